@@ -1,0 +1,46 @@
+# memoryd: `make run` and `make test` need nothing but Python 3.11 or newer.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: help run test lint bench torture clean
+
+help:
+	@echo "make run      set up, then watch your transcripts in the foreground"
+	@echo "make test     set up, then linters, types and all tests"
+	@echo "make bench    speed and memory, as ratios to a limit measured in the same run"
+	@echo "make torture  the long campaigns behind the short ones in make test"
+	@echo "make clean    remove what the others made"
+
+# The stamp is newer than pyproject.toml once everything in it is installed.
+$(VENV)/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "memoryd needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(VENV)/installed
+	@exec $(BIN)/memoryd run
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m bench
+
+torture: $(VENV)/installed-dev
+	$(BIN)/pytest --torture -m torture
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

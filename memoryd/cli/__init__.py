@@ -1,0 +1,100 @@
+"""The command line: the parser, and the one place where an error becomes an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from memoryd import __version__
+from memoryd.cli import config, paths, projects, run, status
+from memoryd.clock import SystemClock
+from memoryd.config import load
+from memoryd.errors import MemorydError
+from memoryd.paths import paths_from
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.clock import Clock
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+
+COMMANDS = (run, status, projects, config, paths)
+
+INTERRUPTED = 130
+
+EPILOG = """\
+exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy, 78 bad config, 130 interrupted.
+Data goes to standard output, talk to standard error.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a command gets: the parsed line and the world around it."""
+
+    arguments: argparse.Namespace
+    paths: Paths
+    config: Config
+    clock: Clock
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Like argparse, with the nearest command for one that does not exist."""
+        names = [command.NAME for command in COMMANDS]
+        words = [word for word in sys.argv[1:] if not word.startswith("-")]
+        near = difflib.get_close_matches(words[0], names, n=1) if words and words[0] not in names else []
+        if near:
+            message = f"there is no command `{words[0]}`; did you mean `{near[0]}`?"
+        self.exit(2, f"memoryd: {message}\n  fix: memoryd --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(
+        prog="memoryd",
+        description="Watches the transcripts of your coding agents and remembers what will matter next time.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"memoryd {__version__}")
+    commands = top.add_subparsers(metavar="command", required=True, parser_class=_Parser)
+    for command in COMMANDS:
+        sub = commands.add_parser(
+            command.NAME,
+            help=command.HELP,
+            description=command.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(execute=command.execute)
+        command.add_arguments(sub)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail
+    try:
+        arguments = parser().parse_args(argv)
+        places = paths_from(os.environ)
+        settings = load(places)
+        if settings.claude_code.config_dir:
+            places = replace(places, claude_dir=settings.claude_code.config_dir)
+        code: int = arguments.execute(Context(arguments, places, settings, SystemClock()))
+        sys.stdout.flush()
+    except MemorydError as error:
+        fix = f"\n  fix: {error.fix}" if error.fix else ""
+        print(f"memoryd: {error.sentence}{fix}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (`memoryd projects | head`); keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code

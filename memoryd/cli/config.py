@@ -1,0 +1,63 @@
+"""Check the config file and print the settings in force, defaults included, as TOML.
+
+Exits with 78 if the file cannot be used, and names the line.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryd.cli.output import add_json_option, print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "config"
+HELP = "check the config file, show the settings in force"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json_option(parser)
+
+
+def execute(context: Context) -> int:
+    import os
+    import sys
+
+    settings = context.config
+    if context.arguments.json:
+        print_json(asdict(settings))
+        return 0
+    if not os.path.exists(context.paths.config_file):
+        print(f"There is no {context.paths.config_file}; these are the defaults.", file=sys.stderr)
+    values = asdict(settings)
+    for name, value in values.items():
+        if not is_dataclass(getattr(settings, name)):
+            print(_line(name, value))
+    for name, table in values.items():
+        if is_dataclass(getattr(settings, name)):
+            print(f"\n[{name}]")
+            for key, value in table.items():
+                print(_line(key, value))
+    return 0
+
+
+def _line(key: str, value: Any) -> str:
+    if value is None:
+        return f"# {key} is not set"
+    return f"{key} = {_toml(value)}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        inside = ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return json.dumps(value, ensure_ascii=False)  # JSON strings are TOML strings

@@ -1,0 +1,42 @@
+"""The only reader of time."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import threading
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970, as the machine believes; it may step either way."""
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait until the event is set (True) or the seconds have passed (False)."""
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        return event.wait(seconds)
+
+
+def iso(at: float) -> str:
+    """2026-10-16T07:40:18Z: how every time is printed in JSON."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_iso(text: str | None) -> float | None:
+    """Seconds since 1970 of an ISO time, or None where it is not one. A time without a zone is UTC."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None

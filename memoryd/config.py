@@ -1,0 +1,230 @@
+"""The config file: TOML to frozen dataclasses. An unknown key or a wrong value fails, with its line and the fix."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from memoryd.errors import ConfigError
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+# Each field's metadata is its sentence in config.example.toml; a test keeps the two equal.
+
+
+def _key(sentence: str, default: Any, *, least: float | None = None, example: str = "") -> Any:
+    metadata = {"sentence": sentence, "least": least, "example": example}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCode:
+    config_dir: str | None = _key(
+        "Where Claude Code keeps its files, if not in ~/.claude; a service does not see your shell's CLAUDE_CONFIG_DIR.",
+        None,
+        example='"~/.claude"',
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    interval_seconds: float = _key("How often all transcripts are looked at (stat only).", 5.0, least=0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    quiet_seconds: float = _key(
+        "A turn is worked on when its session was silent for this long; an answer without a stop mark ends after it.",
+        20.0,
+        least=0,
+    )
+    longest_wait_seconds: float = _key(
+        "A busy session is worked on this long after its first waiting turn.", 120.0, least=0
+    )
+    give_up_seconds: float = _key(
+        "A turn that never got its answer counts as ended after this silence.", 600.0, least=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Projects:
+    exclude: tuple[str, ...] = _key(
+        "Folders that memoryd leaves alone, with all below them: absolute or ~/ paths, with * and ? and [ ] as in a shell.",
+        (),
+        example='["~/private/*"]',
+    )
+    memory_dirs: dict[str, str] = _key(  # noqa: RUF009 - a field, made by dataclasses.field
+        "A memory directory of its own for a project, by its root: for projects whose names clash.",
+        {},
+        example='{ "~/work/app" = "~/notes/app-memory" }',
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    level: str = _key('How much goes into the log file: "debug", "info", "warning" or "error".', "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    memory_root: str | None = _key(
+        "Keep the memories of all projects below this directory, one folder each, instead of beside Claude Code's files.",
+        None,
+        example='"~/memories"',
+    )
+    claude_code: ClaudeCode = field(default_factory=ClaudeCode)
+    scan: Scan = field(default_factory=Scan)
+    turns: Turns = field(default_factory=Turns)
+    projects: Projects = field(default_factory=Projects)
+    log: Log = field(default_factory=Log)
+
+
+def load(paths: Paths) -> Config:
+    """Read the config file; without one, the defaults. Raises ConfigError."""
+    try:
+        with open(paths.config_file, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return Config()
+    except OSError as error:
+        raise ConfigError(
+            f"The config file {paths.config_file} cannot be read: {error.strerror}.", f"ls -l {paths.config_file}"
+        ) from error
+    return parse(data, paths)
+
+
+def parse(data: bytes, paths: Paths) -> Config:
+    """Turn the bytes of a config file into a Config. Raises ConfigError, which names the line."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _error(paths, data.count(b"\n", 0, error.start) + 1, "is not UTF-8 text") from error
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        sentence, line = _toml_problem(str(error), text)
+        raise _error(paths, line, f"is not valid TOML: {sentence}") from error
+    return _Reader(text, paths).config(tables)
+
+
+def _error(paths: Paths, line: int, sentence: str) -> ConfigError:
+    end = "" if sentence.endswith("?") else "."
+    return ConfigError(
+        f"{paths.config_file}, line {line}: {sentence}{end}", f"${{EDITOR:-vi}} +{line} {paths.config_file}"
+    )
+
+
+class _Reader:
+    """Builds the dataclasses from parsed tables and knows where in the text each key stands."""
+
+    def __init__(self, text: str, paths: Paths) -> None:
+        self._text = text
+        self._paths = paths
+
+    def config(self, tables: dict[str, Any]) -> Config:
+        config: Config = self._build(Config, tables, ())
+        if config.log.level not in LOG_LEVELS:
+            raise self._wrong(("log", "level"), "one of " + ", ".join(f'"{level}"' for level in LOG_LEVELS))
+        return config
+
+    def _build(self, kind: type[Any], values: dict[str, Any], where: tuple[str, ...]) -> Any:
+        hints = get_type_hints(kind)
+        known = {entry.name: entry for entry in fields(kind)}
+        built = {}
+        for name, value in values.items():
+            path = (*where, name)
+            if name not in known:
+                raise self._unknown(path, list(known))
+            hint = hints[name]
+            if isinstance(hint, type) and is_dataclass(hint):
+                if not isinstance(value, dict):
+                    raise self._wrong(path, "a table")
+                built[name] = self._build(hint, value, path)
+            else:
+                built[name] = self._checked(hint, value, path, known[name].metadata["least"])
+        return kind(**built)
+
+    def _checked(self, hint: Any, value: Any, path: tuple[str, ...], least: float | None) -> Any:
+        if hint is float:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise self._wrong(path, "a number")
+            if least is not None and value < least:
+                raise self._wrong(path, f"at least {least:g}")
+            return float(value)
+        if hint in (str, str | None):
+            if not isinstance(value, str):
+                raise self._wrong(path, "a string")
+            return value if hint is str else self._directory(value, path)  # an optional string is a directory
+        if hint == tuple[str, ...]:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise self._wrong(path, "a list of strings")
+            return tuple(self._directory(item, path) for item in value)
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise self._wrong(path, "a table of strings")
+        return {self._directory(key, path): self._directory(item, path) for key, item in value.items()}
+
+    def _directory(self, value: str, path: tuple[str, ...]) -> str:
+        expanded = self._paths.expand(value)
+        if expanded is None:
+            raise self._wrong(path, f"an absolute path or one below ~/, not {value!r}")
+        return expanded
+
+    def _wrong(self, path: tuple[str, ...], wanted: str) -> ConfigError:
+        return _error(self._paths, _line_of(self._text, path), f"`{'.'.join(path)}` must be {wanted}")
+
+    def _unknown(self, path: tuple[str, ...], known: list[str]) -> ConfigError:
+        *where, name = path
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        elsewhere = [full for full in key_names() if full.rpartition(".")[2] == name]
+        if elsewhere:
+            hint = f"did you mean `{elsewhere[0]}`?"
+        elif near:
+            hint = f"did you mean `{'.'.join([*where, near[0]])}`?"
+        else:
+            hint = "known here: " + ", ".join(f"`{key}`" for key in known)
+        return _error(self._paths, _line_of(self._text, path), f"there is no key `{'.'.join(path)}`; {hint}")
+
+
+def key_names() -> list[str]:
+    """Every key that works, as `table.key`."""
+    names = []
+    for name, hint in get_type_hints(Config).items():
+        if isinstance(hint, type) and is_dataclass(hint):
+            names += [f"{name}.{entry.name}" for entry in fields(hint)]
+        else:
+            names.append(name)
+    return names
+
+
+def _toml_problem(message: str, text: str) -> tuple[str, int]:
+    """The parser's sentence and the line it means; at the end of the document that is the last one."""
+    match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
+    if match is None:
+        return message, 1
+    sentence = message[: match.start()]
+    return sentence[:1].lower() + sentence[1:], int(match[1]) if match[1] else max(1, len(text.splitlines()))
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int:
+    """The line that sets the key; the parser does not say, so the file is searched as a person would."""
+    table: tuple[str, ...] = ()
+    best = 1
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#|$)", line):
+            table = tuple(part.strip().strip("\"'") for part in header[1].split("."))
+            if path[: len(table)] == table:
+                best = number
+        elif key := re.match(r"\s*([\w\-.\"']+)\s*=", line):
+            full = table + tuple(part.strip("\"'") for part in key[1].split("."))
+            if path[: len(full)] == full:
+                return number
+    return best

@@ -1,0 +1,192 @@
+"""`memoryd run`: looks at the transcripts again and again, and tells what it sees."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memoryd import __version__, gates
+from memoryd.errors import BusyError, CorruptStateError, StateError
+from memoryd.jobs.sweep import Sweeper
+from memoryd.model import Run, Wait
+from memoryd.state import ledger, notices, report, waiting
+from memoryd.state.database import check, open_database, set_aside
+from memoryd.words import count, size
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+    from structlog.typing import FilteringBoundLogger
+
+    from memoryd.clock import Clock
+    from memoryd.config import Config
+    from memoryd.jobs.sweep import SweepReport
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from memoryd.state.ledger import TurnEvent
+
+
+class Daemon:
+    """One loop, one thread. The caller holds the lock of `instance.only_instance`."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        config: Config,
+        clock: Clock,
+        say: Callable[[str], None],
+        log: FilteringBoundLogger,
+    ) -> None:
+        self._paths = paths
+        self._config = config
+        self._clock = clock
+        self._say = say
+        self._log = log
+        self._database: Database | None = None
+        self._sweeper: Sweeper | None = None
+        self._greeted = False
+        self._announced: set[int] = set()  # turns that were said to be ready
+        self._backlog = 0
+        self._trouble = ""
+
+    def run(self, stop: threading.Event) -> None:
+        """Sweep until `stop` is set.
+
+        A damaged database is set aside and rebuilt; one that is locked or cannot grow is tried again at the next look.
+        Any other failure ends the daemon loudly: its supervisor starts it again.
+        """
+        self._log.info("started", version=__version__, pid=os.getpid(), root=self._paths.transcripts_root)
+        try:
+            while not stop.is_set():
+                try:
+                    self._tick()
+                    self._trouble_is_over()
+                except CorruptStateError as error:
+                    self._rebuild(error)
+                    continue
+                except (StateError, BusyError) as error:
+                    if self._database is None:
+                        raise  # it never worked: a person has to look
+                    self._tell_trouble(error)
+                if not self._backlog:
+                    self._clock.wait(stop, self._config.scan.interval_seconds)
+        finally:
+            self._log.info("stopped")
+            if self._database is not None:
+                self._database.close()
+
+    def _tick(self) -> None:
+        now = self._clock.now()
+        if self._database is None or self._sweeper is None:
+            self._database = open_database(self._paths)
+            check(self._database)
+            self._sweeper = Sweeper(self._database, self._paths, self._config)
+        swept = self._sweeper.sweep(now)
+        if not self._greeted:
+            self._greet(swept)
+        self._tell_backlog(swept)
+        self._tell_turns(swept.events, self._database)
+        if not swept.backlog:
+            self._tell_ready(self._database, now)
+
+    def _rebuild(self, error: CorruptStateError) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = self._sweeper = None
+        kept = set_aside(self._paths, self._clock.now())
+        text = (
+            f"The state database was damaged and has been set aside as {kept}. A new one was started: no memory is"
+            " lost, but what was waiting counts as history now."
+        )
+        fix = f"rm {kept}*   # once nothing in it is wanted"
+        self._log.error("database set aside", kept=kept, reason=error.sentence)
+        self._say(text)
+        fresh = open_database(self._paths)
+        notices.post(fresh, notices.Notice("damaged database", text, fix, kept), self._clock.now())
+        fresh.close()
+
+    # --- telling ------------------------------------------------------------------------------------------------------
+
+    def _tell_trouble(self, error: StateError | BusyError) -> None:
+        if error.sentence != self._trouble:
+            self._trouble = error.sentence
+            self._say(f"{error.sentence} Trying again every {self._config.scan.interval_seconds:g} s.")
+            self._log.error("database trouble", reason=error.sentence)
+
+    def _trouble_is_over(self) -> None:
+        if self._trouble:
+            self._trouble = ""
+            self._say("The state database works again.")
+            self._log.info("database works again")
+
+    def _greet(self, swept: SweepReport) -> None:
+        self._greeted = True
+        interval, quiet = self._config.scan.interval_seconds, self._config.turns.quiet_seconds
+        root = _short(self._paths.transcripts_root, self._paths.home)
+        self._say(f"memoryd {__version__} looks at {root} every {interval:g} s.")
+        if swept.root_missing:
+            self._say("There is nothing there yet; it appears when Claude Code is used for the first time.")
+        elif swept.transcripts:
+            new = f", {swept.new_live} of them new since the last time" if swept.new_live else ""
+            self._say(f"Found {count(swept.transcripts, 'session')} ({size(swept.bytes)}){new}.")
+        if swept.new_history:
+            self._say("What they hold so far is history and is left alone. What you say from now on counts.")
+        self._say(
+            f"Talk to Claude Code in another terminal: a turn is ready {quiet:g} s after its session falls silent."
+        )
+        self._say("This version reads and writes no memories yet. Ctrl-C stops it; nothing is lost.")
+        self._log.info(
+            "first look", sessions=swept.transcripts, bytes=swept.bytes, history=swept.new_history, new=swept.new_live
+        )
+
+    def _tell_backlog(self, swept: SweepReport) -> None:
+        was, self._backlog = self._backlog, swept.backlog
+        if swept.backlog:
+            self._say(f"Reading: {count(swept.backlog, 'session')} to go.")
+        elif (was or swept.new_history) and self._database is not None:
+            facts = report.totals(self._database)
+            self._say(
+                f"History: {count(facts.history_turns, 'turn')} in {count(facts.sessions, 'session')}"
+                f" of {count(facts.projects, 'project')}."
+            )
+
+    def _tell_turns(self, events: tuple[TurnEvent, ...], database: Database) -> None:
+        """One line a session and look, however much was said in between."""
+        sessions: dict[tuple[int | None, str], list[TurnEvent]] = {}
+        for event in events:
+            if not event.is_history:
+                sessions.setdefault((event.project_id, event.session_id), []).append(event)
+        for (project_id, session_id), seen in sessions.items():
+            who = f"{_name(ledger.root_of_project(database, project_id))} {session_id[:8]}"
+            ended = sum(event.has_ended for event in seen)
+            begun = sum(event.is_new and not event.has_ended for event in seen)
+            if ended:
+                quiet = self._config.turns.quiet_seconds
+                self._say(f"{who}: {count(ended, 'turn')} ended, ready {quiet:g} s after the session falls silent.")
+            if begun:
+                self._say(f"{who}: {count(begun, 'prompt')}; waiting for the end of the turn.")
+            self._log.debug("turns", session=session_id, ended=ended, begun=begun)
+
+    def _tell_ready(self, database: Database, now: float) -> None:
+        for session in waiting.waiting_sessions(database):
+            decision = gates.extraction(session, self._config, self._paths.state_dir, now)
+            fresh = [turn_id for turn_id in session.turn_ids if turn_id not in self._announced]
+            if isinstance(decision, Wait) or not fresh:
+                continue
+            self._announced.update(fresh)
+            who = f"{_name(session.project_root)} {session.session_id[:8]}"
+            if isinstance(decision, Run):
+                self._say(f"{who}: {count(len(session.turn_ids), 'turn')} ready to be worked on ({decision.why}).")
+                self._log.info("ready", session=session.session_id, turns=len(session.turn_ids), why=decision.why)
+            else:
+                self._say(f"{who}: {count(len(fresh), 'turn')} skipped ({decision.reason}): {decision.why}.")
+                self._log.info(f"skipped({decision.reason})", session=session.session_id, turns=len(fresh))
+
+
+def _name(project_root: str) -> str:
+    return os.path.basename(project_root) or project_root or "?"
+
+
+def _short(path: str, home: str) -> str:
+    return "~" + path[len(home) :] if path.startswith(home.rstrip("/") + "/") else path

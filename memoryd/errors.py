@@ -1,0 +1,46 @@
+"""Every error a person can meet: one tree, each with its exit code and the command that fixes it."""
+
+from __future__ import annotations
+
+
+class MemorydError(Exception):
+    """Something failed."""
+
+    exit_code = 1
+
+    def __init__(self, sentence: str, fix: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.fix = fix
+
+
+class UsageError(MemorydError):
+    """The command line makes no sense."""
+
+    exit_code = 2
+
+
+class BusyError(MemorydError):
+    """Somebody else holds what this command needs."""
+
+    exit_code = 75
+
+
+class ConfigError(MemorydError):
+    """The config file cannot be used; a restart would not help."""
+
+    exit_code = 78
+
+
+class StateError(MemorydError):
+    """The state database cannot be used."""
+
+
+class NewerStateError(StateError):
+    """The state database was written by a newer memoryd; a restart would not help."""
+
+    exit_code = 78
+
+
+class CorruptStateError(StateError):
+    """The state database is damaged. The daemon sets it aside and starts a new one."""

@@ -1,0 +1,39 @@
+"""Is it time? Pure: facts and the time in, a decision with its reason out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.model import Run, Skip, Wait
+from memoryd.projects import is_below, is_excluded
+
+if TYPE_CHECKING:
+    from memoryd.config import Config
+    from memoryd.model import WaitingSession
+
+
+def extraction(session: WaitingSession, config: Config, state_dir: str, now: float) -> Run | Wait | Skip:
+    """Whether the waiting turns of a session are to be worked on now."""
+    if skip := left_alone(session, config, state_dir):
+        return skip
+    quiet_at = session.active_at + config.turns.quiet_seconds
+    latest_at = session.first_ended_at + config.turns.longest_wait_seconds
+    if now >= quiet_at:
+        return Run("the session is quiet")
+    if now >= latest_at:
+        return Run("the session has been busy for long")
+    return Wait(min(quiet_at, latest_at), "the session is being written")
+
+
+def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip | None:
+    """Why a session is never worked on, if it is not."""
+    if session.cwd and is_below(session.cwd, state_dir):
+        return Skip("own_session", "memoryd does not read its own sessions")
+    patterns = config.projects.exclude
+    if is_excluded(session.project_root, patterns) or (session.cwd and is_excluded(session.cwd, patterns)):
+        return Skip("excluded", "the config excludes this project")
+    if session.opted_out:
+        return Skip("opted_out", "a prompt in this session opted it out")
+    if session.collides_with:
+        return Skip("slug_collision", f"its memory directory belongs to {session.collides_with}")
+    return None

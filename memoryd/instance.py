@@ -1,0 +1,79 @@
+"""One daemon per user: who runs, since when. A kernel lock decides, so nothing is left behind by kill -9."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memoryd.errors import BusyError, StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    pid: int
+    since: float
+
+
+@contextmanager
+def only_instance(paths: Paths, since: float) -> Iterator[None]:
+    """Hold the daemon's lock. Raises BusyError, which names the holder."""
+    try:
+        os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
+        descriptor = os.open(paths.daemon_lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StateError(
+            f"The state directory {paths.state_dir} cannot be used: {error.strerror}.", f"ls -ld {paths.state_dir}"
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = _body(descriptor)
+            name = f"process {holder.pid}" if holder else "another process"
+            raise BusyError(f"memoryd is already running ({name}).", "memoryd status") from error
+        try:
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "since": since}).encode(), 0)
+        except OSError as error:
+            raise StateError(
+                f"The state directory {paths.state_dir} cannot be written: {error.strerror}.",
+                f"df -h {paths.state_dir}",
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def running_instance(paths: Paths) -> Instance | None:
+    """The daemon that runs now, if one does."""
+    try:
+        descriptor = os.open(paths.daemon_lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _body(descriptor) or Instance(0, 0.0)  # it has the lock and is about to write who it is
+    except OSError:
+        return None
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _body(descriptor: int) -> Instance | None:
+    try:
+        body = json.loads(os.pread(descriptor, 4096, 0))
+        return Instance(int(body["pid"]), float(body["since"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

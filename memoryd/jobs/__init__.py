@@ -1,0 +1,1 @@
+"""The work: each job composes the other parts and reads like a table of contents."""

@@ -1,0 +1,271 @@
+"""One look at all transcripts: what is new, what grew, which turns have ended."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memoryd.projects import project_at, root_of, slug_of
+from memoryd.state import ledger, waiting
+from memoryd.transcripts import claude_code
+from memoryd.transcripts.follow import NotATranscriptError, follow, has_head
+from memoryd.transcripts.scan import inventory
+from memoryd.transcripts.turns import end_by_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryd.config import Config
+    from memoryd.model import Found, Inventory, Project, Reading
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+READ_BYTES = 256 << 20
+"""One sweep reads about this much; a backlog of gigabytes takes several, so that a signal is heard in between."""
+BATCH_BYTES = 64 << 20
+BATCH_FILES = 256
+SCAN_NOTE_SECONDS = 600
+"""An idle daemon writes its last scan into the database this often, not at every look: disks may sleep."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """What one sweep saw and did."""
+
+    transcripts: int
+    bytes: int
+    new_history: int
+    """Files seen for the first time whose content is history."""
+    new_live: int
+    """Files that appeared while memoryd looked."""
+    backlog: int
+    """Files that are not read to their end yet."""
+    root_missing: bool
+    events: tuple[ledger.TurnEvent, ...]
+
+
+class Sweeper:
+    """Looks at the transcripts below one root, as often as `sweep` is called."""
+
+    def __init__(self, database: Database, paths: Paths, config: Config) -> None:
+        self._database = database
+        self._paths = paths
+        self._config = config
+        self._root = paths.transcripts_root
+        self._looked_before = False  # this process has seen the root: what is new now appeared in between
+        self._scan_noted_at: float | None = None
+
+    def sweep(self, now: float) -> SweepReport:
+        """Look once.
+
+        1. List everything; no file is opened.
+        2. Store first sights, moves, disappearances.
+        3. Read what grew, history of busy folders first, within the budget.
+        4. End the turns that silence has ended.
+        """
+        seen = inventory(self._root, claude_code.is_session)
+        known = ledger.known_files(self._database, self._root)
+        new, has_moved = self._record(seen, known, now)
+        if new or has_moved:
+            known = ledger.known_files(self._database, self._root)
+        due = _due(seen.found, known)
+        events, backlog = self._read(due, now)
+        if not backlog:
+            self._end_silent_turns(now)
+        self._looked_before = not seen.missing
+        return SweepReport(
+            transcripts=len(seen.found),
+            bytes=sum(found.size for found in seen.found),
+            new_history=sum(1 for _, history_bytes in new if history_bytes),
+            new_live=sum(1 for _, history_bytes in new if not history_bytes),
+            backlog=backlog,
+            root_missing=seen.missing,
+            events=tuple(events),
+        )
+
+    # --- step 2 -------------------------------------------------------------------------------------------------------
+
+    def _record(
+        self, seen: Inventory, known: dict[str, ledger.Known], now: float
+    ) -> tuple[list[tuple[Found, int]], bool]:
+        """Store the inventory; return the files seen for the first time and whether any has moved."""
+        here = {found.path for found in seen.found}
+        unknown = [found for found in seen.found if found.path not in known]
+        left = {ledger.session_id_of(path) for path in known if path not in here}
+        moved = [(number, found) for found in unknown if (number := self._moved_from(found, left)) is not None]
+        moved_paths = {found.path for _, found in moved}
+        moved_ids = {number for number, _ in moved}
+        last_scan = ledger.last_scan(self._database, self._root)
+        new = [
+            (found, self._history_bytes(found, last_scan, now)) for found in unknown if found.path not in moved_paths
+        ]
+        # A root that cannot be listed says nothing about its files.
+        gone = [
+            file.id
+            for path, file in known.items()
+            if not file.is_missing and path not in here and file.id not in moved_ids and not seen.missing
+        ]
+        returned = [file.id for path, file in known.items() if file.is_missing and path in here]
+        is_due = self._scan_noted_at is None or not 0 <= now - self._scan_noted_at < SCAN_NOTE_SECONDS
+        if is_due or new or moved or gone or returned or seen.odd != ledger.odd_files(self._database, self._root):
+            ledger.record_inventory(
+                self._database,
+                seen,
+                client=claude_code.CLIENT,
+                new=new,
+                moved=moved,
+                missing=gone,
+                returned=returned,
+                now=now,
+            )
+            self._scan_noted_at = now
+        if is_due:
+            self._place_projects_again(now)
+        return new, bool(moved)
+
+    def _place_projects_again(self, now: float) -> None:
+        """Settings that say where memory is kept may have changed since a project was first seen."""
+        before = ledger.all_projects(self._database)
+        after = [self._project(project.root) for project in before]
+        ledger.update_projects(self._database, [new for new, old in zip(after, before, strict=True) if new != old], now)
+
+    def _history_bytes(self, found: Found, last_scan: float | None, now: float) -> int:
+        """How much of a file seen for the first time is history.
+
+        All of it at the very first look. Nothing, if it appeared while we were looking, or was written since the last
+        look: a daemon that was stopped for a night still owes the night's sessions. An older file that somebody moved
+        in meanwhile is history too.
+        """
+        if last_scan is not None:
+            written_since = found.mtime_ns / 1e9 > last_scan or last_scan > now
+            if self._looked_before or written_since:
+                return 0
+        return found.size
+
+    def _moved_from(self, found: Found, left: set[str]) -> int | None:
+        """The transcript that now stands under a new path: same session, old path gone, same file or same head.
+
+        `left` are the sessions whose old path is gone: only then a file is opened, and only if it changed its inode.
+        """
+        session_id = ledger.session_id_of(found.path)
+        for number, before, cursor in (
+            ledger.transcripts_of_session(self._database, session_id) if session_id in left else ()
+        ):
+            if os.path.lexists(before.path):
+                continue
+            is_same_file = (found.device, found.inode) == (before.device, before.inode)
+            if is_same_file or (cursor.offset and has_head(found.path, cursor)):
+                return number
+        return None
+
+    # --- step 3 -------------------------------------------------------------------------------------------------------
+
+    def _read(self, due: deque[ledger.Known], now: float) -> tuple[list[ledger.TurnEvent], int]:
+        events: list[ledger.TurnEvent] = []
+        budget = READ_BYTES
+        while due and budget > 0:
+            batch: list[ledger.Step] = []
+            batch_bytes = 0
+            unfinished: ledger.Known | None = None
+            while due and batch_bytes < BATCH_BYTES and len(batch) < BATCH_FILES and unfinished is None:
+                file = due.popleft()
+                step = self._read_one(file)
+                if step is None:
+                    continue
+                batch.append(step)
+                batch_bytes += step.reading.cursor.offset - (
+                    0 if step.reading.rewritten else step.position.cursor.offset
+                )
+                if not step.reading.complete:
+                    unfinished = file
+            if batch:
+                events += ledger.store(self._database, batch, now)
+            if unfinished is not None:
+                due.appendleft(unfinished)
+            budget -= batch_bytes
+        return events, len(due)
+
+    def _read_one(self, file: ledger.Known) -> ledger.Step | None:
+        position = ledger.position_of(self._database, file.id)
+        try:
+            reading = follow(
+                position.path,
+                position.cursor,
+                position.last,
+                history_bytes=position.history_bytes,
+                budget_bytes=BATCH_BYTES,
+            )
+        except FileNotFoundError:
+            return None  # deleted since the scan; the next one will say so
+        except (OSError, NotATranscriptError) as error:
+            ledger.store_error(self._database, file.id, _why_unreadable(error))
+            return None
+        cwd, project = self._place(position, reading)
+        return ledger.Step(position, reading, project, cwd)
+
+    def _place(self, position: ledger.Position, reading: Reading) -> tuple[str, Project | None]:
+        """The session's working directory and its project.
+
+        Agents change directory, so a session names several. Its own is the one that its folder is named after, or the
+        first, where the folder has a name of its own.
+        """
+        folder = os.path.basename(os.path.dirname(position.path))
+        candidates = ((position.cwd,) if position.cwd else ()) + reading.cwds
+        if not candidates:
+            return "", None
+        cwd = next((cwd for cwd in candidates if slug_of(cwd) == folder), candidates[0])
+        if cwd == position.cwd and position.project_id is not None:
+            return cwd, None
+        root = None if os.path.isdir(cwd) else ledger.known_root(self._database, cwd)
+        return cwd, self._project(root or root_of(cwd))
+
+    def _project(self, root: str) -> Project:
+        def holds(name: str) -> bool:
+            return ledger.has_sessions(self._database, os.path.join(self._root, name), root)
+
+        return project_at(root, self._paths, self._config, holds)
+
+    # --- step 4 -------------------------------------------------------------------------------------------------------
+
+    def _end_silent_turns(self, now: float) -> None:
+        waiting.forget_future_activity(self._database, now)
+        limits = self._config.turns
+        ended = [
+            (open_turn.id, reason)
+            for open_turn in waiting.open_turns(self._database)
+            if (
+                reason := end_by_time(
+                    open_turn.turn,
+                    silent_seconds=now - open_turn.active_at,
+                    quiet_seconds=limits.quiet_seconds,
+                    give_up_seconds=limits.give_up_seconds,
+                )
+            )
+        ]
+        if ended:
+            waiting.end_turns(self._database, ended, now)
+
+
+def _due(seen: Iterable[Found], known: dict[str, ledger.Known]) -> deque[ledger.Known]:
+    """The files to read, in order.
+
+    A fork copies messages of other sessions, nearly always into the same folder. So where something new was said, what
+    is history there is read first, and is known as such when its copies come by.
+    """
+    due = [
+        (found, file)
+        for found in seen
+        if (file := known.get(found.path)) is not None and (found != file.found or not file.is_settled)
+    ]
+    busy = {os.path.dirname(found.path) for found, file in due if not file.has_unread_history}
+    due.sort(key=lambda pair: (os.path.dirname(pair[0].path) not in busy, pair[1].first_seen_at, pair[0].mtime_ns))
+    return deque(file for _, file in due)
+
+
+def _why_unreadable(error: OSError | NotATranscriptError) -> str:
+    if isinstance(error, NotATranscriptError) or error.errno == errno.ELOOP:
+        return "no regular file"
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,70 @@
+"""Where everything lives: the only reader of HOME, XDG_* and the other variables of the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Every path is absolute. Nothing is created here."""
+
+    home: str
+    config_file: str
+    state_dir: str
+    claude_dir: str
+    forced_memory_dir: str | None = None
+    """One directory for all projects, named in the environment (spec: first that is set wins)."""
+
+    @property
+    def database(self) -> str:
+        return os.path.join(self.state_dir, "memoryd.sqlite3")
+
+    @property
+    def daemon_lock(self) -> str:
+        return os.path.join(self.state_dir, "daemon.lock")
+
+    @property
+    def log_file(self) -> str:
+        return os.path.join(self.state_dir, "memoryd.log")
+
+    @property
+    def transcripts_root(self) -> str:
+        return os.path.join(self.claude_dir, "projects")
+
+    @property
+    def claude_settings(self) -> str:
+        return os.path.join(self.claude_dir, "settings.json")
+
+    def expand(self, path: str) -> str | None:
+        """An absolute path or one below `~/`, made absolute; None for anything else."""
+        if path == "~" or path.startswith("~/"):
+            path = self.home + path[1:]
+        return os.path.normpath(path) if os.path.isabs(path) else None
+
+
+def paths_from(environment: Mapping[str, str]) -> Paths:
+    """Build the paths from HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, CLAUDE_CONFIG_DIR and memoryd's own variables.
+
+    As the XDG specification asks, a relative path in one of its variables counts as unset.
+    """
+    home = environment.get("HOME") or os.path.expanduser("~")
+
+    def directory(variable: str, default: str) -> str:
+        value = environment.get(variable, "")
+        return os.path.normpath(value) if os.path.isabs(value) else os.path.join(home, default)
+
+    forced = environment.get("MEMORYD_MEMORY_DIR") or environment.get("CLAUDE_COWORK_MEMORY_PATH_OVERRIDE")
+    return Paths(
+        home=home,
+        config_file=environment.get("MEMORYD_CONFIG")
+        or os.path.join(directory("XDG_CONFIG_HOME", ".config"), "memoryd", "config.toml"),
+        state_dir=os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd"),
+        claude_dir=directory("CLAUDE_CONFIG_DIR", ".claude"),
+        forced_memory_dir=os.path.abspath(forced) if forced else None,
+    )

@@ -1,0 +1,400 @@
+"""Transcripts and turns in the database: every message once, whatever happens between two commits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memoryd.model import Cursor, Found, Project, Turn
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from memoryd.model import Inventory, Reading
+    from memoryd.state.database import Database
+
+VANISHED = "skipped(vanished)"
+"""The outcome of a turn whose lines were taken out of the transcript before anybody worked on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the ledger knows of a file, as much as a scan needs."""
+
+    id: int
+    found: Found
+    """As it was when last read; its size is -1 if it never was."""
+    first_seen_at: float
+    is_settled: bool
+    """Read to its end, without an error."""
+    is_missing: bool
+    has_unread_history: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where reading a transcript goes on."""
+
+    id: int
+    path: str
+    generation: int
+    cursor: Cursor
+    history_bytes: int
+    last: tuple[Turn, ...]
+    cwd: str
+    project_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One reading, to be stored."""
+
+    position: Position
+    reading: Reading
+    project: Project | None
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEvent:
+    """A turn that appeared or ended, for whoever narrates."""
+
+    turn_id: int
+    session_id: str
+    project_id: int | None
+    is_new: bool
+    has_ended: bool
+    is_history: bool
+
+
+# --- what is there ----------------------------------------------------------------------------------------------------
+
+
+def odd_files(database: Database, root: str) -> dict[str, str]:
+    return dict(map(tuple, database.query("SELECT path, kind FROM oddities WHERE root = ?", (root,))))
+
+
+def last_scan(database: Database, root: str) -> float | None:
+    rows = database.query("SELECT scanned_at FROM roots WHERE path = ?", (root,))
+    return rows[0]["scanned_at"] if rows else None
+
+
+def known_files(database: Database, root: str) -> dict[str, Known]:
+    rows = database.query(
+        "SELECT id, path, device, inode, size, mtime_ns, first_seen_at, is_complete AND error IS NULL AS is_settled,"
+        " missing_at IS NOT NULL AS is_missing, offset < history_bytes AS has_unread_history"
+        " FROM transcripts WHERE root = ?",
+        (root,),
+    )
+    return {
+        path: Known(number, Found(path, device, inode, size, mtime), seen, bool(settled), bool(missing), bool(unread))
+        for number, path, device, inode, size, mtime, seen, settled, missing, unread in rows
+    }
+
+
+def record_inventory(
+    database: Database,
+    inventory: Inventory,
+    *,
+    client: str,
+    new: Iterable[tuple[Found, int]],
+    moved: Iterable[tuple[int, Found]],
+    missing: Iterable[int],
+    returned: Iterable[int],
+    now: float,
+) -> None:
+    """Store what one scan found: new files with the bytes that are history, moved, missing and returned ones."""
+    root = inventory.root
+    with database.transaction():
+        database.execute(
+            "INSERT INTO roots VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET scanned_at = excluded.scanned_at",
+            (root, now, now),
+        )
+        for number, found in moved:
+            # Another process may have stored the new path first; then this row stays behind as missing.
+            database.execute(
+                "UPDATE OR IGNORE transcripts SET path = ?, root = ?, missing_at = NULL WHERE id = ?",
+                (found.path, root, number),
+            )
+        database.execute_many(
+            "INSERT INTO transcripts (client, root, path, session_id, first_seen_at, history_bytes, device, inode,"
+            " mtime_ns, active_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING",
+            [
+                (
+                    client,
+                    root,
+                    found.path,
+                    session_id_of(found.path),
+                    now,
+                    history_bytes,
+                    found.device,
+                    found.inode,
+                    found.mtime_ns,
+                    min(found.mtime_ns / 1e9, now),
+                )
+                for found, history_bytes in new
+            ],
+        )
+        database.execute_many(
+            "UPDATE transcripts SET missing_at = ? WHERE id = ? AND missing_at IS NULL", [(now, n) for n in missing]
+        )
+        database.execute_many("UPDATE transcripts SET missing_at = NULL WHERE id = ?", [(n,) for n in returned])
+        database.execute("DELETE FROM oddities WHERE root = ?", (root,))
+        database.execute_many(
+            "INSERT OR REPLACE INTO oddities VALUES (?, ?, ?)",
+            [(path, root, kind) for path, kind in inventory.odd.items()],
+        )
+
+
+def session_id_of(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def position_of(database: Database, transcript_id: int) -> Position:
+    (row,) = database.query("SELECT * FROM transcripts WHERE id = ?", (transcript_id,))
+    turns = database.query(
+        "SELECT * FROM turns WHERE transcript_id = :id AND generation = :generation AND (start = (SELECT max(start)"
+        " FROM turns WHERE transcript_id = :id AND generation = :generation) OR (outcome IS NULL AND end_reason IS NULL))"
+        " ORDER BY start",
+        {"id": transcript_id, "generation": row["generation"]},
+    )
+    cursor = Cursor(row["offset"], row["head_bytes"], row["head_hash"], row["tail_bytes"], row["tail_hash"])
+    return Position(
+        transcript_id,
+        row["path"],
+        row["generation"],
+        cursor,
+        row["history_bytes"],
+        tuple(map(turn_of_row, turns)),
+        row["cwd"],
+        row["project_id"],
+    )
+
+
+def transcripts_of_session(database: Database, session_id: str) -> list[tuple[int, Found, Cursor]]:
+    """All transcripts that were ever seen of a session."""
+    rows = database.query("SELECT * FROM transcripts WHERE session_id = ? ORDER BY id", (session_id,))
+    return [
+        (
+            row["id"],
+            Found(row["path"], row["device"], row["inode"], row["size"], row["mtime_ns"]),
+            Cursor(row["offset"], row["head_bytes"], row["head_hash"], row["tail_bytes"], row["tail_hash"]),
+        )
+        for row in rows
+    ]
+
+
+def all_projects(database: Database) -> list[Project]:
+    rows = database.query("SELECT root, slug, memory_dir, is_shared FROM projects ORDER BY id")
+    return [Project(row["root"], row["slug"], row["memory_dir"], bool(row["is_shared"])) for row in rows]
+
+
+def update_projects(database: Database, projects: list[Project], now: float) -> None:
+    if projects:
+        with database.transaction():
+            for project in projects:
+                _project_id(database, project, now)
+
+
+def root_of_project(database: Database, project_id: int | None) -> str:
+    rows = database.query("SELECT root FROM projects WHERE id = ?", (project_id,))
+    return rows[0]["root"] if rows else ""
+
+
+def known_root(database: Database, cwd: str) -> str | None:
+    """The project root that a working directory had while it existed."""
+    rows = database.query(
+        "SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id WHERE cwd = ? LIMIT 1", (cwd,)
+    )
+    return rows[0]["root"] if rows else None
+
+
+def has_sessions(database: Database, folder: str, cwd: str) -> bool:
+    """Whether a folder holds sessions of this working directory."""
+    begin = folder + "/"
+    return bool(
+        database.query(
+            "SELECT 1 FROM transcripts WHERE substr(path, 1, ?) = ? AND cwd = ? LIMIT 1", (len(begin), begin, cwd)
+        )
+    )
+
+
+def store_error(database: Database, transcript_id: int, error: str | None) -> None:
+    database.execute("UPDATE transcripts SET error = ? WHERE id = ?", (error, transcript_id))
+
+
+def store(database: Database, steps: list[Step], now: float) -> list[TurnEvent]:
+    """Store readings in one transaction: turns, seen messages and cursors stand or fall together.
+
+    A reading counts only if the cursor still stands where the reading began: another process may have been faster.
+    """
+    events: list[TurnEvent] = []
+    with database.transaction():
+        for step in steps:
+            position = step.position
+            rows = database.query(
+                "SELECT session_id FROM transcripts WHERE id = ? AND offset = ? AND generation = ?",
+                (position.id, position.cursor.offset, position.generation),
+            )
+            if rows:
+                _store_one(database, step, rows[0]["session_id"], now, events)
+    return events
+
+
+def _store_one(database: Database, step: Step, session_id: str, now: float, events: list[TurnEvent]) -> None:
+    position, reading = step.position, step.reading
+    generation = position.generation + reading.rewritten
+    project_id = _project_id(database, step.project, now) if step.project else position.project_id
+    for turn in reading.turns:
+        event = _store_turn(database, turn, position.id, generation, now)
+        if event is not None:
+            turn_id, is_new, has_ended, is_history = event
+            events.append(TurnEvent(turn_id, session_id, project_id, is_new, has_ended, is_history))
+    if reading.complete:
+        database.execute(
+            "UPDATE turns SET outcome = ? WHERE transcript_id = ? AND generation < ? AND outcome IS NULL",
+            (VANISHED, position.id, generation),
+        )
+    # After a rewrite every message of the history has been seen, if history was read to its end: what is not known
+    # by its id is new, wherever it stands.
+    history_bytes = position.history_bytes
+    if reading.rewritten:
+        history_bytes = 0 if position.cursor.offset >= history_bytes else min(history_bytes, reading.found.size)
+    cursor, found = reading.cursor, reading.found
+    database.execute(
+        "UPDATE transcripts SET device = ?, inode = ?, size = ?, mtime_ns = ?, generation = ?, offset = ?,"
+        " head_bytes = ?, head_hash = ?, tail_bytes = ?, tail_hash = ?, is_complete = ?, active_at = ?,"
+        " history_bytes = ?, cwd = ?, project_id = ?, opted_out = opted_out OR ?, damage = ?,"
+        " error = NULL, missing_at = NULL WHERE id = ?",
+        (
+            found.device,
+            found.inode,
+            found.size,
+            found.mtime_ns,
+            generation,
+            cursor.offset,
+            cursor.head_bytes,
+            cursor.head_hash,
+            cursor.tail_bytes,
+            cursor.tail_hash,
+            reading.complete,
+            min(found.mtime_ns / 1e9, now),
+            history_bytes,
+            step.cwd,
+            project_id,
+            reading.opted_out,
+            _damage(database, position.id, reading),
+            position.id,
+        ),
+    )
+
+
+_TURN_OF_MESSAGE = (
+    "SELECT turns.*, transcripts.missing_at FROM seen_messages JOIN turns ON turns.id = turn_id"
+    " JOIN transcripts ON transcripts.id = transcript_id WHERE seen_messages.id = ?"
+)
+
+
+def _store_turn(
+    database: Database, turn: Turn, transcript_id: int, generation: int, now: float
+) -> tuple[int, bool, bool, bool] | None:
+    """Insert or update one turn; None where it is a copy of one that is known from elsewhere."""
+    digests = [_digest(one) for one in turn.ids]
+    known = [row for one in digests for row in database.query(_TURN_OF_MESSAGE, (one,))]
+    calls = json.dumps(turn.pending_calls)
+    if not known:
+        ended_at = now if turn.end_reason else None
+        number = database.execute(
+            "INSERT INTO turns (transcript_id, generation, prompt_id, said_at, start, end, is_history, pending_calls,"
+            " answered, end_reason, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                transcript_id,
+                generation,
+                turn.prompt_id,
+                turn.said_at,
+                turn.start,
+                turn.end,
+                turn.is_history,
+                calls,
+                turn.answered,
+                turn.end_reason,
+                ended_at,
+            ),
+        ).lastrowid
+        assert number is not None  # noqa: S101 - an INSERT without an error has a row
+        _mark_seen(database, digests, number)
+        return number, True, turn.end_reason is not None, turn.is_history
+    row = known[0]
+    _mark_seen(database, digests, row["id"])
+    is_own = row["transcript_id"] == transcript_id
+    if not is_own and not (row["missing_at"] is not None and row["outcome"] in (None, VANISHED)):
+        return None
+    # Its own lines again, or those of a copy whose original is gone: the words are here now.
+    ends_now = row["end_reason"] is None and turn.end_reason is not None
+    database.execute(
+        "UPDATE turns SET transcript_id = ?, generation = ?, start = ?, end = ?, pending_calls = ?, answered = ?,"
+        " end_reason = coalesce(end_reason, ?), ended_at = coalesce(ended_at, ?), outcome = nullif(outcome, ?)"
+        " WHERE id = ?",
+        (
+            transcript_id,
+            generation,
+            turn.start,
+            turn.end,
+            calls,
+            turn.answered,
+            turn.end_reason,
+            now if ends_now else None,
+            VANISHED,
+            row["id"],
+        ),
+    )
+    return row["id"], False, ends_now, bool(row["is_history"])
+
+
+def _mark_seen(database: Database, digests: list[bytes], turn_id: int) -> None:
+    database.execute_many("INSERT OR IGNORE INTO seen_messages VALUES (?, ?)", [(one, turn_id) for one in digests])
+
+
+def _digest(message_id: str) -> bytes:
+    return hashlib.blake2b(message_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _damage(database: Database, transcript_id: int, reading: Reading) -> str:
+    counts: dict[str, int] = {}
+    if not reading.rewritten:
+        counts = json.loads(database.query("SELECT damage FROM transcripts WHERE id = ?", (transcript_id,))[0][0])
+    for kind, number in reading.damage.items():
+        counts[kind] = counts.get(kind, 0) + number
+    return json.dumps(counts, sort_keys=True)
+
+
+def _project_id(database: Database, project: Project, now: float) -> int:
+    database.execute(
+        "INSERT INTO projects (root, slug, memory_dir, is_shared, first_seen_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (root) DO UPDATE SET slug = excluded.slug, memory_dir = excluded.memory_dir,"
+        " is_shared = excluded.is_shared",
+        (project.root, project.slug, project.memory_dir, project.is_shared, now),
+    )
+    number: int = database.query("SELECT id FROM projects WHERE root = ?", (project.root,))[0][0]
+    return number
+
+
+def turn_of_row(row: sqlite3.Row) -> Turn:
+    return Turn(
+        row["prompt_id"],
+        (),
+        row["said_at"],
+        row["start"],
+        row["end"],
+        bool(row["is_history"]),
+        tuple(json.loads(row["pending_calls"])),
+        bool(row["answered"]),
+        row["end_reason"],
+    )

@@ -1,0 +1,31 @@
+"""What happened to memoryd itself and `status` should tell until it is dealt with."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memoryd.state.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    name: str
+    text: str
+    fix: str
+    about_file: str
+    """The notice stands as long as this file does."""
+
+
+def post(database: Database, notice: Notice, now: float) -> None:
+    database.execute(
+        "INSERT OR REPLACE INTO notices VALUES (?, ?, ?, ?, ?)",
+        (notice.name, notice.text, notice.fix, notice.about_file, now),
+    )
+
+
+def standing(database: Database) -> list[Notice]:
+    rows = database.query("SELECT name, text, fix, about_file FROM notices ORDER BY at")
+    return [notice for row in rows if os.path.exists((notice := Notice(*row)).about_file)]

@@ -1,0 +1,103 @@
+"""What `status` and `projects` ask of the database."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memoryd.state.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    sessions: int
+    projects: int
+    bytes: int
+    unread: int
+    """Sessions that are not read to their end."""
+    missing: int
+    """Sessions whose transcript the client has deleted or moved out of sight."""
+    history_turns: int
+    open_turns: int
+    waiting_turns: int
+    vanished_turns: int
+    scanned_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectReport:
+    root: str
+    slug: str
+    memory_dir: str
+    collides_with: str | None
+    sessions: int
+    waiting_turns: int
+    history_turns: int
+    active_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    path: str
+    lines: dict[str, int]
+
+
+def totals(database: Database) -> Totals:
+    (files,) = database.query(
+        "SELECT count(*) FILTER (WHERE missing_at IS NULL), coalesce(sum(max(size, 0)) FILTER (WHERE missing_at IS NULL),"
+        " 0), count(*) FILTER (WHERE missing_at IS NULL AND NOT is_complete), count(*) FILTER (WHERE missing_at IS NOT"
+        " NULL) FROM transcripts"
+    )
+    (turns,) = database.query(
+        "SELECT count(*) FILTER (WHERE is_history AND outcome IS NULL),"
+        " count(*) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NULL),"
+        " count(*) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NOT NULL),"
+        " count(*) FILTER (WHERE outcome = 'skipped(vanished)') FROM turns"
+    )
+    (projects,) = database.query("SELECT count(*) FROM projects")
+    (scanned,) = database.query("SELECT max(scanned_at) FROM roots")
+    return Totals(
+        sessions=files[0],
+        bytes=files[1],
+        unread=files[2],
+        missing=files[3],
+        projects=projects[0],
+        history_turns=turns[0],
+        open_turns=turns[1],
+        waiting_turns=turns[2],
+        vanished_turns=turns[3],
+        scanned_at=scanned[0],
+    )
+
+
+def projects(database: Database) -> list[ProjectReport]:
+    rows = database.query(
+        "SELECT projects.root, slug, memory_dir, collides_with,"
+        " (SELECT count(*) FROM transcripts WHERE project_id = projects.id AND missing_at IS NULL),"
+        " count(turns.id) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NOT NULL),"
+        " count(turns.id) FILTER (WHERE is_history AND outcome IS NULL),"
+        " max(active_at)"
+        " FROM projects LEFT JOIN collisions ON collisions.project_id = projects.id"
+        " LEFT JOIN transcripts ON transcripts.project_id = projects.id"
+        " LEFT JOIN turns ON turns.transcript_id = transcripts.id"
+        " GROUP BY projects.id ORDER BY max(active_at) DESC, projects.root"
+    )
+    return [ProjectReport(*row) for row in rows]
+
+
+def damaged(database: Database) -> list[Damage]:
+    rows = database.query("SELECT path, damage FROM transcripts WHERE damage <> '{}' ORDER BY path")
+    return [Damage(row["path"], json.loads(row["damage"])) for row in rows]
+
+
+def unreadable(database: Database) -> list[tuple[str, str]]:
+    rows = database.query(
+        "SELECT path, error FROM transcripts WHERE error IS NOT NULL AND missing_at IS NULL ORDER BY path"
+    )
+    return [(row["path"], row["error"]) for row in rows]
+
+
+def oddities(database: Database) -> list[tuple[str, str]]:
+    return [(row["path"], row["kind"]) for row in database.query("SELECT path, kind FROM oddities ORDER BY path")]

@@ -1,0 +1,99 @@
+"""The shape of the database, as numbered steps. A step that has been released is never edited; a new one is added."""
+
+from __future__ import annotations
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE roots (
+        path TEXT PRIMARY KEY,
+        first_seen_at REAL NOT NULL,
+        scanned_at REAL NOT NULL
+    ) STRICT;
+
+    CREATE TABLE projects (
+        id INTEGER PRIMARY KEY,
+        root TEXT NOT NULL UNIQUE,
+        slug TEXT NOT NULL,
+        memory_dir TEXT NOT NULL,
+        is_shared INTEGER NOT NULL,
+        first_seen_at REAL NOT NULL
+    ) STRICT;
+
+    CREATE VIEW collisions AS                    -- projects whose memory directory an older one has already
+        SELECT younger.id AS project_id, (
+            SELECT older.root FROM projects AS older
+            WHERE older.memory_dir = younger.memory_dir AND older.id < younger.id AND NOT older.is_shared
+            ORDER BY older.id LIMIT 1
+        ) AS collides_with
+        FROM projects AS younger WHERE NOT younger.is_shared AND collides_with IS NOT NULL;
+
+    CREATE TABLE transcripts (
+        id INTEGER PRIMARY KEY,
+        client TEXT NOT NULL,
+        root TEXT NOT NULL,
+        path TEXT NOT NULL UNIQUE,
+        session_id TEXT NOT NULL,
+        first_seen_at REAL NOT NULL,
+        history_bytes INTEGER NOT NULL,          -- what it held at first sight
+        device INTEGER NOT NULL,                 -- the file as it was when last read; size -1: never
+        inode INTEGER NOT NULL,
+        size INTEGER NOT NULL DEFAULT -1,
+        mtime_ns INTEGER NOT NULL,
+        generation INTEGER NOT NULL DEFAULT 0,   -- how often it was found rewritten
+        offset INTEGER NOT NULL DEFAULT 0,
+        head_bytes INTEGER NOT NULL DEFAULT 0,
+        head_hash BLOB NOT NULL DEFAULT x'',
+        tail_bytes INTEGER NOT NULL DEFAULT 0,
+        tail_hash BLOB NOT NULL DEFAULT x'',
+        is_complete INTEGER NOT NULL DEFAULT 0,  -- read up to its last newline
+        active_at REAL NOT NULL,                 -- when it last grew, never later than when that was noticed
+        missing_at REAL,
+        cwd TEXT NOT NULL DEFAULT '',
+        project_id INTEGER REFERENCES projects (id),
+        opted_out INTEGER NOT NULL DEFAULT 0,
+        damage TEXT NOT NULL DEFAULT '{}',       -- JSON: kind -> number of lines
+        error TEXT                               -- why it could not be read the last time
+    ) STRICT;
+    CREATE INDEX transcripts_by_session ON transcripts (session_id);
+
+    CREATE TABLE turns (
+        id INTEGER PRIMARY KEY,
+        transcript_id INTEGER NOT NULL REFERENCES transcripts (id),
+        generation INTEGER NOT NULL,
+        prompt_id TEXT NOT NULL,
+        said_at REAL,
+        start INTEGER NOT NULL,
+        end INTEGER NOT NULL,
+        is_history INTEGER NOT NULL,
+        pending_calls TEXT NOT NULL,             -- JSON list of tool calls without a result
+        answered INTEGER NOT NULL,
+        end_reason TEXT,                         -- NULL while the turn is open
+        ended_at REAL,                           -- when that was noticed
+        outcome TEXT                             -- NULL while nobody has worked on it
+    ) STRICT;
+    CREATE INDEX turns_by_transcript ON turns (transcript_id, start);
+    CREATE INDEX turns_waiting ON turns (transcript_id) WHERE outcome IS NULL AND is_history = 0;
+    CREATE INDEX turns_open ON turns (transcript_id) WHERE outcome IS NULL AND end_reason IS NULL;
+
+    CREATE TABLE seen_messages (                 -- every prompt ever delivered, by digest of its ids
+        id BLOB PRIMARY KEY,
+        turn_id INTEGER NOT NULL REFERENCES turns (id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE oddities (                      -- named like transcripts, but nothing that can be read
+        path TEXT PRIMARY KEY,
+        root TEXT NOT NULL,
+        kind TEXT NOT NULL
+    ) STRICT;
+
+    CREATE TABLE notices (                       -- what happened to memoryd itself and `status` should tell
+        name TEXT PRIMARY KEY,
+        text TEXT NOT NULL,
+        fix TEXT NOT NULL,
+        about_file TEXT NOT NULL,
+        at REAL NOT NULL
+    ) STRICT;
+    """,
+)
+
+VERSION = len(MIGRATIONS)

@@ -1,0 +1,72 @@
+"""Turns in the database that are open or wait to be worked on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.model import WaitingSession
+from memoryd.state.ledger import turn_of_row
+
+if TYPE_CHECKING:
+    from memoryd.model import EndReason, Turn
+    from memoryd.state.database import Database
+
+
+class OpenTurn(NamedTuple):
+    id: int
+    turn: Turn
+    active_at: float
+
+
+def open_turns(database: Database) -> list[OpenTurn]:
+    """Turns without an end in transcripts that have been read to theirs."""
+    rows = database.query(
+        "SELECT turns.*, active_at FROM turns JOIN transcripts ON transcripts.id = transcript_id"
+        " WHERE outcome IS NULL AND end_reason IS NULL AND is_complete"
+    )
+    return [OpenTurn(row["id"], turn_of_row(row), row["active_at"]) for row in rows]
+
+
+def end_turns(database: Database, ended: list[tuple[int, EndReason]], now: float) -> None:
+    with database.transaction():
+        database.execute_many(
+            "UPDATE turns SET end_reason = ?, ended_at = ? WHERE id = ? AND end_reason IS NULL",
+            [(reason, now, turn_id) for turn_id, reason in ended],
+        )
+
+
+def forget_future_activity(database: Database, now: float) -> None:
+    """After the clock was set back, what happened "later than now" happened now: silence is counted from here."""
+    if database.query("SELECT 1 FROM transcripts WHERE active_at > ? LIMIT 1", (now,)):
+        database.execute("UPDATE transcripts SET active_at = ?1 WHERE active_at > ?1", (now,))
+    if database.query("SELECT 1 FROM turns WHERE outcome IS NULL AND ended_at > ? LIMIT 1", (now,)):
+        database.execute("UPDATE turns SET ended_at = ?1 WHERE outcome IS NULL AND ended_at > ?1", (now,))
+
+
+def waiting_sessions(database: Database) -> list[WaitingSession]:
+    """Sessions with turns that have ended, are not history, and nobody has worked on; nearest to deletion first."""
+    rows = database.query(
+        "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
+        " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
+        " collides_with"
+        " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
+        " LEFT JOIN projects ON projects.id = transcripts.project_id"
+        " LEFT JOIN collisions ON collisions.project_id = projects.id"
+        " WHERE outcome IS NULL AND is_history = 0 AND end_reason IS NOT NULL"
+        " GROUP BY transcripts.id ORDER BY mtime_ns"
+    )
+    return [
+        WaitingSession(
+            row["id"],
+            row["session_id"],
+            row["path"],
+            row["cwd"],
+            row["project_root"],
+            row["active_at"],
+            row["first_ended_at"],
+            tuple(sorted(map(int, row["turn_ids"].split(",")))),
+            bool(row["opted_out"]),
+            row["collides_with"],
+        )
+        for row in rows
+    ]

@@ -1,0 +1,258 @@
+"""What is the matter: gathered into one value, shown as text or JSON."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryd import __version__, gates
+from memoryd.clock import iso
+from memoryd.errors import StateError
+from memoryd.instance import running_instance
+from memoryd.model import Run, Wait
+from memoryd.state import notices, report, waiting
+from memoryd.state.database import open_for_reading
+from memoryd.words import ago, clock_time, count, size
+
+if TYPE_CHECKING:
+    from memoryd.config import Config
+    from memoryd.instance import Instance
+    from memoryd.model import Skip, WaitingSession
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+_NAMED = 8
+"""So many of a kind are named on the screen; `--json` names all."""
+
+_DAMAGE_WORDS = {
+    "nul": "NUL bytes, repaired",
+    "utf8": "not UTF-8, repaired",
+    "joined": "newline missing, repaired",
+    "spliced": "torn, rest recovered",
+    "unreadable": "not JSON, left out",
+    "unknown_shape": "of unknown shape, left out",
+    "too_long": "too long, left out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    text: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    now: float
+    home: str
+    root: str
+    root_exists: bool
+    running: Instance | None
+    totals: report.Totals | None
+    waiting: tuple[tuple[WaitingSession, Run | Wait | Skip], ...]
+    damaged: tuple[report.Damage, ...]
+    odd: tuple[tuple[str, str], ...]
+    unreadable: tuple[tuple[str, str], ...]
+    problems: tuple[Problem, ...]
+
+
+def gather(paths: Paths, config: Config, now: float) -> Status:
+    """Look at the lock and the database; neither is changed. A database that cannot be read is a problem, not an error."""
+    problems: list[Problem] = []
+    try:
+        database = open_for_reading(paths)
+    except StateError as error:
+        problems.append(Problem(error.sentence, error.fix))
+        database = None
+    try:
+        return _gather(paths, config, now, database, problems)
+    except StateError as error:
+        problems.append(Problem(error.sentence, error.fix))
+        return _gather(paths, config, now, None, problems)
+    finally:
+        if database is not None:
+            database.close()
+
+
+def _gather(paths: Paths, config: Config, now: float, database: Database | None, problems: list[Problem]) -> Status:
+    root = paths.transcripts_root
+    unreadable: list[tuple[str, str]] = []
+    if database is not None:
+        problems += [Problem(notice.text, notice.fix) for notice in notices.standing(database)]
+        unreadable = report.unreadable(database)
+        problems += [
+            Problem(f"The transcript {path} cannot be read: {why}.", f"ls -l {path}")
+            for path, why in unreadable[:_NAMED]
+        ]
+        if len(unreadable) > _NAMED:
+            problems.append(
+                Problem(f"{len(unreadable) - _NAMED} more transcripts cannot be read.", "memoryd status --json")
+            )
+        problems += [_collision(project, paths) for project in report.projects(database) if project.collides_with]
+    return Status(
+        now=now,
+        home=paths.home,
+        root=root,
+        root_exists=os.path.isdir(root),
+        running=running_instance(paths),
+        totals=report.totals(database) if database else None,
+        waiting=tuple(
+            (session, gates.extraction(session, config, paths.state_dir, now))
+            for session in (waiting.waiting_sessions(database) if database else ())
+        ),
+        damaged=tuple(report.damaged(database)) if database else (),
+        odd=tuple(report.oddities(database)) if database else (),
+        unreadable=tuple(unreadable),
+        problems=tuple(problems),
+    )
+
+
+def _collision(project: report.ProjectReport, paths: Paths) -> Problem:
+    return Problem(
+        f"{project.root} and {project.collides_with} have the same memory directory, {project.memory_dir}."
+        f" The first keeps it; sessions of {project.root} are skipped (slug_collision).",
+        f'add under [projects.memory_dirs] in {paths.config_file}: "{project.root}" = "~/a/directory/of/its/own"',
+    )
+
+
+def exit_code(status: Status) -> int:
+    """0 all is well, 1 there is a problem, 3 no daemon runs."""
+    if status.running is None:
+        return 3
+    return 1 if status.problems else 0
+
+
+def as_json(status: Status) -> dict[str, Any]:
+    """The contract of `status --json`, described in docs/json.md."""
+    totals = status.totals
+    return {
+        "version": __version__,
+        "running": {"pid": status.running.pid, "since": iso(status.running.since)} if status.running else None,
+        "root": {"path": status.root, "exists": status.root_exists},
+        "scanned_at": iso(totals.scanned_at) if totals and totals.scanned_at else None,
+        "projects": totals.projects if totals else 0,
+        "sessions": {
+            "known": totals.sessions if totals else 0,
+            "bytes": totals.bytes if totals else 0,
+            "unread": totals.unread if totals else 0,
+            "missing": totals.missing if totals else 0,
+        },
+        "turns": {
+            "waiting": totals.waiting_turns if totals else 0,
+            "open": totals.open_turns if totals else 0,
+            "history": totals.history_turns if totals else 0,
+            "vanished": totals.vanished_turns if totals else 0,
+        },
+        "waiting": [
+            {
+                "session": session.session_id,
+                "project": session.project_root,
+                "transcript": session.path,
+                "turns": len(session.turn_ids),
+                **_decision(decision),
+            }
+            for session, decision in status.waiting
+        ],
+        "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
+        "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
+        "unreadable": [{"path": path, "error": error} for path, error in status.unreadable],
+        "problems": [{"problem": problem.text, "fix": problem.fix} for problem in status.problems],
+    }
+
+
+def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
+    if isinstance(decision, Run):
+        return {"decision": "ready", "why": decision.why}
+    if isinstance(decision, Wait):
+        return {"decision": "wait", "why": decision.why, "until": iso(decision.until)}
+    return {"decision": f"skipped({decision.reason})", "why": decision.why}
+
+
+def as_text(status: Status) -> str:
+    """One screen for a person."""
+    lines = [_headline(status), ""]
+    totals = status.totals
+    lines.append(_row("watches", _short(status, status.root) + ("" if status.root_exists else "  (not there yet)")))
+    if totals is None:
+        lines.append(_row("sessions", "not looked at yet: memoryd run"))
+    else:
+        unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
+        gone = f", {totals.missing:,} deleted by the client" if totals.missing else ""
+        lines.append(
+            _row(
+                "sessions",
+                f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}",
+            )
+        )
+        vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
+        lines.append(
+            _row(
+                "turns",
+                f"{totals.waiting_turns:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}",
+            )
+        )
+    lines += _waiting_lines(status)
+    lines += _left_out_lines(status)
+    if status.problems:
+        lines += ["", "  problems"]
+        for problem in status.problems:
+            lines += [f"    {problem.text}", f"      fix: {problem.fix}"]
+    return "\n".join(lines)
+
+
+def _headline(status: Status) -> str:
+    running = status.running
+    if running is None:
+        return f"memoryd {__version__} is not running. Start it: memoryd run"
+    return (
+        f"memoryd {__version__} is running since {clock_time(running.since)}"
+        f" ({ago(status.now - running.since)}, process {running.pid})"
+    )
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<10}{text}"
+
+
+def _waiting_lines(status: Status) -> list[str]:
+    if not status.waiting:
+        return []
+    lines = ["", "  waiting"]
+    for session, decision in status.waiting[:_NAMED]:
+        if isinstance(decision, Run):
+            what = f"ready: {decision.why}"
+        elif isinstance(decision, Wait):
+            what = f"in {max(0, decision.until - status.now):.0f} s: {decision.why}"
+        else:
+            what = f"skipped({decision.reason}): {decision.why}"
+        name = os.path.basename(session.project_root) or session.project_root
+        lines.append(f"    {name}  {session.session_id[:8]}  {count(len(session.turn_ids), 'turn')}, {what}")
+    return lines + _more(len(status.waiting))
+
+
+def _left_out_lines(status: Status) -> list[str]:
+    lines = []
+    if status.damaged:
+        total = sum(sum(damage.lines.values()) for damage in status.damaged)
+        lines += [
+            "",
+            f"  damage    {count(total, 'line')} in {count(len(status.damaged), 'transcript')}; the rest was read",
+        ]
+        for damage in status.damaged[:_NAMED]:
+            kinds = ", ".join(f"{number:,} {_DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
+            lines.append(f"    {_short(status, damage.path)}: {kinds}")
+        lines += _more(len(status.damaged))
+    if status.odd:
+        lines += ["", f"  no file   {len(status.odd):,} named like a transcript, left alone"]
+        lines += [f"    {_short(status, path)}: {kind}" for path, kind in status.odd[:_NAMED]]
+        lines += _more(len(status.odd))
+    return lines
+
+
+def _more(number: int) -> list[str]:
+    return [f"    and {number - _NAMED:,} more: memoryd status --json"] if number > _NAMED else []
+
+
+def _short(status: Status, path: str) -> str:
+    return "~" + path[len(status.home) :] if path.startswith(status.home.rstrip("/") + "/") else path

@@ -1,0 +1,36 @@
+"""Numbers, sizes and times as a person reads them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_THOUSAND = 1000
+
+
+def count(number: int, noun: str) -> str:
+    """`1 turn`, `2,000 turns`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def size(number_of_bytes: float) -> str:
+    """`812 B`, `4.2 MB`: three digits at most."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if number_of_bytes < _THOUSAND or unit == "TB":
+            break
+        number_of_bytes /= _THOUSAND
+    digits = 0 if unit == "B" or number_of_bytes >= 10 else 1  # noqa: PLR2004 - two digits say enough
+    return f"{number_of_bytes:.{digits}f} {unit}"
+
+
+def ago(seconds: float) -> str:
+    """`12 s`, `3 min`, `5 h`, `12 days`."""
+    seconds = max(0.0, seconds)
+    for limit, divisor, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{int(seconds / divisor)} {unit}"
+    return f"{int(seconds / 86_400)} days"
+
+
+def clock_time(at: float) -> str:
+    """The time of day where the user is."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")

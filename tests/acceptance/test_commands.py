@@ -1,0 +1,229 @@
+"""The other commands, as a user types them: output, JSON, exit codes, errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.config import Config, load
+from memoryd.jobs.sweep import Sweeper
+from tests.acceptance.command import as_json, memoryd
+from tests.sample import Session, write
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+NOW = 2_000_000_000.0
+
+
+@pytest.fixture
+def looked(database: Database, paths: Paths, config: Config) -> Session:
+    """One session with a history turn and a waiting turn, one damaged line, one fifo."""
+    session = Session()
+    path = write(paths.transcripts_root, session, session.turn() + b"not json\n")
+    os.mkfifo(path.parent / "pipe.jsonl")
+    sweeper = Sweeper(database, paths, config)
+    sweeper.sweep(NOW)
+    with path.open("ab") as file:
+        file.write(session.turn())
+    os.utime(path, (NOW, NOW))
+    sweeper.sweep(NOW + 60)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return session
+
+
+def test_status_of_a_fresh_home_says_how_to_start(environment: dict[str, str], paths: Paths) -> None:
+    done = memoryd(environment, "status")
+    assert done.returncode == 3
+    assert done.stdout == (
+        "memoryd 0.1.0 is not running. Start it: memoryd run\n\n"
+        "  watches   ~/.claude/projects  (not there yet)\n"
+        "  sessions  not looked at yet: memoryd run\n"
+    )
+    assert not os.path.exists(paths.state_dir), "looking changes nothing"
+
+
+def test_status_names_what_waits_and_what_was_left_out(environment: dict[str, str], looked: Session) -> None:
+    done = memoryd(environment, "status")
+    assert done.returncode == 3
+    assert "turns     1 waiting, 0 open, 1 history" in done.stdout
+    assert f"acme  {looked.id[:8]}  1 turn, " in done.stdout
+    assert f"~/.claude/projects/-work-acme/{looked.id}.jsonl: 1 not JSON, left out" in done.stdout
+    assert "~/.claude/projects/-work-acme/pipe.jsonl: fifo" in done.stdout
+
+
+def test_status_json(environment: dict[str, str], looked: Session, paths: Paths) -> None:
+    transcript = f"{paths.transcripts_root}/-work-acme/{looked.id}.jsonl"
+    status = as_json(environment, "status")
+    assert status == {
+        "version": "0.1.0",
+        "running": None,
+        "root": {"path": paths.transcripts_root, "exists": True},
+        "scanned_at": "2033-05-18T03:33:20Z",
+        "projects": 1,
+        "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},
+        "turns": {"waiting": 1, "open": 0, "history": 1, "vanished": 0},
+        "waiting": [
+            {
+                "session": looked.id,
+                "project": "/work/acme",
+                "transcript": transcript,
+                "turns": 1,
+                "decision": "wait",
+                "why": "the session is being written",
+                "until": "2033-05-18T03:33:40Z",
+            }
+        ],
+        "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
+        "not_transcripts": [{"path": f"{paths.transcripts_root}/-work-acme/pipe.jsonl", "kind": "fifo"}],
+        "unreadable": [],
+        "problems": [],
+    }
+
+
+def test_status_of_a_damaged_database_is_a_problem_and_no_crash(environment: dict[str, str], paths: Paths) -> None:
+    os.makedirs(paths.state_dir)
+    with open(paths.database, "wb") as file:
+        file.write(b"no database " * 1000)
+    done = memoryd(environment, "status")
+    assert done.returncode == 3
+    assert "is damaged" in done.stdout
+    assert "fix: memoryd run" in done.stdout
+
+
+def test_projects(environment: dict[str, str], looked: Session, paths: Paths) -> None:
+    assert looked.cwd == "/work/acme"
+    assert as_json(environment, "projects") == [
+        {
+            "root": "/work/acme",
+            "memory_dir": f"{paths.transcripts_root}/-work-acme/memory",
+            "sessions": 1,
+            "turns": {"waiting": 1, "history": 1},
+            "active_at": "2033-05-18T03:33:20Z",
+            "excluded": False,
+            "collides_with": None,
+        }
+    ]
+    header, row = memoryd(environment, "projects").stdout.splitlines()
+    assert header.split() == ["PROJECT", "SESSIONS", "WAITING", "HISTORY", "MEMORY"]
+    assert row.split() == ["/work/acme", "1", "1", "1", f"{paths.transcripts_root}/-work-acme/memory"]
+
+
+def test_projects_of_a_fresh_home(environment: dict[str, str]) -> None:
+    done = memoryd(environment, "projects")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "memoryd run" in done.stderr
+    assert as_json(environment, "projects") == []
+
+
+def test_config_prints_toml_that_means_the_same(environment: dict[str, str], paths: Paths) -> None:
+    os.makedirs(os.path.dirname(paths.config_file))
+    text = (
+        '[projects]\nexclude = ["/a/\\"b\\"", "~/c"]\nmemory_dirs = { "/x" = "/y" }\n[scan]\ninterval_seconds = 0.25\n'
+    )
+    with open(paths.config_file, "w", encoding="utf-8") as file:
+        file.write(text)
+    before = load(paths)
+    printed = memoryd(environment, "config").stdout
+    with open(paths.config_file, "w", encoding="utf-8") as file:
+        file.write(printed)
+    assert load(paths) == before != Config()
+    assert as_json(environment, "config")["scan"] == {"interval_seconds": 0.25}
+
+
+@pytest.mark.parametrize("command", ["run", "status", "projects", "config", "paths"])
+def test_a_bad_config_stops_every_command_with_78(environment: dict[str, str], paths: Paths, command: str) -> None:
+    os.makedirs(os.path.dirname(paths.config_file))
+    with open(paths.config_file, "w", encoding="utf-8") as file:
+        file.write("[turns]\nquit_seconds = 5\n")
+    done = memoryd(environment, command)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr == (
+        f"memoryd: {paths.config_file}, line 2: there is no key `turns.quit_seconds`;"
+        f" did you mean `turns.quiet_seconds`?\n  fix: ${{EDITOR:-vi}} +2 {paths.config_file}\n"
+    )
+
+
+def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths) -> None:
+    assert memoryd(environment, "paths", "database").stdout == paths.database + "\n"
+    assert as_json(environment, "paths") == {
+        "config": paths.config_file,
+        "state": paths.state_dir,
+        "database": paths.database,
+        "log": paths.log_file,
+        "lock": paths.daemon_lock,
+        "claude": paths.claude_dir,
+        "transcripts": paths.transcripts_root,
+    }
+
+
+def test_the_config_can_name_the_clients_directory(environment: dict[str, str], paths: Paths) -> None:
+    os.makedirs(os.path.dirname(paths.config_file))
+    with open(paths.config_file, "w", encoding="utf-8") as file:
+        file.write('[claude_code]\nconfig_dir = "/srv/claude"\n')
+    assert memoryd(environment, "paths", "transcripts").stdout == "/srv/claude/projects\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["stats"], "there is no command `stats`; did you mean `status`?"),
+        ([], "the following arguments are required: command"),
+        (["status", "--jsn"], "unrecognized arguments: --jsn"),
+        (["paths", "nowhere"], "argument name: invalid choice: 'nowhere'"),
+    ],
+)
+def test_a_mistyped_line_exits_2_and_says_what_helps(
+    environment: dict[str, str], arguments: list[str], message: str
+) -> None:
+    done = memoryd(environment, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"memoryd: {message}")
+    assert done.stderr.endswith("  fix: memoryd --help\n")
+
+
+def test_help_of_every_command_can_be_learned_from(environment: dict[str, str]) -> None:
+    top = memoryd(environment, "--help").stdout
+    for command in ("run", "status", "projects", "config", "paths"):
+        assert f"\n    {command} " in top
+        assert len(memoryd(environment, command, "--help").stdout.splitlines()) > 5
+
+
+def test_a_closed_pipe_is_no_traceback(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m memoryd paths | true"], env=environment, capture_output=True, check=False
+    )
+    assert done.stderr == b""
+
+
+def test_a_terminal_without_utf8_is_no_error(environment: dict[str, str], database: Database, paths: Paths) -> None:
+    session = Session(cwd="/work/größe")
+    write(paths.transcripts_root, session, session.turn())
+    Sweeper(database, paths, Config()).sweep(NOW)
+    done = memoryd({**environment, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}, "projects")
+    assert done.returncode == 0
+    assert "/work/gr\\xf6\\xdfe" in done.stdout
+
+
+def test_status_imports_nothing_heavy(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "memoryd", "status"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    imported = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert "memoryd" in imported
+    assert not imported & {"anthropic", "watchdog", "apscheduler", "yaml", "structlog", "msgspec", "logging", "asyncio"}
+
+
+def test_json_stays_json_in_every_case(environment: dict[str, str]) -> None:
+    for command in ("status", "projects", "config", "paths"):
+        json.loads(memoryd(environment, command, "--json").stdout)

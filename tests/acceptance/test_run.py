@@ -1,0 +1,159 @@
+"""`memoryd run` as a real process, with real files and real signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.acceptance.command import Daemon, as_json, memoryd
+from tests.sample import Session, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+
+
+@pytest.fixture
+def quick(paths: Paths, environment: dict[str, str]) -> dict[str, str]:
+    """An environment whose daemon looks ten times a second and waits for no silence."""
+    os.makedirs(os.path.dirname(paths.config_file))
+    with open(paths.config_file, "w", encoding="utf-8") as file:
+        file.write("[scan]\ninterval_seconds = 0.1\n[turns]\nquiet_seconds = 0.2\n")
+    return environment
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[str, str], paths: Paths) -> None:
+    session, other = Session("one"), Session("two", cwd="/work/beta")
+    path = write(paths.transcripts_root, session, session.turn() + session.turn())
+    with Daemon(quick) as daemon:
+        daemon.says("looks at ~/.claude/projects every 0.1 s")
+        daemon.says("Found 1 session")
+        daemon.says("is history and is left alone")
+        daemon.says("History: 2 turns in 1 session of 1 project.")
+        append(path, session.prompt())
+        daemon.says(f"acme {session.id[:8]}: 1 prompt; waiting for the end of the turn.")
+        append(path, session.reply())
+        daemon.says(f"acme {session.id[:8]}: 1 turn ended")
+        daemon.says(f"acme {session.id[:8]}: 1 turn ready to be worked on (the session is quiet).")
+        write(paths.transcripts_root, other, other.turn(), folder="-work-beta")
+        daemon.says(f"beta {other.id[:8]}: 1 turn ready")
+        assert as_json(quick, "status")["turns"] == {"waiting": 2, "open": 0, "history": 2, "vanished": 0}
+        assert daemon.stop(signal.SIGINT) == 0
+        assert daemon.said.rstrip().endswith("Stopped.")
+    assert daemon.process.stdout is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it(quick: dict[str, str], number: int) -> None:
+    with Daemon(quick) as daemon:
+        daemon.says("There is nothing there yet")
+        assert daemon.stop(number) == 0
+
+
+def test_a_second_one_names_the_first_and_exits_75(quick: dict[str, str]) -> None:
+    with Daemon(quick) as daemon:
+        daemon.says("looks at")
+        second = memoryd(quick, "run")
+        assert second.returncode == 75
+        assert second.stderr == (
+            f"memoryd: memoryd is already running (process {daemon.process.pid}).\n  fix: memoryd status\n"
+        )
+        assert daemon.process.poll() is None
+
+
+def test_killed_it_goes_on_where_it_was(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    with Daemon(quick) as daemon:
+        daemon.says("nothing there yet")
+        path = write(paths.transcripts_root, session, session.turn())
+        daemon.says("1 turn ready")
+        daemon.stop(signal.SIGKILL)
+    append(path, session.turn())
+    with Daemon(quick) as daemon:
+        daemon.says("2 turns ready")
+    assert as_json(quick, "status")["turns"]["waiting"] == 2
+
+
+def test_a_damaged_database_is_set_aside_and_said(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    write(paths.transcripts_root, session, session.turn())
+    os.makedirs(paths.state_dir)
+    with open(paths.database, "wb") as file:
+        file.write(b"no database " * 1000)
+    with Daemon(quick) as daemon:
+        daemon.says("has been set aside as")
+        daemon.says("History: 1 turn")
+        status = memoryd(quick, "status")
+        assert status.returncode == 1
+        assert "no memory is lost" in status.stdout
+        kept = [name for name in os.listdir(paths.state_dir) if "damaged" in name]
+        assert len(kept) == 1
+        assert f"fix: rm {paths.state_dir}/{kept[0]}*" in status.stdout
+        os.remove(os.path.join(paths.state_dir, kept[0]))
+        assert memoryd(quick, "status").returncode == 0
+
+
+def test_a_database_damaged_while_it_runs_is_set_aside(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    path = write(paths.transcripts_root, session, session.turn())
+    with Daemon(quick) as daemon:
+        daemon.says("History: 1 turn")
+        connection = sqlite3.connect(paths.database)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        with open(paths.database, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (os.path.getsize(paths.database) - 4096))
+        append(path, session.turn())
+        daemon.says("has been set aside as")
+        daemon.says("History: 2 turns")
+        append(path, session.turn())
+        daemon.says("1 turn ready")
+
+
+def test_a_locked_database_is_waited_for_and_nothing_is_lost(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    with Daemon(quick) as daemon:
+        daemon.says("nothing there yet")
+        connection = sqlite3.connect(paths.database, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        write(paths.transcripts_root, session, session.turn())
+        daemon.says("has kept the state database")
+        connection.execute("ROLLBACK")
+        connection.close()
+        daemon.says("works again")
+        daemon.says("1 turn ready")
+
+
+def test_a_newer_database_is_refused(quick: dict[str, str], paths: Paths) -> None:
+    os.makedirs(paths.state_dir)
+    connection = sqlite3.connect(paths.database)
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    done = memoryd(quick, "run")
+    assert done.returncode == 78
+    assert "was written by a newer memoryd" in done.stderr
+
+
+def test_the_log_holds_no_word_of_a_session(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    with Daemon(quick) as daemon:
+        daemon.says("nothing there yet")
+        write(paths.transcripts_root, session, session.turn("xyzzy-plugh"))
+        daemon.says("1 turn ready")
+        daemon.stop(signal.SIGTERM)
+    with open(paths.log_file, encoding="utf-8") as file:
+        log = file.read()
+    assert '"event": "ready"' in log
+    assert "xyzzy" not in log
+    assert os.stat(paths.log_file).st_mode & 0o777 == 0o600

@@ -1,0 +1,82 @@
+"""Fixtures for all tests: a home of their own, and a guard around the real one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from memoryd.config import Config
+from memoryd.paths import paths_from
+from memoryd.state.database import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+_REAL_HOME = os.path.expanduser("~")
+_GUARDED = tuple(os.path.join(_REAL_HOME, name) for name in (".claude", ".config/memoryd", ".local/state/memoryd"))
+
+
+def _guard(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str):
+        for place in _GUARDED:
+            if arguments[0].startswith(place):
+                raise AssertionError(f"a test looked into the real home: {arguments[0]}")
+
+
+sys.addaudithook(_guard)
+
+settings.register_profile(
+    "test", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("torture", deadline=None, max_examples=3000, suppress_health_check=list(HealthCheck))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--torture", action="store_true", help="run the full campaigns")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("torture" if config.getoption("--torture") else "test")
+
+
+@pytest.fixture
+def torture(request: pytest.FixtureRequest) -> bool:
+    """Whether the long campaign was asked for; tests that use it run a short, seeded one otherwise."""
+    return bool(request.config.getoption("--torture"))
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The variables of a fresh user with an empty home, also for this process."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for variable in list(os.environ):
+        if variable.startswith(("XDG_", "CLAUDE_", "MEMORYD_")):
+            monkeypatch.delenv(variable)
+    monkeypatch.setenv("HOME", str(home))
+    return dict(os.environ)
+
+
+@pytest.fixture
+def paths(environment: dict[str, str]) -> Paths:
+    return paths_from(environment)
+
+
+@pytest.fixture
+def config() -> Config:
+    return Config()
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    opened = open_database(paths)
+    yield opened
+    opened.close()

@@ -1,0 +1,567 @@
+"""The sweep: first sight, growth, moves, copies, bad input; each message of the user once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memoryd.config import Projects
+from memoryd.jobs import sweep as module
+from memoryd.jobs.sweep import Sweeper
+from memoryd.state import report, waiting
+from tests.sample import Session, id_of, line, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+NOW = 2_000_000_000.0
+
+
+def delivered(database: Database) -> dict[str, str]:
+    """Prompt id -> history, open, waiting or an outcome."""
+    return {
+        row["prompt_id"]: row["outcome"]
+        or ("history" if row["is_history"] else "open" if row["end_reason"] is None else "waiting")
+        for row in database.query("SELECT * FROM turns")
+    }
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+@pytest.fixture
+def sweeper(database: Database, paths: Paths, config: Config) -> Sweeper:
+    """One that has looked at an empty root: what it sees now is new."""
+    os.makedirs(paths.transcripts_root)
+    sweeper = Sweeper(database, paths, config)
+    sweeper.sweep(NOW)
+    return sweeper
+
+
+# --- first sight ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_there_at_the_first_look_is_history(database: Database, paths: Paths, config: Config) -> None:
+    session = Session()
+    old, new = session.turn(), session.turn()
+    path = write(paths.transcripts_root, session, old)
+    sweeper = Sweeper(database, paths, config)
+    assert sweeper.sweep(NOW).new_history == 1
+    append(path, new)
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(old): "history", id_of(new): "waiting"}
+
+
+def test_a_line_that_was_half_written_at_the_first_look_is_new(
+    database: Database, paths: Paths, config: Config
+) -> None:
+    session = Session()
+    old, half = session.turn(), session.prompt()
+    path = write(paths.transcripts_root, session, old + half[:30])
+    sweeper = Sweeper(database, paths, config)
+    sweeper.sweep(NOW)
+    append(path, half[30:] + session.reply())
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(old): "history", id_of(half): "waiting"}
+
+
+def test_a_transcript_that_appears_while_looking_is_new_from_its_first_byte(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    session = Session()
+    turn = session.turn()
+    path = write(paths.transcripts_root, session, turn)
+    os.utime(path, (1, 1))
+    assert sweeper.sweep(NOW + 5).new_live == 1
+    assert delivered(database) == {id_of(turn): "waiting"}
+
+
+def test_sessions_of_a_night_without_a_daemon_are_new(database: Database, paths: Paths, config: Config) -> None:
+    """And an older file that was moved in meanwhile is history."""
+    os.makedirs(paths.transcripts_root)
+    Sweeper(database, paths, config).sweep(NOW)
+    night, restored = Session("night"), Session("restored")
+    said, old = night.turn(), restored.turn()
+    os.utime(write(paths.transcripts_root, night, said), (NOW + 100, NOW + 100))
+    os.utime(write(paths.transcripts_root, restored, old), (NOW - 100, NOW - 100))
+    Sweeper(database, paths, config).sweep(NOW + 1000)
+    assert delivered(database) == {id_of(said): "waiting", id_of(old): "history"}
+
+
+def test_a_root_that_appears_with_old_transcripts_brings_history(
+    database: Database, paths: Paths, config: Config
+) -> None:
+    """A disk that was mounted late must not look like a thousand new sessions."""
+    sweeper = Sweeper(database, paths, config)
+    assert sweeper.sweep(NOW).root_missing
+    old, new = Session("old"), Session("new")
+    old_turn, new_turn = old.turn(), new.turn()
+    os.utime(write(paths.transcripts_root, old, old_turn), (NOW - 100, NOW - 100))
+    os.utime(write(paths.transcripts_root, new, new_turn), (NOW + 3, NOW + 3))
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(old_turn): "history", id_of(new_turn): "waiting"}
+
+
+def test_a_root_that_goes_away_takes_nothing_with_it(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn = session.turn()
+    path = write(paths.transcripts_root, session, turn)
+    sweeper.sweep(NOW + 5)
+    os.rename(paths.transcripts_root, paths.transcripts_root + ".away")
+    assert sweeper.sweep(NOW + 10).root_missing
+    assert report.totals(database).missing == 0
+    os.rename(paths.transcripts_root + ".away", paths.transcripts_root)
+    append(path, more := session.turn())
+    sweeper.sweep(NOW + 15)
+    assert delivered(database) == {id_of(turn): "waiting", id_of(more): "waiting"}
+
+
+# --- moves and copies -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("new_inode", [False, True])
+def test_a_moved_transcript_keeps_its_place(
+    database: Database, paths: Paths, sweeper: Sweeper, new_inode: bool
+) -> None:
+    session = Session()
+    turn, more = session.turn(), session.turn()
+    path = write(paths.transcripts_root, session, turn)
+    sweeper.sweep(NOW + 5)
+    if new_inode:
+        moved = write(paths.transcripts_root, session, turn + more, folder="-other")
+        path.unlink()
+    else:
+        moved = path.parent.parent / "-other" / path.name
+        moved.parent.mkdir()
+        path.rename(moved)
+        append(moved, more)
+    sweeper.sweep(NOW + 10)
+    assert [row["path"] for row in database.query("SELECT path FROM transcripts")] == [str(moved)]
+    assert delivered(database) == {id_of(turn): "waiting", id_of(more): "waiting"}
+
+
+def test_a_copy_beside_its_original_counts_nothing_twice(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn, more, other = session.turn(), session.turn(), session.turn()
+    path = write(paths.transcripts_root, session, turn)
+    sweeper.sweep(NOW + 5)
+    copy = write(paths.transcripts_root, session, turn + more, folder="-copy")
+    append(path, more + other)
+    for seconds in (10, 15):
+        sweeper.sweep(NOW + seconds)
+    assert list(delivered(database)) == [id_of(turn), id_of(more), id_of(other)]
+    assert copy.exists()
+
+
+def test_a_fork_and_a_fork_of_it_count_nothing_twice(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    """Forks give every message a new id and name the one they copied, in whatever order they are read."""
+    origin, fork, fork_of_fork = Session("origin"), Session("fork"), Session("fork of fork")
+    first = origin.prompt("first")
+    copy = fork.prompt("first", forkedFrom={"sessionId": origin.id, "messageUuid": id_of(first)})
+    copy_of_copy = fork_of_fork.prompt("first", forkedFrom={"sessionId": fork.id, "messageUuid": id_of(copy)})
+    own = fork_of_fork.turn("only here")
+    write(paths.transcripts_root, fork_of_fork, copy_of_copy + own)
+    sweeper.sweep(NOW + 5)
+    write(paths.transcripts_root, fork, copy)
+    sweeper.sweep(NOW + 10)
+    write(paths.transcripts_root, origin, first)
+    sweeper.sweep(NOW + 15)
+    assert list(delivered(database)) == [id_of(copy_of_copy), id_of(own)]
+
+
+def test_a_fork_of_history_is_history(database: Database, paths: Paths, config: Config) -> None:
+    """Also if the fork appears before the history behind it was read."""
+    origin, fork = Session("origin"), Session("fork")
+    first = origin.turn("first")
+    write(paths.transcripts_root, origin, first)
+    sweeper = Sweeper(database, paths, config)
+    sweeper.sweep(NOW)
+    copy = fork.prompt("first", forkedFrom={"sessionId": origin.id, "messageUuid": id_of(first)}) + fork.reply()
+    own = fork.turn("only here")
+    write(paths.transcripts_root, fork, copy + own)
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(first): "history", id_of(own): "waiting"}
+
+
+def test_history_of_a_folder_is_read_before_what_is_new_in_it(
+    database: Database, paths: Paths, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a backlog: the copy and its original are both unread, the original is read first."""
+    monkeypatch.setattr(module, "READ_BYTES", 0)
+    origin, fork = Session("origin"), Session("fork")
+    first = origin.turn("first")
+    write(paths.transcripts_root, origin, first)
+    sweeper = Sweeper(database, paths, config)
+    assert sweeper.sweep(NOW).backlog == 1
+    path = write(paths.transcripts_root, fork, first.replace(origin.id.encode(), fork.id.encode()))
+    os.utime(path, (1, 1))
+    assert sweeper.sweep(NOW + 5).backlog == 2
+    monkeypatch.setattr(module, "READ_BYTES", 1 << 20)
+    assert sweeper.sweep(NOW + 10).backlog == 0
+    assert delivered(database) == {id_of(first): "history"}
+
+
+def test_a_resumed_session_in_a_new_file_counts_nothing_twice(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    before, after = Session("before"), Session("after")
+    turn, more = before.turn(), after.turn()
+    write(paths.transcripts_root, before, turn)
+    sweeper.sweep(NOW + 5)
+    write(paths.transcripts_root, after, turn.replace(before.id.encode(), after.id.encode()) + more)
+    sweeper.sweep(NOW + 10)
+    assert list(delivered(database)) == [id_of(turn), id_of(more)]
+
+
+def test_a_waiting_turn_follows_its_words_into_a_copy_when_the_original_is_gone(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    before, after = Session("before"), Session("after")
+    turn = before.turn()
+    path = write(paths.transcripts_root, before, turn)
+    sweeper.sweep(NOW + 5)
+    path.unlink()
+    sweeper.sweep(NOW + 10)
+    copy = write(paths.transcripts_root, after, turn)
+    sweeper.sweep(NOW + 15)
+    assert delivered(database) == {id_of(turn): "waiting"}
+    assert [session.path for session in waiting.waiting_sessions(database)] == [str(copy)]
+
+
+def test_two_writers_in_one_file(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    one = Session("one")
+    first, second = one.prompt("first"), one.prompt("second")
+    data = first + one.call("a") + second + one.call("b") + one.result("a") + one.result("b") + one.reply()
+    write(paths.transcripts_root, one, data)
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(first): "waiting", id_of(second): "waiting"}
+
+
+# --- rewritten files --------------------------------------------------------------------------------------------------
+
+
+def test_a_message_that_was_taken_back_before_it_was_read_vanishes(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    session = Session()
+    keep, back = session.turn(), session.turn()
+    path = write(paths.transcripts_root, session, keep + back)
+    sweeper.sweep(NOW + 5)
+    path.write_bytes(keep)
+    sweeper.sweep(NOW + 10)
+    assert delivered(database) == {id_of(keep): "waiting", id_of(back): "skipped(vanished)"}
+    append(path, back)
+    sweeper.sweep(NOW + 15)
+    assert delivered(database) == {id_of(keep): "waiting", id_of(back): "waiting"}
+
+
+def test_turns_point_to_their_lines_after_a_rewrite(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    first, gone, last = session.turn(), session.turn("gone" * 50), session.turn()
+    path = write(paths.transcripts_root, session, first + gone + last)
+    sweeper.sweep(NOW + 5)
+    path.write_bytes(first + last)
+    sweeper.sweep(NOW + 10)
+    data = path.read_bytes()
+    for row in database.query("SELECT * FROM turns WHERE outcome IS NULL"):
+        assert id_of(data[row["start"] : row["end"]]) == row["prompt_id"]
+
+
+def test_a_replaced_file_under_the_same_name_is_read_whole(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turns = [session.turn() for _ in range(3)]
+    path = write(paths.transcripts_root, session, turns[0] + turns[1])
+    sweeper.sweep(NOW + 5)
+    replacement = path.with_suffix(".tmp")
+    replacement.write_bytes(turns[2])
+    replacement.rename(path)
+    sweeper.sweep(NOW + 10)
+    assert delivered(database)[id_of(turns[2])] == "waiting"
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_silence_ends_a_turn_without_a_stop_mark(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn = session.prompt() + session.reply(stop_reason=None)
+    path = write(paths.transcripts_root, session, turn)
+    os.utime(path, (NOW + 4, NOW + 4))
+    for seconds, state in ((5, "open"), (23, "open"), (24, "waiting")):
+        sweeper.sweep(NOW + seconds)
+        assert delivered(database) == {id_of(turn): state}, seconds
+
+
+def test_a_prompt_without_an_answer_is_given_up_after_ten_minutes(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    session = Session()
+    turn = session.prompt() + session.call("t")
+    os.utime(write(paths.transcripts_root, session, turn), (NOW, NOW))
+    for seconds, state in ((599, "open"), (600, "waiting")):
+        sweeper.sweep(NOW + seconds)
+        assert delivered(database) == {id_of(turn): state}, seconds
+
+
+def test_a_clock_that_is_set_back_does_not_keep_turns_open(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn = session.prompt() + session.reply(stop_reason=None)
+    os.utime(write(paths.transcripts_root, session, turn), (NOW, NOW))
+    sweeper.sweep(NOW + 5)
+    yesterday = NOW - 86_400
+    sweeper.sweep(yesterday)
+    sweeper.sweep(yesterday + 20)
+    assert delivered(database) == {id_of(turn): "waiting"}
+
+
+def test_a_file_from_the_future_does_not_keep_its_turn_open(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn = session.prompt() + session.reply(stop_reason=None)
+    os.utime(write(paths.transcripts_root, session, turn), (NOW + 1e6, NOW + 1e6))
+    sweeper.sweep(NOW + 5)
+    sweeper.sweep(NOW + 25)
+    assert delivered(database) == {id_of(turn): "waiting"}
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_bad_files_do_not_stop_the_rest(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    good = Session("good")
+    turn = good.turn()
+    path = write(paths.transcripts_root, good, turn)
+    (path.parent / "d.jsonl").mkdir()
+    os.mkfifo(path.parent / "f.jsonl")
+    (path.parent / "loop.jsonl").symlink_to("loop.jsonl")
+    (path.parent / "empty.jsonl").write_bytes(b"")
+    (path.parent / "noise.jsonl").write_bytes(os.urandom(5000) + b"\n")
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(turn): "waiting"}
+    assert [(os.path.basename(name), kind) for name, kind in report.oddities(database)] == [
+        ("d.jsonl", "directory"),
+        ("f.jsonl", "fifo"),
+        ("loop.jsonl", "symlink"),
+    ]
+    assert [os.path.basename(damage.path) for damage in report.damaged(database)] == ["noise.jsonl"]
+
+
+def test_a_transcript_deleted_between_scan_and_read_is_passed_over(
+    database: Database, paths: Paths, sweeper: Sweeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost, kept = Session("lost"), Session("kept")
+    write(paths.transcripts_root, lost, lost.turn(), folder="-a")
+    turn = kept.turn()
+    write(paths.transcripts_root, kept, turn, folder="-b")
+    read_one = Sweeper._read_one
+
+    def deleting(self: Sweeper, file: Any) -> Any:
+        if lost.id in file.found.path:
+            os.remove(file.found.path)
+        return read_one(self, file)
+
+    monkeypatch.setattr(Sweeper, "_read_one", deleting)
+    sweeper.sweep(NOW + 5)
+    sweeper.sweep(NOW + 10)
+    assert delivered(database) == {id_of(turn): "waiting"}
+    assert report.totals(database).missing == 1
+
+
+_AS_NOBODY = """
+import os, urllib.parse
+from memoryd.config import Config
+from memoryd.jobs.sweep import Sweeper
+from memoryd.paths import paths_from
+from memoryd.state import report
+from memoryd.state.database import open_database
+os.setgid(65534); os.setuid(65534)
+database = open_database(paths_from(os.environ))
+print(Sweeper(database, paths_from(os.environ), Config()).sweep(2e9).transcripts)
+print(report.unreadable(database))
+print(sorted(report.oddities(database)))
+print(report.totals(database).history_turns)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root drops its rights to be refused")
+def test_an_unreadable_transcript_is_named_and_read_once_it_can_be(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    session, secret = Session("open"), Session("closed")
+    root = home / ".claude" / "projects"
+    write(root, session, session.turn())
+    closed = write(root, secret, secret.turn())
+    closed.chmod(0)
+    (root / "-locked").mkdir(mode=0)
+    for place in (home, *home.rglob("*")):
+        os.chown(place, 65534, 65534)
+    for place in (tmp_path, *tmp_path.parents):
+        if place.stat().st_uid == 0 and "pytest" in str(place):
+            place.chmod(0o755)
+
+    def look() -> list[str]:
+        environment = {**os.environ, "HOME": str(home)}
+        done = subprocess.run(
+            [sys.executable, "-c", _AS_NOBODY], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.splitlines()
+
+    assert look() == [
+        "2",
+        str([(str(closed), "permission denied")]),
+        str([(str(root / "-locked"), "unreadable")]),
+        "1",
+    ]
+    closed.chmod(0o600)
+    (root / "-locked").chmod(0o700)
+    assert look() == ["2", "[]", "[]", "2"]
+
+
+# --- projects ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_belongs_to_the_directory_its_folder_is_named_after(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    """Agents change directory; the session's project stays."""
+    session = Session(cwd="/srv/elsewhere")
+    data = session.prompt()
+    session.cwd = "/work/acme"
+    write(paths.transcripts_root, session, data + session.reply(), folder="-work-acme")
+    sweeper.sweep(NOW + 5)
+    assert [project.root for project in report.projects(database)] == ["/work/acme"]
+
+
+def test_a_project_whose_directory_is_gone_is_remembered(
+    database: Database, paths: Paths, sweeper: Sweeper, tmp_path: Path
+) -> None:
+    """A worktree beside its repository, deleted; a later session of it still belongs to the repository."""
+    repository, worktree = (tmp_path / "repo").resolve(), (tmp_path / "tree").resolve()
+    for arguments in (
+        ["init", "-q", str(repository)],
+        ["-C", str(repository), "commit", "-q", "--allow-empty", "-m", "x"],
+    ):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments], check=True)
+    subprocess.run(
+        ["git", "-C", str(repository), "worktree", "add", "-q", str(worktree)], check=True, capture_output=True
+    )
+    first, second = Session(1, cwd=str(worktree)), Session(2, cwd=str(worktree))
+    write(paths.transcripts_root, first, first.turn())
+    sweeper.sweep(NOW + 5)
+    subprocess.run(["rm", "-r", str(worktree)], check=True)
+    write(paths.transcripts_root, second, second.turn())
+    sweeper.sweep(NOW + 10)
+    assert [(project.root, project.sessions) for project in report.projects(database)] == [(str(repository), 2)]
+
+
+def test_two_projects_with_one_slug_do_not_share_a_memory(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    first, second = Session(1, cwd="/work/a.b"), Session(2, cwd="/work/a-b")
+    write(paths.transcripts_root, first, first.turn(), folder="-work-a-b")
+    sweeper.sweep(NOW + 5)
+    write(paths.transcripts_root, second, second.turn(), folder="-work-a-b")
+    sweeper.sweep(NOW + 10)
+    assert {project.root: project.collides_with for project in report.projects(database)} == {
+        "/work/a.b": None,
+        "/work/a-b": "/work/a.b",
+    }
+    assert {session.cwd: session.collides_with for session in waiting.waiting_sessions(database)} == {
+        "/work/a.b": None,
+        "/work/a-b": "/work/a.b",
+    }
+
+
+def test_a_configured_memory_directory_resolves_a_collision(
+    database: Database, paths: Paths, config: Config, sweeper: Sweeper
+) -> None:
+    first, second = Session(1, cwd="/work/a.b"), Session(2, cwd="/work/a-b")
+    write(paths.transcripts_root, first, first.turn(), folder="-work-a-b")
+    write(paths.transcripts_root, second, second.turn(), folder="-work-a-b")
+    sweeper.sweep(NOW + 5)
+    own = replace(config, projects=Projects(memory_dirs={"/work/a-b": "/memories/a-b"}))
+    Sweeper(database, paths, own).sweep(NOW + 10)
+    assert [project.collides_with for project in report.projects(database)] == [None, None]
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_idle_sweep_opens_no_transcript_and_writes_nothing(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    for number in range(20):
+        session = Session(number)
+        write(paths.transcripts_root, session, session.turn(), folder=f"-p{number % 3}")
+    sweeper.sweep(NOW + 5)
+    opened: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if watching and event == "open" and str(arguments[0]).startswith(paths.transcripts_root):
+            opened.append(arguments[0])
+
+    sys.addaudithook(watch)
+    version = database.query("PRAGMA data_version")[0][0]
+    changes = database.query("SELECT total_changes()")[0][0]
+    sweeper.sweep(NOW + 10)
+    watching = False
+    assert opened == []
+    assert database.query("SELECT total_changes()")[0][0] == changes
+    assert database.query("PRAGMA data_version")[0][0] == version
+
+
+def test_a_long_transcript_is_read_in_pieces(
+    database: Database, paths: Paths, sweeper: Sweeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH_BYTES", 2000)
+    monkeypatch.setattr(module, "READ_BYTES", 8000)
+    session = Session()
+    turns = [session.turn() for _ in range(100)]
+    write(paths.transcripts_root, session, b"".join(turns))
+    sweeps = 1
+    while sweeper.sweep(NOW + sweeps).backlog:
+        sweeps += 1
+    assert sweeps > 3
+    assert list(delivered(database)) == [id_of(turn) for turn in turns]
+
+
+def test_nothing_a_user_said_is_in_the_database(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    write(paths.transcripts_root, session, session.turn("the password is xyzzy-plugh-42"))
+    sweeper.sweep(NOW + 5)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in os.listdir(paths.state_dir):
+        with open(os.path.join(paths.state_dir, name), "rb") as file:
+            assert b"xyzzy-plugh" not in file.read()
+
+
+def test_damage_is_counted_once_however_often_the_file_grows(
+    database: Database, paths: Paths, sweeper: Sweeper
+) -> None:
+    session = Session()
+    path = write(paths.transcripts_root, session, b"not json\n" + session.turn())
+    for seconds in (5, 10, 15):
+        sweeper.sweep(NOW + seconds)
+        append(path, session.turn())
+    assert [damage.lines for damage in report.damaged(database)] == [{"unreadable": 1}]
+
+
+def test_metadata_lines_without_ids_are_fine(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    data = (
+        line({"type": "summary", "summary": "x", "leafUuid": "y"}) + session.turn() + line({"type": "tag", "tag": "z"})
+    )
+    write(paths.transcripts_root, session, data)
+    sweeper.sweep(time.time())
+    assert len(delivered(database)) == 1
+    assert json.loads(database.query("SELECT damage FROM transcripts")[0][0]) == {}

@@ -1,0 +1,140 @@
+"""The config file: what it accepts, and how it says what it does not."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memoryd.config import Config, Projects, Scan, key_names, load, parse
+from memoryd.errors import ConfigError
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+EXAMPLE = Path(os.path.dirname(__file__), "../config.example.toml")
+
+
+def problem(text: str | bytes, paths: Paths) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse(text if isinstance(text, bytes) else text.encode(), paths)
+    assert caught.value.fix.startswith("${EDITOR:-vi} +")
+    return caught.value.sentence.removeprefix(f"{paths.config_file}, ")
+
+
+def test_without_a_file_the_defaults_hold(paths: Paths) -> None:
+    assert load(paths) == Config()
+
+
+def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
+    text = b"""
+        memory_root = "~/memories"
+        [scan]
+        interval_seconds = 2
+        [projects]
+        exclude = ["~/private/*", "/srv/x"]
+        [projects.memory_dirs]
+        "~/a" = "/b"
+    """
+    assert parse(text, paths) == Config(
+        memory_root=f"{paths.home}/memories",
+        scan=Scan(interval_seconds=2.0),
+        projects=Projects(exclude=(f"{paths.home}/private/*", "/srv/x"), memory_dirs={f"{paths.home}/a": "/b"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "[scan]\nintervall_seconds = 1",
+            "line 2: there is no key `scan.intervall_seconds`; did you mean `scan.interval_seconds`?",
+        ),
+        ("\n\nscam = 1", "line 3: there is no key `scam`; did you mean `scan`?"),
+        ("quiet_seconds = 1", "line 1: there is no key `quiet_seconds`; did you mean `turns.quiet_seconds`?"),
+        ("[log]\nzzz = 1", "line 2: there is no key `log.zzz`; known here: `level`."),
+        ("[team]\nurl = 'x'", "line 1: there is no key `team`;"),
+        ("scan = 3", "line 1: `scan` must be a table."),
+        ("[scan]\ninterval_seconds = '5'", "line 2: `scan.interval_seconds` must be a number."),
+        ("[scan]\ninterval_seconds = true", "line 2: `scan.interval_seconds` must be a number."),
+        ("[scan]\ninterval_seconds = nan", "line 2: `scan.interval_seconds` must be a number."),
+        ("[scan]\ninterval_seconds = 0", "line 2: `scan.interval_seconds` must be at least 0.1."),
+        ("[turns]\nquiet_seconds = -1", "line 2: `turns.quiet_seconds` must be at least 0."),
+        ("memory_root = 'here'", "line 1: `memory_root` must be an absolute path or one below ~/, not 'here'."),
+        ("memory_root = 3", "line 1: `memory_root` must be a string."),
+        ("[projects]\nexclude = '/a'", "line 2: `projects.exclude` must be a list of strings."),
+        ("[projects]\nexclude = [1]", "line 2: `projects.exclude` must be a list of strings."),
+        ("[projects]\nmemory_dirs = ['a']", "line 2: `projects.memory_dirs` must be a table of strings."),
+        ("[projects.memory_dirs]\n'/a' = 7", "line 1: `projects.memory_dirs` must be a table of strings."),
+        ("log.level = 'loud'", 'line 1: `log.level` must be one of "debug", "info", "warning", "error".'),
+        ("[scan]\ninterval_seconds =", "line 2: is not valid TOML: invalid value."),
+        ("[scan\n", "line 1: is not valid TOML: expected ']' at the end of a table declaration."),
+        ("a = 'x", "line 1: is not valid TOML:"),
+        (b"a = 1\n# \xff", "line 2: is not UTF-8 text."),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_the_nearest_key(paths: Paths, text: str, sentence: str) -> None:
+    assert problem(text, paths).startswith(sentence)
+
+
+def test_a_file_that_cannot_be_read_is_an_error(paths: Paths) -> None:
+    os.makedirs(paths.config_file)
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        load(paths)
+
+
+# --- config.example.toml ----------------------------------------------------------------------------------------------
+
+
+def _documented() -> dict[str, tuple[str, str]]:
+    """Key -> (sentence, the value as written) of the example; every key is commented out."""
+    table = ""
+    found = {}
+    sentence: list[str] = []
+    for line in EXAMPLE.read_text().splitlines():
+        if header := re.fullmatch(r"\[(\w+)\]", line):
+            table = header[1] + "."
+        elif key := re.fullmatch(r"#(\w+) = (.+)", line):
+            found[table + key[1]] = (" ".join(sentence), key[2])
+            sentence = []
+        elif line.startswith("# "):
+            sentence.append(line[2:])
+        elif not line:
+            sentence = []
+    return found
+
+
+def _expected() -> dict[str, tuple[str, str]]:
+    expected = {}
+
+    def take(prefix: str, part: Any) -> None:
+        for entry in fields(part):
+            value = getattr(part, entry.name)
+            if is_dataclass(value):
+                take(f"{entry.name}.", value)
+                continue
+            default = entry.metadata["example"]
+            if not default:
+                default = f'"{value}"' if isinstance(value, str) else f"{value:g}"
+            expected[prefix + entry.name] = (entry.metadata["sentence"], default)
+
+    take("", Config())
+    return expected
+
+
+def test_the_example_documents_every_key_with_its_sentence_and_default() -> None:
+    assert _documented() == _expected()
+    assert sorted(_documented()) == sorted(key_names())
+
+
+def test_the_example_is_a_valid_config_also_with_every_key_set(paths: Paths) -> None:
+    text = EXAMPLE.read_text()
+    assert parse(text.encode(), paths) == Config()
+    everything = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
+    assert len(tomllib.loads(everything)) == len(fields(Config))
+    parse(everything.encode(), paths)

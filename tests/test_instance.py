@@ -1,0 +1,55 @@
+"""One daemon per user."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.errors import BusyError, StateError
+from memoryd.instance import Instance, only_instance, running_instance
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+
+
+def test_the_second_one_is_told_who_runs(paths: Paths) -> None:
+    with (
+        only_instance(paths, since=5.0),
+        pytest.raises(BusyError, match=f"process {os.getpid()}"),
+        only_instance(paths, 6.0),
+    ):
+        pass
+
+
+def test_who_runs_and_since_when(paths: Paths) -> None:
+    assert running_instance(paths) is None
+    with only_instance(paths, since=5.0):
+        assert running_instance(paths) == Instance(os.getpid(), 5.0)
+    assert running_instance(paths) is None
+
+
+def test_kill_minus_nine_leaves_no_lock(paths: Paths, environment: dict[str, str]) -> None:
+    code = (
+        "import os, signal\nfrom memoryd.instance import only_instance\nfrom memoryd.paths import paths_from\n"
+        "with only_instance(paths_from(os.environ), 1.0): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == -9
+    assert os.path.exists(paths.daemon_lock)
+    assert running_instance(paths) is None
+    with only_instance(paths, since=5.0):
+        pass
+
+
+def test_a_symlink_in_the_place_of_the_lock_is_not_followed(paths: Paths, tmp_path: Path) -> None:
+    os.makedirs(paths.state_dir)
+    (tmp_path / "precious").write_text("keep me")
+    os.symlink(tmp_path / "precious", paths.daemon_lock)
+    with pytest.raises(StateError), only_instance(paths, since=5.0):
+        pass
+    assert (tmp_path / "precious").read_text() == "keep me"

@@ -1,0 +1,217 @@
+"""Whose memory it is, in real git repositories."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.config import Config, Projects
+from memoryd.projects import is_excluded, project_at, root_of, slug_folder, slug_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+
+
+def git(*arguments: str | Path, cwd: Path) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always", *arguments],
+        cwd=cwd,
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = (tmp_path / "repo").resolve()
+    path.mkdir()
+    git("init", "--quiet", cwd=path)
+    git("commit", "--quiet", "--allow-empty", "--message", "one", cwd=path)
+    (path / "src" / "deep").mkdir(parents=True)
+    return path
+
+
+# --- roots ------------------------------------------------------------------------------------------------------------
+
+
+def test_subdirectories_belong_to_the_repository(repository: Path) -> None:
+    assert root_of(str(repository / "src" / "deep")) == root_of(str(repository)) == str(repository)
+
+
+def test_worktrees_belong_to_the_main_checkout(repository: Path, tmp_path: Path) -> None:
+    worktree = tmp_path / "elsewhere"
+    git("worktree", "add", "--quiet", worktree, cwd=repository)
+    (worktree / "sub").mkdir()
+    assert root_of(str(worktree / "sub")) == str(repository)
+
+
+def test_a_deleted_worktree_inside_its_repository_still_belongs_to_it(repository: Path) -> None:
+    assert root_of(str(repository / ".claude" / "worktrees" / "gone" / "src")) == str(repository)
+
+
+def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git("init", "--quiet", cwd=library)
+    git("commit", "--quiet", "--allow-empty", "--message", "one", cwd=library)
+    git("submodule", "--quiet", "add", library, "vendor/library", cwd=repository)
+    assert root_of(str(repository / "vendor" / "library")) == str(repository / "vendor" / "library")
+
+
+def test_a_bare_repository_and_its_worktrees_are_one_project(repository: Path, tmp_path: Path) -> None:
+    bare = (tmp_path / "acme.git").resolve()
+    git("clone", "--quiet", "--bare", repository, bare, cwd=tmp_path)
+    git("worktree", "add", "--quiet", tmp_path / "checkout", cwd=bare)
+    assert root_of(str(tmp_path / "checkout")) == root_of(str(bare)) == root_of(str(bare / "refs")) == str(bare)
+
+
+def test_inside_dot_git_is_inside_the_repository(repository: Path) -> None:
+    assert root_of(str(repository / ".git" / "hooks")) == str(repository)
+
+
+def test_outside_git_a_directory_is_its_own_project(tmp_path: Path) -> None:
+    place = tmp_path.resolve() / "plain"
+    place.mkdir()
+    assert root_of(str(place)) == str(place)
+    assert root_of(str(place / "gone")) == str(place / "gone")
+
+
+def test_a_symlink_to_a_repository_is_the_repository(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(repository)
+    assert root_of(str(tmp_path / "link" / "src")) == str(repository)
+
+
+@pytest.mark.parametrize("text", ["gitdir: {repository}/.git/worktrees/x", "gitdir: {repository}/.git", "nonsense", ""])
+def test_a_forged_dot_git_file_does_not_join_another_project(repository: Path, tmp_path: Path, text: str) -> None:
+    """An unpacked archive may hold any `.git` file. The repository it points to does not name it back."""
+    git("worktree", "add", "--quiet", tmp_path / "x", cwd=repository)
+    forged = (tmp_path / "archive").resolve()
+    forged.mkdir()
+    (forged / ".git").write_text(text.format(repository=repository))
+    assert root_of(str(forged)) == str(forged)
+
+
+# --- slugs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "slug"),
+    [
+        ("/Users/me/my_proj.v2", "-Users-me-my-proj-v2"),
+        ("/home/u/외주/app", "-home-u----app"),
+        ("C:\\Support_Work\\Cases", "C--Support-Work-Cases"),
+        ("/home/u/.claude/worktrees/x", "-home-u--claude-worktrees-x"),
+        ("/tmp/" + "a" * 220, "-tmp-" + "a" * 195 + "-vp21ax"),
+        ("/home/u/e\u0301", "-home-u--"),
+        ("/home/u/🙂", "-home-u---"),
+    ],
+)
+def test_slugs_are_those_of_the_client(path: str, slug: str) -> None:
+    assert slug_of(path) == slug
+
+
+@given(st.text(max_size=300))
+def test_a_slug_is_always_a_plain_folder_name(path: str) -> None:
+    slug = slug_of(path)
+    assert len(slug) <= 208
+    assert all(letter.isascii() and (letter.isalnum() or letter == "-") for letter in slug)
+
+
+def test_the_clients_own_folder_is_found_for_a_long_path(tmp_path: Path) -> None:
+    path = "/tmp/" + "a" * 220
+    assert slug_folder(str(tmp_path), path, lambda _name: False) == slug_of(path)
+    theirs = slug_of(path)[:201] + "1k2j3h"
+    (tmp_path / theirs).mkdir()
+    assert slug_folder(str(tmp_path), path, lambda _name: False) == theirs
+    other = slug_of(path)[:201] + "zzzzzz"
+    (tmp_path / other).mkdir()
+    assert slug_folder(str(tmp_path), path, lambda name: name == other) == other
+    assert slug_folder(str(tmp_path), path, lambda _name: False) == slug_of(path)
+
+
+# --- memory directories -----------------------------------------------------------------------------------------------
+
+
+def memory_dir(root: Path, paths: Paths, config: Config | None = None) -> str:
+    return project_at(root_of(str(root)), paths, config or Config()).memory_dir
+
+
+def settings(file: Path, directory: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"autoMemoryDirectory": directory}))
+
+
+def test_memory_is_beside_the_clients_transcripts_by_default(repository: Path, paths: Paths) -> None:
+    assert memory_dir(repository, paths) == f"{paths.claude_dir}/projects/{slug_of(str(repository))}/memory"
+
+
+def test_the_first_that_is_set_wins(repository: Path, paths: Paths, tmp_path: Path) -> None:
+    """In this order: environment, the project's own entry, user settings, untracked local settings, memory_root."""
+    config = Config(memory_root="/roots")
+    assert memory_dir(repository, paths, config) == f"/roots/{slug_of(str(repository))}"
+    settings(repository / ".claude" / "settings.local.json", "/local")
+    assert memory_dir(repository, paths, config) == "/local"
+    settings(tmp_path / "home" / ".claude" / "settings.json", "~/mine")
+    assert memory_dir(repository, paths, config) == f"{paths.home}/mine"
+    config = replace(config, projects=Projects(memory_dirs={str(repository): "/own"}))
+    assert memory_dir(repository, paths, config) == "/own"
+    assert memory_dir(repository, replace(paths, forced_memory_dir="/forced"), config) == "/forced"
+
+
+def test_settings_that_the_repository_ships_never_count(repository: Path, paths: Paths) -> None:
+    local = repository / ".claude" / "settings.local.json"
+    default = memory_dir(repository, paths)
+    settings(repository / ".claude" / "settings.json", "/planted")
+    assert memory_dir(repository, paths) == default
+    settings(local, "/planted")
+    git("add", "--force", local, cwd=repository)
+    assert memory_dir(repository, paths) == default
+    git("update-index", "--index-version", "4", cwd=repository)
+    assert memory_dir(repository, paths) == default
+    git("update-index", "--split-index", cwd=repository)
+    assert memory_dir(repository, paths) == default
+
+
+def test_local_settings_outside_git_never_count(tmp_path: Path, paths: Paths) -> None:
+    """Without git nothing tells whether an archive brought them."""
+    place = tmp_path / "plain"
+    settings(place / ".claude" / "settings.local.json", "/planted")
+    assert memory_dir(place, paths) == f"{paths.claude_dir}/projects/{slug_of(str(place.resolve()))}/memory"
+
+
+@pytest.mark.parametrize(
+    "content", ['{"autoMemoryDirectory": "relative"}', '{"autoMemoryDirectory": 7}', "[]", "{", "\xff"]
+)
+def test_settings_that_say_nothing_usable_are_passed_over(
+    repository: Path, paths: Paths, tmp_path: Path, content: str
+) -> None:
+    default = memory_dir(repository, paths)
+    file = tmp_path / "home" / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(content)
+    assert memory_dir(repository, paths) == default
+
+
+# --- exclusion --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "excluded"),
+    [
+        ("/home/u/private", "/home/u/private", True),
+        ("/home/u/private/deep/er", "/home/u/private", True),
+        ("/home/u/private-not", "/home/u/private", False),
+        ("/home/u/client-a/app", "/home/u/client-*", True),
+        ("/home/u/other", "/home/u/client-*", False),
+    ],
+)
+def test_exclusion_covers_a_folder_and_all_below_it(path: str, pattern: str, excluded: bool) -> None:
+    assert is_excluded(path, (pattern,)) is excluded
