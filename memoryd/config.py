@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import tomllib
@@ -182,6 +181,8 @@ class _Reader:
         return _error(self._paths, _line_of(self._text, path), f"`{'.'.join(path)}` must be {wanted}")
 
     def _unknown(self, path: tuple[str, ...], known: list[str]) -> ConfigError:
+        import difflib  # noqa: PLC0415 - only for a mistake
+
         *where, name = path
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         elsewhere = [full for full in key_names() if full.rpartition(".")[2] == name]

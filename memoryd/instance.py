@@ -6,8 +6,7 @@ import fcntl
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     pid: int
     since: float
 

@@ -1,12 +1,17 @@
-"""The value types that the parts of memoryd speak in. They know nothing of files, databases or clients."""
+"""The value types that the parts of memoryd speak in. They know nothing of files, databases or clients.
+
+Named tuples, not dataclasses: one is made for every line of every transcript, and `status` has to start in an instant.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # --- what a transcript says -------------------------------------------------------------------------------------------
-# Named tuples, not dataclasses: one is made for every line of every transcript.
 
 
 class Prompt(NamedTuple):
@@ -47,8 +52,7 @@ Entry = Prompt | Reply | Results | Interrupt
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A prompt and all that follows up to its end; the byte range is where its lines stand in the transcript."""
 
     prompt_id: str
@@ -73,8 +77,7 @@ class Turn:
 Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name"]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One transcript as the scan saw it, without opening it."""
 
     path: str
@@ -84,19 +87,17 @@ class Found:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(NamedTuple):
     """Everything below one root at one moment."""
 
     root: str
     found: tuple[Found, ...]
-    odd: dict[str, Oddity] = field(default_factory=dict)
+    odd: Mapping[str, Oddity] = MappingProxyType({})
     """What is named like a transcript and cannot be read as one, and folders that cannot be listed."""
     missing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """How far a transcript has been read, and how to know that it is still the same one."""
 
     offset: int = 0
@@ -107,8 +108,7 @@ class Cursor:
     tail_hash: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What one pass over a transcript brought."""
 
     cursor: Cursor
@@ -122,14 +122,13 @@ class Reading:
     cwds: tuple[str, ...] = ()
     """Working directories named in what was read, in order of appearance."""
     opted_out: bool = False
-    damage: dict[str, int] = field(default_factory=dict)
+    damage: Mapping[str, int] = MappingProxyType({})
 
 
 # --- projects ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """One canonical git root, or a working directory outside git, and where its memory is kept."""
 
     root: str
@@ -139,8 +138,7 @@ class Project:
     """The user named one memory directory for several projects: sharing it is no collision."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingSession:
+class WaitingSession(NamedTuple):
     """A session that has turns nobody has worked on."""
 
     transcript_id: int
@@ -161,24 +159,68 @@ class WaitingSession:
 # --- decisions --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """It is time."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """It is not time yet."""
 
     until: float
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(NamedTuple):
     """It will not be done, for a reason that has a name."""
 
     reason: Literal["own_session", "excluded", "opted_out", "slug_collision"]
     why: str
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+class Evidence(NamedTuple):
+    """Words of the user that a memory rests on."""
+
+    session_id: str
+    message_id: str
+    quote: str
+    hash: str
+    said_at: float | None = None
+
+
+class FileChange(NamedTuple):
+    """One file of the memory directory: what stood there when it was read, and what shall stand there."""
+
+    name: str
+    before: bytes | None
+    after: bytes | None
+    before_mtime_ns: int | None = None
+    after_mtime_ns: int | None = None
+    """None: the time of the commit."""
+    mode: int = 0o600
+
+
+class Group(NamedTuple):
+    """Files that change together or not at all."""
+
+    changes: tuple[FileChange, ...]
+    why: str
+    evidence: tuple[tuple[str, Evidence], ...] = ()
+    """File name and what it rests on."""
+
+
+class Changeset(NamedTuple):
+    """What an engine or a command wants to change. Nothing is written any other way."""
+
+    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex"]
+    why: str
+    groups: tuple[Group, ...]
+    session_id: str = ""
+    turn_ids: tuple[int, ...] = ()
+    """Turns that count as done when this is closed, also if it changes nothing."""
+    job_id: int | None = None
+    undoes: int | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from memoryd.config import Config, Projects
@@ -34,17 +32,17 @@ SESSION = WaitingSession(
 def test_a_session_is_due_when_it_is_quiet_or_has_waited_long(
     active_at: float, now: float, decision: Run | Wait
 ) -> None:
-    assert extraction(replace(SESSION, active_at=active_at), Config(), "/state", now) == decision
+    assert extraction(SESSION._replace(active_at=active_at), Config(), "/state", now) == decision
 
 
 @pytest.mark.parametrize(
     ("session", "config", "reason"),
     [
-        (replace(SESSION, cwd="/state/work"), Config(), "own_session"),
+        (SESSION._replace(cwd="/state/work"), Config(), "own_session"),
         (SESSION, Config(projects=Projects(exclude=("/work/*",))), "excluded"),
         (SESSION, Config(projects=Projects(exclude=("/work/acme/src",))), "excluded"),
-        (replace(SESSION, opted_out=True), Config(), "opted_out"),
-        (replace(SESSION, collides_with="/work/a-c-m-e"), Config(), "slug_collision"),
+        (SESSION._replace(opted_out=True), Config(), "opted_out"),
+        (SESSION._replace(collides_with="/work/a-c-m-e"), Config(), "slug_collision"),
     ],
 )
 def test_a_session_that_is_left_alone_has_a_named_reason(session: WaitingSession, config: Config, reason: str) -> None:
@@ -54,4 +52,4 @@ def test_a_session_that_is_left_alone_has_a_named_reason(session: WaitingSession
 
 
 def test_a_directory_that_only_begins_like_the_state_directory_is_not_ours() -> None:
-    assert extraction(replace(SESSION, cwd="/state-of-the-art"), Config(), "/state", 9e9) == Run("the session is quiet")
+    assert extraction(SESSION._replace(cwd="/state-of-the-art"), Config(), "/state", 9e9) == Run("the session is quiet")

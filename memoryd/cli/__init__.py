@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 from dataclasses import dataclass, replace
@@ -46,6 +45,8 @@ class Context:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Like argparse, with the nearest command for one that does not exist."""
+        import difflib
+
         names = [command.NAME for command in COMMANDS]
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         near = difflib.get_close_matches(words[0], names, n=1) if words and words[0] not in names else []

@@ -57,6 +57,7 @@ class Sweeper:
         self._root = paths.transcripts_root
         self._looked_before = False  # this process has seen the root: what is new now appeared in between
         self._scan_noted_at: float | None = None
+        self._project_at: dict[str, Project] = {}  # by working directory, so that its git is looked at once
 
     def sweep(self, now: float) -> SweepReport:
         """Look once.
@@ -128,6 +129,7 @@ class Sweeper:
 
     def _place_projects_again(self, now: float) -> None:
         """Settings that say where memory is kept may have changed since a project was first seen."""
+        self._project_at.clear()
         before = ledger.all_projects(self._database)
         after = [self._project(project.root) for project in before]
         ledger.update_projects(self._database, [new for new, old in zip(after, before, strict=True) if new != old], now)
@@ -219,8 +221,10 @@ class Sweeper:
         cwd = next((cwd for cwd in candidates if slug_of(cwd) == folder), candidates[0])
         if cwd == position.cwd and position.project_id is not None:
             return cwd, None
-        root = None if os.path.isdir(cwd) else ledger.known_root(self._database, cwd)
-        return cwd, self._project(root or root_of(cwd))
+        if cwd not in self._project_at:
+            root = None if os.path.isdir(cwd) else ledger.known_root(self._database, cwd)
+            self._project_at[cwd] = self._project(root or root_of(cwd))
+        return cwd, self._project_at[cwd]
 
     def _project(self, root: str) -> Project:
         def holds(name: str) -> bool:

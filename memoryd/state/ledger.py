@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Cursor, Found, Project, Turn
 
@@ -21,8 +19,7 @@ VANISHED = "skipped(vanished)"
 """The outcome of a turn whose lines were taken out of the transcript before anybody worked on them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the ledger knows of a file, as much as a scan needs."""
 
     id: int
@@ -35,8 +32,7 @@ class Known:
     has_unread_history: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """Where reading a transcript goes on."""
 
     id: int
@@ -49,8 +45,7 @@ class Position:
     project_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One reading, to be stored."""
 
     position: Position
@@ -59,8 +54,7 @@ class Step:
     cwd: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEvent:
+class TurnEvent(NamedTuple):
     """A turn that appeared or ended, for whoever narrates."""
 
     turn_id: int
@@ -219,11 +213,8 @@ def known_root(database: Database, cwd: str) -> str | None:
 def has_sessions(database: Database, folder: str, cwd: str) -> bool:
     """Whether a folder holds sessions of this working directory."""
     begin = folder + "/"
-    return bool(
-        database.query(
-            "SELECT 1 FROM transcripts WHERE substr(path, 1, ?) = ? AND cwd = ? LIMIT 1", (len(begin), begin, cwd)
-        )
-    )
+    rows = database.query("SELECT path FROM transcripts WHERE cwd = ?", (cwd,))
+    return any(row["path"].startswith(begin) for row in rows)
 
 
 def store_error(database: Database, transcript_id: int, error: str | None) -> None:
@@ -363,6 +354,8 @@ def _mark_seen(database: Database, digests: list[bytes], turn_id: int) -> None:
 
 
 def _digest(message_id: str) -> bytes:
+    import hashlib  # noqa: PLC0415 - 5 ms that commands which only read need not pay
+
     return hashlib.blake2b(message_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(NamedTuple):
     sessions: int
     projects: int
     bytes: int
@@ -26,8 +24,7 @@ class Totals:
     scanned_at: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectReport:
+class ProjectReport(NamedTuple):
     root: str
     slug: str
     memory_dir: str
@@ -38,8 +35,7 @@ class ProjectReport:
     active_at: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(NamedTuple):
     path: str
     lines: dict[str, int]
 

@@ -55,6 +55,7 @@ MIGRATIONS: tuple[str, ...] = (
         error TEXT                               -- why it could not be read the last time
     ) STRICT;
     CREATE INDEX transcripts_by_session ON transcripts (session_id);
+    CREATE INDEX transcripts_by_cwd ON transcripts (cwd);
 
     CREATE TABLE turns (
         id INTEGER PRIMARY KEY,
@@ -92,6 +93,95 @@ MIGRATIONS: tuple[str, ...] = (
         fix TEXT NOT NULL,
         about_file TEXT NOT NULL,
         at REAL NOT NULL
+    ) STRICT;
+    """,
+    """
+    ALTER TABLE transcripts ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;   -- jobs in a row that failed
+    ALTER TABLE transcripts ADD COLUMN retry_at REAL;                         -- not before this time
+
+    CREATE TABLE jobs (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        memory_dir TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        token TEXT NOT NULL,                     -- the lease: whoever closes the job must know it
+        started_at REAL NOT NULL,
+        ended_at REAL,
+        outcome TEXT,                            -- NULL while it runs
+        detail TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE INDEX jobs_running ON jobs (memory_dir) WHERE outcome IS NULL;
+    ALTER TABLE turns ADD COLUMN job_id INTEGER REFERENCES jobs (id);
+
+    CREATE TABLE blobs (
+        hash BLOB PRIMARY KEY,
+        data BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE changes (                       -- one row for every commit, made before the first file is touched
+        id INTEGER PRIMARY KEY,
+        memory_dir TEXT NOT NULL,
+        kind TEXT NOT NULL,                      -- extract, remember, forget, undo, redo, restore, reindex
+        why TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        job_id INTEGER REFERENCES jobs (id),
+        undoes INTEGER REFERENCES changes (id),
+        at REAL NOT NULL,
+        state TEXT NOT NULL                      -- prepared, applied, conflicted
+    ) STRICT;
+    CREATE INDEX changes_by_directory ON changes (memory_dir, id);
+    CREATE INDEX changes_prepared ON changes (memory_dir) WHERE state = 'prepared';
+
+    CREATE TABLE change_files (
+        change_id INTEGER NOT NULL REFERENCES changes (id),
+        position INTEGER NOT NULL,
+        group_number INTEGER NOT NULL,           -- a group changes together or not at all; -1 is the index
+        why TEXT NOT NULL,
+        name TEXT NOT NULL,
+        temporary TEXT NOT NULL,                 -- recorded before it is made
+        before_hash BLOB REFERENCES blobs (hash),
+        before_mtime_ns INTEGER,
+        after_hash BLOB REFERENCES blobs (hash),
+        after_mtime_ns INTEGER,
+        mode INTEGER NOT NULL,
+        state TEXT NOT NULL,                     -- prepared, applied, conflicted
+        PRIMARY KEY (change_id, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX change_files_by_name ON change_files (name, change_id);
+
+    CREATE TABLE change_turns (                  -- the turns that count as done when the change is closed
+        change_id INTEGER NOT NULL REFERENCES changes (id),
+        turn_id INTEGER NOT NULL REFERENCES turns (id),
+        PRIMARY KEY (change_id, turn_id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE evidence (                      -- the words of the user that a memory rests on
+        id INTEGER PRIMARY KEY,
+        change_id INTEGER NOT NULL REFERENCES changes (id),
+        group_number INTEGER NOT NULL,
+        memory_dir TEXT NOT NULL,
+        name TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        said_at REAL,
+        quote TEXT NOT NULL,
+        hash TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX evidence_by_file ON evidence (memory_dir, name);
+
+    CREATE TABLE refused_evidence (              -- undone or forgotten: it does not come back
+        memory_dir TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        change_id INTEGER NOT NULL REFERENCES changes (id),
+        PRIMARY KEY (memory_dir, message_id, hash)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE rescued (                       -- edits that a commit met and could not leave in place
+        id INTEGER PRIMARY KEY,
+        change_id INTEGER NOT NULL REFERENCES changes (id),
+        name TEXT NOT NULL,
+        hash BLOB NOT NULL REFERENCES blobs (hash)
     ) STRICT;
     """,
 )

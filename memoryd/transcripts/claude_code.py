@@ -1,9 +1,8 @@
 """Claude Code: a line of a transcript to the entries that count. The only module that knows this client's format.
 
-Most bytes of a transcript are not conversation, so a line is decoded only if its bytes name a type that can be. The
-filter looks at the whole line, because `type` may stand behind a large `message`. Decoding is typed: what no field
-below asks for is skipped and never becomes an object. A line that does not decode is repaired where its damage is
-known from real files, counted in any case, and never fatal.
+Most bytes of a transcript are not conversation. Decoding is typed: what no field below asks for is skipped and never
+becomes an object, which is faster than looking for the type in the bytes first (`make bench` shows both). A line that
+does not decode is repaired where its damage is known from real files, counted in any case, and never fatal.
 """
 
 from __future__ import annotations
@@ -103,16 +102,10 @@ def entries_of(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
     `damage` counts what had to be repaired or left out: `nul`, `utf8`, `joined`, `spliced` (repaired), `unreadable`,
     `unknown_shape` (left out).
     """
-    if _may_count(line) is None:
-        if not line or line.isspace() or (line.startswith(b"{") and line.endswith((b"}", b"}\r"))):
-            return ()
-        if not line.strip(b"\0 \t\r"):
-            damage["nul"] += 1
-            return ()
     try:
         entry = _understand(_decode(line))
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return tuple(filter(None, map(_understand, _repair(line, damage))))
+        return tuple(filter(None, map(_understand, _repair(line.strip(), damage))))
     return () if entry is None else (entry,)
 
 
@@ -200,17 +193,18 @@ def _repair(line: bytes, damage: Counter[str]) -> list[_Entry]:
     NUL runs, from a crash of the machine; bytes that are not UTF-8; half a surrogate pair, from a text cut in two;
     two entries with no newline between; and an entry that was torn off, with the next one right behind it.
     """
+    if line.startswith(b"{") and line.endswith(b"}") and _may_count(line) is None:
+        return []  # bulk: whatever is wrong with it, it holds no entry that counts, wherever `type` stands
     if b"\0" in line:
         damage["nul"] += 1
-        line = line.replace(b"\0", b"")
+        line = line.replace(b"\0", b"").strip()
+    if not line:
+        return []
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
         damage["utf8"] += 1
         text = line.decode("utf-8", "replace")
-    text = text.strip()
-    if not text:
-        return []
     values, is_whole = _objects_in(text, damage)
     if not values or not is_whole:
         damage["unreadable"] += 1

@@ -6,7 +6,6 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memoryd.model import Cursor, Found, Prompt, Reading, Reply
@@ -63,7 +62,7 @@ def follow(
             cursor = Cursor()
         if cursor.head_bytes < WINDOW_BYTES:
             head = os.pread(descriptor, WINDOW_BYTES, 0)
-            cursor = replace(cursor, head_bytes=len(head), head_hash=_digest(head))
+            cursor = cursor._replace(head_bytes=len(head), head_hash=_digest(head))
         fold = TurnFold(() if rewritten else last, history_bytes=history_bytes)
         notes = _Notes()
         line = None
@@ -84,7 +83,7 @@ def follow(
             found=found,
             complete=complete,
             rewritten=rewritten,
-            cwds=tuple(notes.cwds),
+            cwds=tuple(filter(None, notes.cwds)),
             opted_out=notes.opted_out,
             damage=dict(notes.damage),
         )
@@ -101,10 +100,13 @@ class _Notes:
         self.opted_out = False
 
     def take(self, entry: Entry) -> None:
-        if isinstance(entry, Prompt | Reply) and entry.cwd and len(self.cwds) < _MOST_CWDS:
+        if isinstance(entry, Prompt):
+            if any(mark in entry.text for mark in claude_code.OPT_OUT_MARKERS):
+                self.opted_out = True
+        elif not isinstance(entry, Reply):
+            return
+        if entry.cwd not in self.cwds and len(self.cwds) < _MOST_CWDS:
             self.cwds[entry.cwd] = None
-        if isinstance(entry, Prompt) and any(mark in entry.text for mark in claude_code.OPT_OUT_MARKERS):
-            self.opted_out = True
 
 
 def has_head(path: str, cursor: Cursor) -> bool:
@@ -137,7 +139,7 @@ def _advanced(descriptor: int, cursor: Cursor, line: Line) -> Cursor:
     """
     tail_bytes = min(line.end, WINDOW_BYTES)
     tail = os.pread(descriptor, tail_bytes, line.end - tail_bytes)
-    last_bytes = ((line.data or b"") + b"\n")[-tail_bytes:]
+    last_bytes = (line.data or b"\n")[-tail_bytes:]
     is_what_was_read = tail.endswith(last_bytes) and (cursor.offset == 0 or _is_same(descriptor, cursor))
     return Cursor(
         line.end, cursor.head_bytes, cursor.head_hash, tail_bytes, _digest(tail) if is_what_was_read else b"rewritten"

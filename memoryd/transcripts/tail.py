@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,34 +17,26 @@ class Line(NamedTuple):
     end: int
     """Just after the newline."""
     data: bytes | None
-    """Without the newline; None for a line that is too long to be kept."""
+    """With its newline; None for a line that is too long to be kept."""
 
 
 def whole_lines(
     descriptor: int, start: int, *, chunk_bytes: int = CHUNK_BYTES, longest_line_bytes: int = LONGEST_LINE_BYTES
 ) -> Iterator[Line]:
     """Yield every line from byte `start` on that ends in a newline. What follows the last newline waits."""
-    line_start = start
-    read_at = start
-    begun: list[bytes] = []  # the pieces of a line that began in an earlier chunk
-    begun_bytes = 0
-    while chunk := os.pread(descriptor, chunk_bytes, read_at):
-        read_at += len(chunk)
-        first, *rest = chunk.split(b"\n")
-        begun_bytes += len(first)
-        if begun_bytes <= longest_line_bytes:
-            begun.append(first)
-        else:
-            begun.clear()
-        if not rest:
-            continue
-        unfinished = rest.pop()
-        line_end = line_start + begun_bytes + 1
-        yield Line(line_start, line_end, b"".join(begun) if begun_bytes <= longest_line_bytes else None)
-        line_start = line_end
-        for data in rest:
-            line_end = line_start + len(data) + 1
-            yield Line(line_start, line_end, data if len(data) <= longest_line_bytes else None)
-            line_start = line_end
-        begun = [unfinished]
-        begun_bytes = len(unfinished)
+    with io.BufferedReader(io.FileIO(descriptor, closefd=False), chunk_bytes) as file:
+        file.seek(start)
+        while data := file.readline(longest_line_bytes + 1):
+            end = start + len(data)
+            if data.endswith(b"\n"):
+                yield Line(start, end, data)
+            elif len(data) <= longest_line_bytes:
+                return
+            else:
+                while not data.endswith(b"\n"):
+                    data = file.readline(chunk_bytes)
+                    if not data:
+                        return
+                    end += len(data)
+                yield Line(start, end, None)
+            start = end

@@ -118,7 +118,11 @@ class TurnFold:
         self._drafts.append(self._current)
 
     def _waiting(self, call_ids: tuple[str, ...]) -> list[_Draft]:
-        return [draft for draft in self._drafts[-8:] if any(call in draft.pending_calls for call in call_ids)]
+        return [
+            draft
+            for draft in self._drafts[-8:]
+            if draft.pending_calls and not draft.pending_calls.keys().isdisjoint(call_ids)
+        ]
 
     def _answer_calls(self, draft: _Draft, call_ids: tuple[str, ...]) -> None:
         for call in call_ids:

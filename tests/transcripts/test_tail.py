@@ -33,9 +33,9 @@ def test_every_whole_line_once_whatever_the_chunks(parts: list[bytes], chunk_byt
     position = 0
     for line in lines:
         assert line.start == position
-        expected = data[line.start : line.end - 1]
-        assert line.data == (expected if len(expected) <= 8 else None)
-        assert b"\n" not in expected
+        expected = data[line.start : line.end]
+        assert line.data == (expected if len(expected) <= 9 else None)
+        assert expected.find(b"\n") == len(expected) - 1
         position = line.end
     assert b"\n" not in data[position:]
 
@@ -49,7 +49,7 @@ def test_starting_behind_any_line_gives_the_rest(parts: list[bytes], chunk_bytes
 
 
 def test_a_half_line_waits() -> None:
-    assert lines_of(b"one\ntw") == [Line(0, 4, b"one")]
+    assert lines_of(b"one\ntw") == [Line(0, 4, b"one\n")]
 
 
 def test_a_long_line_is_not_kept_in_memory(tmp_path: Path) -> None:
@@ -61,5 +61,5 @@ def test_a_long_line_is_not_kept_in_memory(tmp_path: Path) -> None:
         lines = list(whole_lines(descriptor, 0, chunk_bytes=4096, longest_line_bytes=10_000))
     finally:
         os.close(descriptor)
-    assert [line.data for line in lines] == [b"before", None, b"after"]
+    assert [line.data for line in lines] == [b"before\n", None, b"after\n"]
     assert lines[-1].end == path.stat().st_size

@@ -1,0 +1,143 @@
+"""A memory directory, held open: every look and every step of a commit goes through its descriptor.
+
+So a directory that is moved or replaced under a commit is noticed, and no symlink on the way in is followed twice.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memoryd.errors import StateError
+from memoryd.memory.index import NAME as INDEX_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MEMORY_BYTES = 1 << 20
+"""A larger file is no memory that anybody wrote: it gets its line in the index and is otherwise left alone."""
+HEAD_BYTES = 32_768
+
+TEMPORARY_PREFIX = ".memoryd-"
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file of the directory as it is now."""
+
+    data: bytes
+    mtime_ns: int
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The directory at one moment."""
+
+    topics: dict[str, int]
+    """Topic files and their mtimes in nanoseconds."""
+    odd: dict[str, str]
+    """Names that look like topic files and are none, or that must not be changed, and why."""
+
+
+class MemoryDirectory:
+    """Open it with `open_directory`. All names are plain file names inside it."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self.descriptor = descriptor
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    def listing(self) -> Listing:
+        topics: dict[str, int] = {}
+        odd: dict[str, str] = {}
+        with os.scandir(self.descriptor) as entries:
+            for entry in entries:
+                name = entry.name
+                if not name.endswith(".md") or name.startswith(".") or name == INDEX_NAME:
+                    continue
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                if not stat.S_ISREG(status.st_mode):
+                    odd[name] = "a symlink" if stat.S_ISLNK(status.st_mode) else "no regular file"
+                    continue
+                topics[name] = status.st_mtime_ns
+                if status.st_nlink > 1:
+                    odd[name] = "a hard link: it has another name elsewhere"
+                elif status.st_size > MEMORY_BYTES:
+                    odd[name] = f"larger than {MEMORY_BYTES >> 20} MB"
+        return Listing(topics, odd)
+
+    def read(self, name: str, limit: int = MEMORY_BYTES) -> FileState | None:
+        """A file's content up to `limit`; None where there is no regular file of this name."""
+        try:
+            descriptor = os.open(
+                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.descriptor
+            )
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+                return None
+            raise
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            pieces = []
+            left = limit
+            while left > 0 and (piece := os.read(descriptor, left)):
+                pieces.append(piece)
+                left -= len(piece)
+            return FileState(b"".join(pieces), status.st_mtime_ns, stat.S_IMODE(status.st_mode))
+        finally:
+            os.close(descriptor)
+
+    def is_where_it_was(self) -> bool:
+        """Whether the path still leads to this directory."""
+        try:
+            here, there = os.fstat(self.descriptor), os.stat(self.path)
+        except OSError:
+            return False
+        return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) and here.st_nlink > 0
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one of our processes that writes here. The kernel gives the lock back when we die."""
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+
+
+@contextmanager
+def open_directory(path: str, *, create: bool = False) -> Iterator[MemoryDirectory]:
+    """Hold a memory directory open. Raises FileNotFoundError without `create`, StateError where it cannot be used."""
+    if create:
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StateError(
+                f"The memory directory {path} cannot be made: {error.strerror}.", f"ls -ld {os.path.dirname(path)}"
+            ) from error
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StateError(
+            f"The memory directory {path} cannot be opened: {error.strerror}.", f"ls -ld {path}"
+        ) from error
+    directory = MemoryDirectory(path, descriptor)
+    try:
+        yield directory
+    finally:
+        directory.close()

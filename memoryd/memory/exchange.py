@@ -1,0 +1,54 @@
+"""Renames that never overwrite: two names exchanged, or a name taken only if it is free. Through the C library."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from typing import Any
+
+# From the kernels' headers: renameat2(2) on Linux, renameatx_np(2) on macOS.
+_LINUX = {"function": "renameat2", "no_replace": 1, "exchange": 2}
+_MACOS = {"function": "renameatx_np", "no_replace": 4, "exchange": 2}
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
+
+
+def exchange(directory: int, one: str, other: str) -> None:
+    """Let two names in a directory change places in one step; both must exist.
+
+    Where kernel or file system cannot, three renames do it: a reader may then find `other` missing for an instant.
+    """
+    if _rename(directory, one, other, "exchange"):
+        return
+    aside = f"{one}.aside"
+    os.rename(other, aside, src_dir_fd=directory, dst_dir_fd=directory)
+    try:
+        rename_if_free(directory, one, other)
+    except FileExistsError:  # somebody made `other` meanwhile: theirs takes the place of what was displaced
+        os.unlink(one, dir_fd=directory)
+        raise
+    finally:
+        os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def rename_if_free(directory: int, old: str, new: str) -> None:
+    """Rename, or raise FileExistsError where the new name is taken by anything."""
+    if _rename(directory, old, new, "no_replace"):
+        return
+    os.link(old, new, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    os.unlink(old, dir_fd=directory)
+
+
+def _rename(directory: int, old: str, new: str, how: str) -> bool:
+    """Call the kernel; False where it does not know how."""
+    platform: dict[str, Any] = _MACOS if sys.platform == "darwin" else _LINUX
+    function = getattr(ctypes.CDLL(None, use_errno=True), platform["function"], None)
+    if function is None:
+        return False
+    if function(directory, os.fsencode(old), directory, os.fsencode(new), ctypes.c_uint(platform[how])) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), old, None, new)

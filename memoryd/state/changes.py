@@ -1,0 +1,234 @@
+"""Commits in the database: what shall change, recorded before a file is touched, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryd.model import Changeset
+    from memoryd.state.database import Database
+
+INDEX_GROUP = -1
+
+
+class PlannedFile(NamedTuple):
+    """One file of a commit, with the name of the temporary file that carries it."""
+
+    change_id: int
+    position: int
+    group: int
+    why: str
+    name: str
+    temporary: str
+    before: bytes | None
+    before_mtime_ns: int | None
+    after: bytes | None
+    after_mtime_ns: int | None
+    mode: int
+    state: str = "prepared"
+
+
+class ChangeRecord(NamedTuple):
+    id: int
+    memory_dir: str
+    kind: str
+    why: str
+    session_id: str
+    undoes: int | None
+    undone_by: int | None
+    at: float
+    state: str
+
+
+def prepare(database: Database, memory_dir: str, changeset: Changeset, files: Iterable[PlannedFile], now: float) -> int:
+    """Record a commit and everything needed to finish or drop it. One transaction, before the first file is touched."""
+    with database.transaction():
+        change_id = _insert(
+            database,
+            "INSERT INTO changes (memory_dir, kind, why, session_id, job_id, undoes, at, state)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, 'prepared')",
+            (
+                memory_dir,
+                changeset.kind,
+                changeset.why,
+                changeset.session_id,
+                changeset.job_id,
+                changeset.undoes,
+                now,
+            ),
+        )
+        for file in files:
+            _store_file(database, change_id, file)
+        database.execute_many(
+            "INSERT INTO change_turns VALUES (?, ?)", [(change_id, turn_id) for turn_id in changeset.turn_ids]
+        )
+        for number, group in enumerate(changeset.groups):
+            database.execute_many(
+                "INSERT INTO evidence (change_id, group_number, memory_dir, name, session_id, message_id, said_at, quote,"
+                " hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        change_id,
+                        number,
+                        memory_dir,
+                        name,
+                        one.session_id,
+                        one.message_id,
+                        one.said_at,
+                        one.quote,
+                        one.hash,
+                    )
+                    for name, one in group.evidence
+                ],
+            )
+    return change_id
+
+
+def add_file(database: Database, file: PlannedFile) -> None:
+    """Record one more file of a prepared commit: an index that has to be made again."""
+    with database.transaction():
+        _store_file(database, file.change_id, file)
+
+
+def planned_files(database: Database, change_id: int) -> list[PlannedFile]:
+    rows = database.query(
+        "SELECT change_files.*, before.data AS before, after.data AS after FROM change_files"
+        " LEFT JOIN blobs AS before ON before.hash = before_hash LEFT JOIN blobs AS after ON after.hash = after_hash"
+        " WHERE change_id = ? ORDER BY position",
+        (change_id,),
+    )
+    return [
+        PlannedFile(
+            row["change_id"],
+            row["position"],
+            row["group_number"],
+            row["why"],
+            row["name"],
+            row["temporary"],
+            row["before"],
+            row["before_mtime_ns"],
+            row["after"],
+            row["after_mtime_ns"],
+            row["mode"],
+            row["state"],
+        )
+        for row in rows
+    ]
+
+
+def prepared(database: Database, memory_dir: str) -> list[int]:
+    """Commits that were begun and never closed, oldest first."""
+    rows = database.query(
+        "SELECT id FROM changes WHERE memory_dir = ? AND state = 'prepared' ORDER BY id", (memory_dir,)
+    )
+    return [row["id"] for row in rows]
+
+
+def directories_with_prepared(database: Database) -> list[str]:
+    return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes WHERE state = 'prepared'")]
+
+
+def close(database: Database, change_id: int, conflicted: set[int], now: float) -> None:
+    """End a commit in one transaction: files, change, turns, refused evidence and job stand or fall together.
+
+    `conflicted` are the groups that somebody else's edit kept from being applied. Where all of them were, the turns
+    stay as they are: the work is to be done again.
+    """
+    with database.transaction():
+        groups = {row[0] for row in database.query(_GROUPS_OF_CHANGE, (change_id,))}
+        has_failed = bool(groups) and groups <= conflicted
+        database.execute(
+            "UPDATE change_files SET state = 'applied' WHERE change_id = ? AND state = 'prepared'", (change_id,)
+        )
+        database.execute_many(
+            "UPDATE change_files SET state = 'conflicted' WHERE change_id = ? AND group_number = ?",
+            [(change_id, group) for group in conflicted],
+        )
+        database.execute_many(
+            "DELETE FROM evidence WHERE change_id = ? AND group_number = ?",
+            [(change_id, group) for group in conflicted],
+        )
+        database.execute(
+            "UPDATE changes SET state = ? WHERE id = ?", ("conflicted" if has_failed else "applied", change_id)
+        )
+        if not has_failed:
+            _finish(database, change_id, now)
+
+
+_GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change_id = ? AND group_number >= 0"
+
+
+def _finish(database: Database, change_id: int, now: float) -> None:
+    (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
+    database.execute(
+        "UPDATE turns SET outcome = 'succeeded' WHERE outcome IS NULL AND id IN"
+        " (SELECT turn_id FROM change_turns WHERE change_id = ?)",
+        (change_id,),
+    )
+    if change["job_id"] is not None:
+        database.execute(
+            "UPDATE jobs SET outcome = 'succeeded', ended_at = ? WHERE id = ? AND outcome IS NULL",
+            (now, change["job_id"]),
+        )
+    if change["kind"] == "undo":
+        # What rests on the undone change does not come back from the same words.
+        database.execute(
+            "INSERT OR IGNORE INTO refused_evidence SELECT memory_dir, message_id, hash, ?1 FROM evidence"
+            " WHERE change_id = (SELECT undoes FROM changes WHERE id = ?1)",
+            (change_id,),
+        )
+    elif change["kind"] == "forget":
+        database.execute(
+            "INSERT OR IGNORE INTO refused_evidence SELECT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
+            " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
+            " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2",
+            (change_id, change["memory_dir"]),
+        )
+    elif change["kind"] in ("redo", "restore") and change["undoes"] is not None:
+        database.execute("DELETE FROM refused_evidence WHERE change_id = ?", (change["undoes"],))
+
+
+def rescue(database: Database, change_id: int, name: str, data: bytes) -> None:
+    """Keep an edit that cannot be left in place; `history` shows it."""
+    with database.transaction():
+        database.execute(
+            "INSERT INTO rescued (change_id, name, hash) VALUES (?, ?, ?)",
+            (change_id, name, _store_blob(database, data)),
+        )
+
+
+def _store_file(database: Database, change_id: int, file: PlannedFile) -> None:
+    database.execute(
+        "INSERT INTO change_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            change_id,
+            file.position,
+            file.group,
+            file.why,
+            file.name,
+            file.temporary,
+            _store_blob(database, file.before),
+            file.before_mtime_ns,
+            _store_blob(database, file.after),
+            file.after_mtime_ns,
+            file.mode,
+            file.state,
+        ),
+    )
+
+
+def _store_blob(database: Database, data: bytes | None) -> bytes | None:
+    if data is None:
+        return None
+    digest = hashlib.blake2b(data, digest_size=32).digest()
+    database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (digest, data))
+    return digest
+
+
+def _insert(database: Database, sql: str, values: tuple[Any, ...]) -> int:
+    number = database.execute(sql, values).lastrowid
+    assert number is not None  # noqa: S101 - an INSERT without an error has a row
+    return number
