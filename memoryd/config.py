@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import tomllib
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -93,7 +94,11 @@ def load(paths: Paths) -> Config:
         with open(paths.config_file, "rb") as file:
             data = file.read()
     except FileNotFoundError:
-        return Config()
+        if not os.path.islink(paths.config_file):
+            return Config()
+        raise ConfigError(
+            f"The config file {paths.config_file} is a symlink that leads nowhere.", f"ls -l {paths.config_file}"
+        ) from None
     except OSError as error:
         raise ConfigError(
             f"The config file {paths.config_file} cannot be read: {error.strerror}.", f"ls -l {paths.config_file}"

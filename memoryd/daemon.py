@@ -11,7 +11,7 @@ from memoryd.jobs.sweep import Sweeper
 from memoryd.model import Run, Wait
 from memoryd.state import ledger, notices, report, waiting
 from memoryd.state.database import check, open_database, set_aside
-from memoryd.words import count, size
+from memoryd.words import count, short, size
 
 if TYPE_CHECKING:
     import threading
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Config
+    from memoryd.instance import Held
     from memoryd.jobs.sweep import SweepReport
+    from memoryd.model import Skip, WaitingSession
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.state.ledger import TurnEvent
@@ -37,16 +39,20 @@ class Daemon:
         clock: Clock,
         say: Callable[[str], None],
         log: FilteringBoundLogger,
+        held: Held,
     ) -> None:
         self._paths = paths
         self._config = config
         self._clock = clock
         self._say = say
         self._log = log
+        self._held = held
         self._database: Database | None = None
         self._sweeper: Sweeper | None = None
-        self._greeted = False
-        self._announced: set[int] = set()  # turns that were said to be ready
+        self._found_told = False
+        self._history_told = False
+        self._announced: set[int] | None = None  # turns that were said to be ready; None before the first look
+        self._unreadable = 0
         self._backlog = 0
         self._trouble = ""
 
@@ -56,7 +62,9 @@ class Daemon:
         A damaged database is set aside and rebuilt; one that is locked or cannot grow is tried again at the next look.
         Any other failure ends the daemon loudly: its supervisor starts it again.
         """
-        self._log.info("started", version=__version__, pid=os.getpid(), root=self._paths.transcripts_root)
+        root, interval = self._paths.transcripts_root, self._config.scan.interval_seconds
+        self._log.info("started", version=__version__, pid=os.getpid(), root=root)
+        self._say(f"memoryd {__version__} looks at {short(root, self._paths.home)} every {interval:g} s.")
         try:
             while not stop.is_set():
                 try:
@@ -83,17 +91,19 @@ class Daemon:
             check(self._database)
             self._sweeper = Sweeper(self._database, self._paths, self._config)
         swept = self._sweeper.sweep(now)
-        if not self._greeted:
-            self._greet(swept)
-        self._tell_backlog(swept)
+        if not self._found_told:
+            self._tell_found(swept)
+        self._tell_backlog(swept, self._database)
         self._tell_turns(swept.events, self._database)
         if not swept.backlog:
             self._tell_ready(self._database, now)
+            self._tell_unreadable(self._database)
 
     def _rebuild(self, error: CorruptStateError) -> None:
         if self._database is not None:
             self._database.close()
         self._database = self._sweeper = None
+        self._history_told = False
         kept = set_aside(self._paths, self._clock.now())
         text = (
             f"The state database was damaged and has been set aside as {kept}. A new one was started: no memory is"
@@ -112,53 +122,67 @@ class Daemon:
         if error.sentence != self._trouble:
             self._trouble = error.sentence
             self._say(f"{error.sentence} Trying again every {self._config.scan.interval_seconds:g} s.")
+            self._say(f"  fix: {error.fix}")
+            self._held.tell(error.sentence, error.fix)
             self._log.error("database trouble", reason=error.sentence)
 
     def _trouble_is_over(self) -> None:
         if self._trouble:
             self._trouble = ""
+            self._held.tell()
             self._say("The state database works again.")
             self._log.info("database works again")
 
-    def _greet(self, swept: SweepReport) -> None:
-        self._greeted = True
-        interval, quiet = self._config.scan.interval_seconds, self._config.turns.quiet_seconds
-        root = _short(self._paths.transcripts_root, self._paths.home)
-        self._say(f"memoryd {__version__} looks at {root} every {interval:g} s.")
+    def _tell_found(self, swept: SweepReport) -> None:
+        self._found_told = True
         if swept.root_missing:
             self._say("There is nothing there yet; it appears when Claude Code is used for the first time.")
-        elif swept.transcripts:
+        else:
             new = f", {swept.new_live} of them new since the last time" if swept.new_live else ""
             self._say(f"Found {count(swept.transcripts, 'session')} ({size(swept.bytes)}){new}.")
         if swept.new_history:
             self._say("What they hold so far is history and is left alone. What you say from now on counts.")
+        quiet = self._config.turns.quiet_seconds
         self._say(
             f"Talk to Claude Code in another terminal: a turn is ready {quiet:g} s after its session falls silent."
         )
-        self._say("This version reads and writes no memories yet. Ctrl-C stops it; nothing is lost.")
+        self._say("This version only watches; it writes no memories yet. Ctrl-C stops it, and nothing is lost.")
         self._log.info(
             "first look", sessions=swept.transcripts, bytes=swept.bytes, history=swept.new_history, new=swept.new_live
         )
 
-    def _tell_backlog(self, swept: SweepReport) -> None:
-        was, self._backlog = self._backlog, swept.backlog
+    def _tell_backlog(self, swept: SweepReport, database: Database) -> None:
+        self._backlog = swept.backlog
         if swept.backlog:
             self._say(f"Reading: {count(swept.backlog, 'session')} to go.")
-        elif (was or swept.new_history) and self._database is not None:
-            facts = report.totals(self._database)
-            self._say(
-                f"History: {count(facts.history_turns, 'turn')} in {count(facts.sessions, 'session')}"
-                f" of {count(facts.projects, 'project')}."
-            )
+        elif not self._history_told:
+            self._history_told = True
+            facts = report.totals(database)
+            if facts.history_turns:
+                self._say(
+                    f"History: {count(facts.history_turns, 'turn')} in {count(facts.sessions, 'session')}"
+                    f" of {count(facts.projects, 'project')}."
+                )
+
+    def _tell_unreadable(self, database: Database) -> None:
+        number = len(report.unreadable(database))
+        if number > self._unreadable:
+            self._say(f"{count(number, 'transcript or folder')} cannot be read. What to do: memoryd status")
+        self._unreadable = number
 
     def _tell_turns(self, events: tuple[TurnEvent, ...], database: Database) -> None:
-        """One line a session and look, however much was said in between."""
+        """One line a session and look, however much was said in between; nothing of sessions that are left alone."""
+        left_alone = {
+            session.session_id
+            for session in waiting.waiting_sessions(database)
+            if gates.left_alone(session, self._config, self._paths.state_dir)
+        }
         sessions: dict[tuple[int | None, str], list[TurnEvent]] = {}
         for event in events:
-            if not event.is_history:
+            if not event.is_history and event.session_id not in left_alone:
                 sessions.setdefault((event.project_id, event.session_id), []).append(event)
         for (project_id, session_id), seen in sessions.items():
-            who = f"{_name(ledger.root_of_project(database, project_id))} {session_id[:8]}"
+            who = _who(ledger.root_of_project(database, project_id), session_id)
             ended = sum(event.has_ended for event in seen)
             begun = sum(event.is_new and not event.has_ended for event in seen)
             if ended:
@@ -169,24 +193,35 @@ class Daemon:
             self._log.debug("turns", session=session_id, ended=ended, begun=begun)
 
     def _tell_ready(self, database: Database, now: float) -> None:
-        for session in waiting.waiting_sessions(database):
-            decision = gates.extraction(session, self._config, self._paths.state_dir, now)
+        decisions = [
+            (session, gates.extraction(session, self._config, self._paths.state_dir, now))
+            for session in waiting.waiting_sessions(database)
+        ]
+        due: list[tuple[WaitingSession, Run | Skip]] = [
+            (session, decision) for session, decision in decisions if not isinstance(decision, Wait)
+        ]
+        if self._announced is None:  # what waited before this start is told in one line
+            self._announced = {turn_id for session, _ in due for turn_id in session.turn_ids}
+            ready = [session for session, decision in due if isinstance(decision, Run)]
+            if ready:
+                turns = sum(len(session.turn_ids) for session in ready)
+                self._say(
+                    f"From before: {count(turns, 'turn')} of {count(len(ready), 'session')} ready to be worked on."
+                )
+            return
+        for session, decision in due:
             fresh = [turn_id for turn_id in session.turn_ids if turn_id not in self._announced]
-            if isinstance(decision, Wait) or not fresh:
+            if not fresh:
                 continue
             self._announced.update(fresh)
-            who = f"{_name(session.project_root)} {session.session_id[:8]}"
+            who = _who(session.project_root, session.session_id)
             if isinstance(decision, Run):
-                self._say(f"{who}: {count(len(session.turn_ids), 'turn')} ready to be worked on ({decision.why}).")
-                self._log.info("ready", session=session.session_id, turns=len(session.turn_ids), why=decision.why)
+                self._say(f"{who}: {count(len(fresh), 'turn')} ready to be worked on ({decision.why}).")
+                self._log.info("ready", session=session.session_id, turns=len(fresh), why=decision.why)
             else:
                 self._say(f"{who}: {count(len(fresh), 'turn')} skipped ({decision.reason}): {decision.why}.")
                 self._log.info(f"skipped({decision.reason})", session=session.session_id, turns=len(fresh))
 
 
-def _name(project_root: str) -> str:
-    return os.path.basename(project_root) or project_root or "?"
-
-
-def _short(path: str, home: str) -> str:
-    return "~" + path[len(home) :] if path.startswith(home.rstrip("/") + "/") else path
+def _who(project_root: str, session_id: str) -> str:
+    return f"{os.path.basename(project_root) or project_root or '?'} {session_id[:8]}"

@@ -21,7 +21,7 @@ def extraction(session: WaitingSession, config: Config, state_dir: str, now: flo
     if now >= quiet_at:
         return Run("the session is quiet")
     if now >= latest_at:
-        return Run("the session has been busy for long")
+        return Run("its first turn has waited long enough")
     return Wait(min(quiet_at, latest_at), "the session is being written")
 
 
@@ -36,4 +36,6 @@ def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip 
         return Skip("opted_out", "a prompt in this session opted it out")
     if session.collides_with:
         return Skip("slug_collision", f"its memory directory belongs to {session.collides_with}")
+    if session.is_gone:
+        return Skip("transcript_gone", "its transcript is no longer there")
     return None

@@ -16,13 +16,32 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 
+_BODY_BYTES = 4096
+
+
 class Instance(NamedTuple):
     pid: int
     since: float
+    trouble: str = ""
+    """Why it cannot work at the moment, for `status`: it stands here because the database may be what fails."""
+    fix: str = ""
+
+
+class Held:
+    """The lock, held by this process."""
+
+    def __init__(self, descriptor: int, since: float) -> None:
+        self._descriptor = descriptor
+        self._since = since
+
+    def tell(self, trouble: str = "", fix: str = "") -> None:
+        """Say in the lock file who holds it and what troubles it. Always the same length, so that it fits on a full disk."""
+        body = json.dumps({"pid": os.getpid(), "since": self._since, "trouble": trouble[:1500], "fix": fix[:500]})
+        os.pwrite(self._descriptor, body.encode().ljust(_BODY_BYTES)[:_BODY_BYTES], 0)
 
 
 @contextmanager
-def only_instance(paths: Paths, since: float) -> Iterator[None]:
+def only_instance(paths: Paths, since: float) -> Iterator[Held]:
     """Hold the daemon's lock. Raises BusyError, which names the holder."""
     try:
         os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
@@ -39,14 +58,14 @@ def only_instance(paths: Paths, since: float) -> Iterator[None]:
             name = f"process {holder.pid}" if holder else "another process"
             raise BusyError(f"memoryd is already running ({name}).", "memoryd status") from error
         try:
-            os.truncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "since": since}).encode(), 0)
+            held = Held(descriptor, since)
+            held.tell()
         except OSError as error:
             raise StateError(
                 f"The state directory {paths.state_dir} cannot be written: {error.strerror}.",
                 f"df -h {paths.state_dir}",
             ) from error
-        yield
+        yield held
     finally:
         os.close(descriptor)
 
@@ -71,7 +90,7 @@ def running_instance(paths: Paths) -> Instance | None:
 
 def _body(descriptor: int) -> Instance | None:
     try:
-        body = json.loads(os.pread(descriptor, 4096, 0))
-        return Instance(int(body["pid"]), float(body["since"]))
+        body = json.loads(os.pread(descriptor, _BODY_BYTES, 0))
+        return Instance(int(body["pid"]), float(body["since"]), str(body["trouble"]), str(body["fix"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -152,6 +152,8 @@ class WaitingSession(NamedTuple):
     """When the first of its waiting turns was seen to have ended."""
     turn_ids: tuple[int, ...]
     opted_out: bool = False
+    is_gone: bool = False
+    """Its transcript is no longer there."""
     collides_with: str | None = None
     """The root of the project that had this memory directory first."""
 
@@ -175,7 +177,7 @@ class Wait(NamedTuple):
 class Skip(NamedTuple):
     """It will not be done, for a reason that has a name."""
 
-    reason: Literal["own_session", "excluded", "opted_out", "slug_collision"]
+    reason: Literal["own_session", "excluded", "opted_out", "slug_collision", "transcript_gone"]
     why: str
 
 

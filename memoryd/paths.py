@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pwd
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from memoryd.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,13 +54,23 @@ class Paths:
 def paths_from(environment: Mapping[str, str]) -> Paths:
     """Build the paths from HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, CLAUDE_CONFIG_DIR and memoryd's own variables.
 
-    As the XDG specification asks, a relative path in one of its variables counts as unset.
+    As the XDG specification asks, a relative path in one of its variables counts as unset. Raises ConfigError.
     """
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = environment.get("HOME", "")
+    if not os.path.isabs(home):
+        home = pwd.getpwuid(os.getuid()).pw_dir
 
     def directory(variable: str, default: str) -> str:
         value = environment.get(variable, "")
         return os.path.normpath(value) if os.path.isabs(value) else os.path.join(home, default)
+
+    claude = environment.get("CLAUDE_CONFIG_DIR", "")
+    claude = home + claude[1:] if claude.startswith("~/") else claude
+    if claude and not os.path.isabs(claude):
+        raise ConfigError(
+            f"CLAUDE_CONFIG_DIR is {claude!r}, which is not an absolute path.",
+            f'export CLAUDE_CONFIG_DIR="{os.path.abspath(claude)}"',
+        )
 
     forced = environment.get("MEMORYD_MEMORY_DIR") or environment.get("CLAUDE_COWORK_MEMORY_PATH_OVERRIDE")
     return Paths(
@@ -65,6 +78,6 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
         config_file=environment.get("MEMORYD_CONFIG")
         or os.path.join(directory("XDG_CONFIG_HOME", ".config"), "memoryd", "config.toml"),
         state_dir=os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd"),
-        claude_dir=directory("CLAUDE_CONFIG_DIR", ".claude"),
+        claude_dir=os.path.normpath(claude) if claude else os.path.join(home, ".claude"),
         forced_memory_dir=os.path.abspath(forced) if forced else None,
     )

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd import __version__, gates
 from memoryd.clock import iso
 from memoryd.errors import StateError
 from memoryd.instance import running_instance
-from memoryd.model import Run, Wait
+from memoryd.model import Run, Skip, Wait
 from memoryd.state import notices, report, waiting
 from memoryd.state.database import open_for_reading
-from memoryd.words import ago, clock_time, count, size
+from memoryd.words import ago, clock_time, count, short, shown, size
 
 if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.instance import Instance
-    from memoryd.model import Skip, WaitingSession
+    from memoryd.model import WaitingSession
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -25,9 +26,9 @@ _NAMED = 8
 """So many of a kind are named on the screen; `--json` names all."""
 
 _DAMAGE_WORDS = {
-    "nul": "NUL bytes, repaired",
-    "utf8": "not UTF-8, repaired",
-    "joined": "newline missing, repaired",
+    "nul": "NUL bytes, taken out",
+    "utf8": "not UTF-8, replaced",
+    "joined": "newline missing, split",
     "spliced": "torn, rest recovered",
     "unreadable": "not JSON, left out",
     "unknown_shape": "of unknown shape, left out",
@@ -74,14 +75,14 @@ def gather(paths: Paths, config: Config, now: float) -> Status:
 
 def _gather(paths: Paths, config: Config, now: float, database: Database | None, problems: list[Problem]) -> Status:
     root = paths.transcripts_root
+    running = running_instance(paths)
+    if running is not None and running.trouble:
+        problems.append(Problem(running.trouble, running.fix))
     unreadable: list[tuple[str, str]] = []
     if database is not None:
         problems += [Problem(notice.text, notice.fix) for notice in notices.standing(database)]
         unreadable = report.unreadable(database)
-        problems += [
-            Problem(f"The transcript {path} cannot be read: {why}.", f"ls -l {path}")
-            for path, why in unreadable[:_NAMED]
-        ]
+        problems += [_unreadable(path, why) for path, why in unreadable[:_NAMED]]
         if len(unreadable) > _NAMED:
             problems.append(
                 Problem(f"{len(unreadable) - _NAMED} more transcripts cannot be read.", "memoryd status --json")
@@ -92,7 +93,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
         home=paths.home,
         root=root,
         root_exists=os.path.isdir(root),
-        running=running_instance(paths),
+        running=running,
         totals=report.totals(database) if database else None,
         waiting=tuple(
             (session, gates.extraction(session, config, paths.state_dir, now))
@@ -107,10 +108,16 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
 
 def _collision(project: report.ProjectReport, paths: Paths) -> Problem:
     return Problem(
-        f"{project.root} and {project.collides_with} have the same memory directory, {project.memory_dir}."
-        f" The first keeps it; sessions of {project.root} are skipped (slug_collision).",
-        f'add under [projects.memory_dirs] in {paths.config_file}: "{project.root}" = "~/a/directory/of/its/own"',
+        f"The project {short(project.root, paths.home)} is skipped (slug_collision): its memory directory already belongs"
+        f" to {short(project.collides_with or '', paths.home)}, which was seen first.",
+        f"add to {short(paths.config_file, paths.home)}:"
+        f' [projects.memory_dirs] "{project.root}" = "~/a/directory/of/its/own"',
     )
+
+
+def _unreadable(path: str, why: str) -> Problem:
+    rights = "u+rx" if os.path.isdir(path) else "u+r"
+    return Problem(f"{path} cannot be read: {why}.", f"chmod {rights} {shlex.quote(path)}")
 
 
 def exit_code(status: Status) -> int:
@@ -136,7 +143,8 @@ def as_json(status: Status) -> dict[str, Any]:
             "missing": totals.missing if totals else 0,
         },
         "turns": {
-            "waiting": totals.waiting_turns if totals else 0,
+            "waiting": (totals.waiting_turns if totals else 0) - _skipped_turns(status),
+            "skipped": _skipped_turns(status),
             "open": totals.open_turns if totals else 0,
             "history": totals.history_turns if totals else 0,
             "vanished": totals.vanished_turns if totals else 0,
@@ -158,35 +166,42 @@ def as_json(status: Status) -> dict[str, Any]:
     }
 
 
+def _skipped_turns(status: Status) -> int:
+    return sum(len(session.turn_ids) for session, decision in status.waiting if isinstance(decision, Skip))
+
+
 def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
     if isinstance(decision, Run):
-        return {"decision": "ready", "why": decision.why}
+        return {"decision": "ready", "why": decision.why, "until": None}
     if isinstance(decision, Wait):
         return {"decision": "wait", "why": decision.why, "until": iso(decision.until)}
-    return {"decision": f"skipped({decision.reason})", "why": decision.why}
+    return {"decision": f"skipped({decision.reason})", "why": decision.why, "until": None}
 
 
 def as_text(status: Status) -> str:
     """One screen for a person."""
     lines = [_headline(status), ""]
     totals = status.totals
-    lines.append(_row("watches", _short(status, status.root) + ("" if status.root_exists else "  (not there yet)")))
+    lines.append(_row("watches", short(status.root, status.home) + ("" if status.root_exists else "  (not there yet)")))
     if totals is None:
         lines.append(_row("sessions", "not looked at yet: memoryd run"))
     else:
         unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
-        gone = f", {totals.missing:,} deleted by the client" if totals.missing else ""
+        gone = f", {totals.missing:,} no longer there" if totals.missing else ""
         lines.append(
             _row(
                 "sessions",
                 f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}",
             )
         )
+        skipped = _skipped_turns(status)
+        left_alone = f", {skipped:,} skipped" if skipped else ""
         vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
         lines.append(
             _row(
                 "turns",
-                f"{totals.waiting_turns:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}",
+                f"{totals.waiting_turns - skipped:,} waiting{left_alone}, {totals.open_turns:,} open,"
+                f" {totals.history_turns:,} history{vanished}",
             )
         )
     lines += _waiting_lines(status)
@@ -194,7 +209,7 @@ def as_text(status: Status) -> str:
     if status.problems:
         lines += ["", "  problems"]
         for problem in status.problems:
-            lines += [f"    {problem.text}", f"      fix: {problem.fix}"]
+            lines += [f"    {shown(problem.text)}", f"      fix: {shown(problem.fix)}"]
     return "\n".join(lines)
 
 
@@ -216,40 +231,34 @@ def _waiting_lines(status: Status) -> list[str]:
     if not status.waiting:
         return []
     lines = ["", "  waiting"]
-    for session, decision in status.waiting[:_NAMED]:
+    in_order = sorted(status.waiting, key=lambda pair: isinstance(pair[1], Skip))
+    for session, decision in in_order[:_NAMED]:
         if isinstance(decision, Run):
             what = f"ready: {decision.why}"
         elif isinstance(decision, Wait):
             what = f"in {max(0, decision.until - status.now):.0f} s: {decision.why}"
         else:
             what = f"skipped({decision.reason}): {decision.why}"
-        name = os.path.basename(session.project_root) or session.project_root
-        lines.append(f"    {name}  {session.session_id[:8]}  {count(len(session.turn_ids), 'turn')}, {what}")
+        name = shown(os.path.basename(session.project_root) or session.project_root)
+        turns = count(len(session.turn_ids), "turn")
+        lines.append(f"    {name:<20}  {shown(session.session_id[:8])}  {turns:<8}  {what}")
     return lines + _more(len(status.waiting))
 
 
 def _left_out_lines(status: Status) -> list[str]:
     lines = []
     if status.damaged:
-        total = sum(sum(damage.lines.values()) for damage in status.damaged)
-        lines += [
-            "",
-            f"  damage    {count(total, 'line')} in {count(len(status.damaged), 'transcript')}; the rest was read",
-        ]
+        lines += ["", f"  damage    in {count(len(status.damaged), 'transcript')}; the rest was read"]
         for damage in status.damaged[:_NAMED]:
-            kinds = ", ".join(f"{number:,} {_DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
-            lines.append(f"    {_short(status, damage.path)}: {kinds}")
+            kinds = "; ".join(f"{number:,}x {_DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
+            lines.append(f"    {short(damage.path, status.home)}: {kinds}")
         lines += _more(len(status.damaged))
     if status.odd:
         lines += ["", f"  no file   {len(status.odd):,} named like a transcript, left alone"]
-        lines += [f"    {_short(status, path)}: {kind}" for path, kind in status.odd[:_NAMED]]
+        lines += [f"    {short(path, status.home)}: {kind}" for path, kind in status.odd[:_NAMED]]
         lines += _more(len(status.odd))
     return lines
 
 
 def _more(number: int) -> list[str]:
     return [f"    and {number - _NAMED:,} more: memoryd status --json"] if number > _NAMED else []
-
-
-def _short(status: Status, path: str) -> str:
-    return "~" + path[len(status.home) :] if path.startswith(status.home.rstrip("/") + "/") else path

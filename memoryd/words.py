@@ -22,6 +22,19 @@ def size(number_of_bytes: float) -> str:
     return f"{number_of_bytes:.{digits}f} {unit}"
 
 
+def shown(text: str) -> str:
+    """A text from a file or its name, safe for a terminal: control characters are written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def short(path: str, home: str) -> str:
+    """A path as a person writes it, with `~` for the home directory."""
+    is_at_home = path.startswith(home.rstrip("/") + "/")
+    return shown("~" + path[len(home.rstrip("/")) :] if is_at_home else path)
+
+
 def ago(seconds: float) -> str:
     """`12 s`, `3 min`, `5 h`, `12 days`."""
     seconds = max(0.0, seconds)

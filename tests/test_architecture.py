@@ -12,7 +12,7 @@ PACKAGE = Path(os.path.dirname(__file__), "../memoryd").resolve()
 
 # From the ground up. A part may import parts of the layers below its own, and of its own layer only itself.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"model", "errors", "words"}),
+    frozenset({"model", "errors", "words", "security"}),
     frozenset({"clock", "paths"}),
     frozenset({"config", "log", "projects", "instance"}),
     frozenset({"state"}),
@@ -31,7 +31,7 @@ ONLY_IMPORTER = {
     "msgspec": {"transcripts/claude_code.py"},
     "structlog": {"log.py", "daemon.py"},
     "sqlite3": {"state/database.py", "state/ledger.py"},
-    "fcntl": {"instance.py", "memory/directory.py"},
+    "fcntl": {"instance.py", "memory/directory.py", "memory/apply.py"},
     "ctypes": {"memory/exchange.py"},
     "yaml": {"memory/document.py"},
     "psutil": {"memory/lock.py"},

@@ -26,7 +26,7 @@ SESSION = WaitingSession(
         (1000.0, 1019.0, Wait(1020.0, "the session is being written")),
         (1000.0, 1020.0, Run("the session is quiet")),
         (1115.0, 1119.0, Wait(1120.0, "the session is being written")),
-        (1115.0, 1120.0, Run("the session has been busy for long")),
+        (1115.0, 1120.0, Run("its first turn has waited long enough")),
     ],
 )
 def test_a_session_is_due_when_it_is_quiet_or_has_waited_long(
@@ -43,6 +43,7 @@ def test_a_session_is_due_when_it_is_quiet_or_has_waited_long(
         (SESSION, Config(projects=Projects(exclude=("/work/acme/src",))), "excluded"),
         (SESSION._replace(opted_out=True), Config(), "opted_out"),
         (SESSION._replace(collides_with="/work/a-c-m-e"), Config(), "slug_collision"),
+        (SESSION._replace(is_gone=True), Config(), "transcript_gone"),
     ],
 )
 def test_a_session_that_is_left_alone_has_a_named_reason(session: WaitingSession, config: Config, reason: str) -> None:

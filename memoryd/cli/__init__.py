@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from dataclasses import dataclass, replace
@@ -50,6 +51,8 @@ class _Parser(argparse.ArgumentParser):
         names = [command.NAME for command in COMMANDS]
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         near = difflib.get_close_matches(words[0], names, n=1) if words and words[0] not in names else []
+        if "required: command" in message:
+            message = "a command is missing; the first one to try is `memoryd run`"
         if near:
             message = f"there is no command `{words[0]}`; did you mean `{near[0]}`?"
         self.exit(2, f"memoryd: {message}\n  fix: memoryd --help\n")
@@ -94,8 +97,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (`memoryd projects | head`); keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
+        if error.errno == errno.EPIPE:
+            return 0  # the reader has seen enough: `memoryd projects | head`
+        print("memoryd: The output cannot be written: no space left.\n  fix: df -h .", file=sys.stderr)
         return 1
     return code

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.cli.output import add_json_option, print_json, print_table
+from memoryd.cli.output import add_json_option, print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -18,19 +18,11 @@ if TYPE_CHECKING:
 NAME = "paths"
 HELP = "where everything is kept"
 
-_WHAT = {
-    "config": "the config file; it need not exist",
-    "state": "memoryd's own directory; deleting it loses history and cursors, never a memory",
-    "database": "what was read and how far (SQLite)",
-    "log": "the log, one JSON object a line",
-    "lock": "held by the running daemon",
-    "claude": "Claude Code's directory",
-    "transcripts": "what is watched",
-}
+NAMES = ("config", "state", "database", "log", "lock", "claude", "transcripts")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", choices=_WHAT, help="print only this path")
+    parser.add_argument("name", nargs="?", choices=NAMES, metavar="name", help="print only this path")
     add_json_option(parser)
 
 
@@ -43,7 +35,8 @@ def execute(context: Context) -> int:
     elif context.arguments.name:
         print(known[context.arguments.name])
     else:
-        print_table(("NAME", "PATH", "WHAT"), [(name, path, _WHAT[name]) for name, path in known.items()])
+        for name, path in known.items():
+            print(f"{name:<12} {path}")
     return 0
 
 

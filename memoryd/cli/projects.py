@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.cli.output import add_json_option, print_json, print_table
+from memoryd.cli.output import add_json_option, print_json
+from memoryd.words import count, short
 
 if TYPE_CHECKING:
     import argparse
@@ -51,18 +52,16 @@ def execute(context: Context) -> int:
     elif not known:
         print("No project has been seen yet. Start memoryd: memoryd run", file=sys.stderr)
     else:
-        rows = []
         for project in known:
-            note = "  (excluded)" if is_excluded(project.root, exclude) else ""
-            note = note or (f"  (collides with {project.collides_with})" if project.collides_with else "")
-            rows.append(
-                (
-                    project.root + note,
-                    f"{project.sessions:,}",
-                    f"{project.waiting_turns:,}",
-                    f"{project.history_turns:,}",
-                    project.memory_dir,
-                )
-            )
-        print_table(("PROJECT", "SESSIONS", "WAITING", "HISTORY", "MEMORY"), rows)
+            home = context.paths.home
+            print(short(project.root, home))
+            facts = [
+                count(project.sessions, "session"),
+                f"{count(project.waiting_turns, 'turn')} waiting",
+                f"{project.history_turns:,} history",
+                *(["excluded"] if is_excluded(project.root, exclude) else []),
+                *([f"collides with {short(project.collides_with, home)}"] if project.collides_with else []),
+            ]
+            print(f"    {', '.join(facts)}")
+            print(f"    memory: {short(project.memory_dir, home)}")
     return 0

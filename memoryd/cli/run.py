@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from memoryd.words import clock_time
+from memoryd.words import clock_time, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -43,10 +43,29 @@ def execute(context: Context) -> int:
     signal.signal(signal.SIGTERM, on_signal)
 
     def say(text: str) -> None:
-        print(f"{clock_time(context.clock.now())}  {text}", file=sys.stderr, flush=True)
+        print(_wrapped(clock_time(context.clock.now()), shown(text)), file=sys.stderr, flush=True)
 
-    with only_instance(context.paths, since=context.clock.now()):
+    with only_instance(context.paths, since=context.clock.now()) as held:
         log = open_log(context.paths, context.config.log.level)
-        Daemon(context.paths, context.config, context.clock, say, log).run(stop)
+        Daemon(context.paths, context.config, context.clock, say, log, held).run(stop)
     say("Stopped.")
     return 0
+
+
+def _wrapped(time: str, text: str) -> str:
+    """A line behind its time; on a terminal, broken between words where the window ends."""
+    if not sys.stderr.isatty():
+        return f"{time}  {text}"
+    import shutil
+    import textwrap
+
+    width = max(40, shutil.get_terminal_size().columns - 1)
+    indent = " " * (len(time) + 2)
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=f"{time}  ",
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

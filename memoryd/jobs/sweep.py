@@ -69,9 +69,11 @@ class Sweeper:
         """
         seen = inventory(self._root, claude_code.is_session)
         known = ledger.known_files(self._database, self._root)
+        has_looked = ledger.last_scan(self._database, self._root) is not None
         new, has_moved = self._record(seen, known, now)
         if new or has_moved:
             known = ledger.known_files(self._database, self._root)
+        new_live = sum(1 for _, history_bytes in new if not history_bytes) if has_looked else 0
         due = _due(seen.found, known)
         events, backlog = self._read(due, now)
         if not backlog:
@@ -80,8 +82,8 @@ class Sweeper:
         return SweepReport(
             transcripts=len(seen.found),
             bytes=sum(found.size for found in seen.found),
-            new_history=sum(1 for _, history_bytes in new if history_bytes),
-            new_live=sum(1 for _, history_bytes in new if not history_bytes),
+            new_history=len(new) - new_live,
+            new_live=new_live,
             backlog=backlog,
             root_missing=seen.missing,
             events=tuple(events),

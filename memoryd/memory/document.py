@@ -17,8 +17,12 @@ TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(\r\n|\n)")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_PLAIN = re.compile(r"[A-Za-z0-9][\w.:+-]*")
-_NOT_PLAIN = re.compile(r"(?i)(?:true|false|yes|no|on|off|null|[\d_.]+(?:e[+-]?\d+)?|0[xob]\w+|.*:)")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]*")
+# Words, numbers, dates and times that some reader would not take for text.
+_NOT_PLAIN = re.compile(r"(?i)(?:true|false|yes|no|on|off|y|n|null|[\d_.:-]+(?:e[+-]?\d+)?|0[xob]\w+|.*:)")
+# What JSON leaves as it is inside quotes and YAML does not: its own line ends, and characters that it refuses.
+_TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_BLOCK_HEADER = re.compile(r"[^\s#]*([ \t]+#[^\r\n]*)")
 
 
 class DocumentError(Exception):
@@ -73,9 +77,11 @@ class Document:
 
     def with_body(self, body: str) -> Document:
         """The same frontmatter over another body, in the line ends that the file has."""
-        return parse(
-            (self.text[: self.body_start] + body.replace("\n", self._newline)).encode("utf-8", "surrogateescape")
-        )
+        head = self.text[: self.body_start]
+        if head and not head.endswith("\n"):
+            head += self._newline
+        body = body.replace("\r\n", "\n").replace("\n", self._newline)
+        return parse((head + body).encode("utf-8", "surrogateescape"))
 
     def with_value(self, path: tuple[str, ...], value: str) -> Document:
         """The same file with one scalar of the frontmatter set; `path` has one or two keys.
@@ -111,7 +117,7 @@ def parse(data: bytes) -> Document:
     body_start = closing.end() if closing else len(text)
     try:
         values = _plain(_compose(text[start : start + length]))
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:  # the last two: absurd numbers in it
         return Document(text, {}, 0, f"its frontmatter is not valid: {_in_a_line(error)}")
     if not isinstance(values, dict):
         return Document(text, {}, 0, "its frontmatter is no list of keys")
@@ -125,7 +131,7 @@ def new_document(
     lines = [
         "---",
         f"name: {_quoted(name)}",
-        f"description: {json.dumps(description, ensure_ascii=False)}",
+        f"description: {_in_quotes(description)}",
         f"type: {kind}",
         "metadata:",
         f"  type: {kind}",
@@ -136,7 +142,7 @@ def new_document(
         body.strip("\n"),
         "",
     ]
-    return parse("\n".join(lines).encode())
+    return parse("\n".join(lines).encode("utf-8", "replace"))
 
 
 # --- parsing ----------------------------------------------------------------------------------------------------------
@@ -166,7 +172,9 @@ def _block(text: str) -> tuple[int, int] | None:
     if opening is None:
         return None
     closing = _CLOSING.search(text, opening.end(), opening.end() + FRONTMATTER_BYTES)
-    return (opening.end(), closing.start() - opening.end()) if closing else None
+    if closing is None or not _CLOSING.match(text, closing.start()):  # `\Z` also matches where the search was to stop
+        return None
+    return opening.end(), closing.start() - opening.end()
 
 
 def _plain(node: Any) -> Any:
@@ -176,7 +184,8 @@ def _plain(node: Any) -> Any:
         return {_scalar(_plain(key)): _plain(value) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
         return [_plain(value) for value in node.value]
-    return node.value
+    # An escape may stand for half a character: JSON writes an emoji as two of them.
+    return node.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _scalar(value: Any) -> str:
@@ -192,19 +201,22 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _in_a_line(error: Exception) -> str:
-    problem = getattr(error, "problem", None) or str(error) or type(error).__name__
+    problem = " ".join(str(getattr(error, "problem", None) or error).split())
     mark = getattr(error, "problem_mark", None)
-    return f"{problem} (line {mark.line + 2})" if mark else str(problem)
+    return f"{problem} (line {mark.line + 2})" if mark else problem
 
 
 # --- editing ----------------------------------------------------------------------------------------------------------
 
 
 def _quoted(value: str) -> str:
-    """Plain where that can mean nothing else, otherwise in double quotes: a JSON string is a YAML string."""
-    if _PLAIN.fullmatch(value) and not _NOT_PLAIN.fullmatch(value):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+    """Plain where that can mean nothing else, otherwise in double quotes."""
+    return value if _PLAIN.fullmatch(value) and not _NOT_PLAIN.fullmatch(value) else _in_quotes(value)
+
+
+def _in_quotes(value: str) -> str:
+    """A JSON string is a YAML string, but for a few characters."""
+    return _TO_ESCAPE.sub(lambda one: f"\\u{ord(one[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def _edited(block: str, path: tuple[str, ...], value: str, newline: str) -> str:
@@ -218,7 +230,7 @@ def _edited(block: str, path: tuple[str, ...], value: str, newline: str) -> str:
         return _appended(block, f"{lines}{'  ' * (len(path) - 1)}{path[-1]}: {value}", newline)
     if rest:
         return _edited_inside(block, found, rest[0], value, newline)
-    return _replaced(block, found, value, newline)
+    return _replaced(block, found, value)
 
 
 def _edited_inside(block: str, parent: Any, key: str, value: str, newline: str) -> str:
@@ -226,7 +238,7 @@ def _edited_inside(block: str, parent: Any, key: str, value: str, newline: str) 
         raise DocumentError("`metadata` is no list of keys")
     found = _child(parent, key)
     if found is not None:
-        return _replaced(block, found, value, newline)
+        return _replaced(block, found, value)
     last_key, last = parent.value[-1]
     if parent.flow_style:
         at = last.end_mark.index
@@ -236,12 +248,13 @@ def _edited_inside(block: str, parent: Any, key: str, value: str, newline: str) 
     return f"{before}{' ' * last_key.start_mark.column}{key}: {value}{newline}{block[at:]}"
 
 
-def _replaced(block: str, node: Any, value: str, newline: str) -> str:
+def _replaced(block: str, node: Any, value: str) -> str:
     if not isinstance(node, yaml.ScalarNode):
         raise DocumentError("the value is no scalar")
     start, end = node.start_mark.index, node.end_mark.index
     if node.style in ("|", ">"):
-        return f"{block[:start]}{value}{newline}{block[end:]}"
+        comment = _BLOCK_HEADER.match(block, start)
+        return f"{block[:start]}{value}{comment[1] if comment else ''}{block[_end(block, node) :]}"
     space = "" if start == 0 or block[start - 1].isspace() else " "
     return f"{block[:start]}{space}{value}{block[end:]}"
 
@@ -259,10 +272,10 @@ def _end(block: str, node: Any) -> int:
 
 
 def _child(node: Any, key: str) -> Any:
-    for one, value in node.value:
-        if isinstance(one, yaml.ScalarNode) and one.value == key:
-            return value
-    return None
+    found = [value for one, value in node.value if isinstance(one, yaml.ScalarNode) and one.value == key]
+    if len(found) > 1:
+        raise DocumentError(f"`{key}` is there twice")
+    return found[0] if found else None
 
 
 def _with(values: dict[str, Any], path: tuple[str, ...], value: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def exchange(directory: int, one: str, other: str) -> None:
     """
     if _rename(directory, one, other, "exchange"):
         return
-    aside = f"{one}.aside"
+    aside = _aside(one)
     os.rename(other, aside, src_dir_fd=directory, dst_dir_fd=directory)
     try:
         rename_if_free(directory, one, other)
@@ -32,12 +32,27 @@ def exchange(directory: int, one: str, other: str) -> None:
         os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
 
 
+def finish_exchange(directory: int, one: str, other: str) -> None:
+    """End an exchange that a kill or an error cut off between its three renames, or take it back."""
+    aside = _aside(one)
+    if not os.access(aside, os.F_OK, dir_fd=directory, follow_symlinks=False):
+        return
+    try:
+        rename_if_free(directory, aside, other)
+    except FileExistsError:
+        os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
+
+
 def rename_if_free(directory: int, old: str, new: str) -> None:
     """Rename, or raise FileExistsError where the new name is taken by anything."""
     if _rename(directory, old, new, "no_replace"):
         return
     os.link(old, new, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     os.unlink(old, dir_fd=directory)
+
+
+def _aside(name: str) -> str:
+    return f"{name}.aside"
 
 
 def _rename(directory: int, old: str, new: str, how: str) -> bool:

@@ -17,7 +17,15 @@ MOST_BYTES = 25_000
 WARN_LINES = 140
 LINE_CHARACTERS = 150
 
-_ENTRY = re.compile(r"\s*[-*+] \[(?P<title>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")
+# Brackets in a title and parentheses in a name count where they are balanced, as in Markdown.
+_ENTRY = re.compile(
+    r"\s*[-*+][ \t]+\[(?:[^\[\]]|\[[^\[\]]*+\])*+\]"
+    r"\((?:<(?P<angled>[^<>]+)>|(?P<target>(?:[^()\s]|\([^()\s]*+\))++))\)"
+)
+# What would end the link or mean something else in it. The rest stays readable: agents open files by what stands here.
+_TO_QUOTE = re.compile(r"[\s()<>%#?:\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_ROUND = str.maketrans("[]", "()")
+_UNFIT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class Index:
 
     @property
     def lines(self) -> int:
-        return len(self.text.splitlines())
+        return self.text.count("\n") + (not self.text.endswith("\n") and self.text != "")
 
 
 def rebuild(
@@ -56,57 +64,72 @@ def rebuild(
     Every topic has one line, every line resolves. Lines that are still right stay as they are, and so do headings and
     free text; new lines go behind the last entry. If it grows past what clients load, the oldest entries are left out.
     """
+    # Two rounds at most: an old entry that a person made long may leave room for the line that we would make of it.
+    while (built := _rebuild_once(text, files, topic, refresh or {}, exists)).left_out and built.text != text:
+        text = built.text
+    return built
+
+
+def _rebuild_once(
+    text: str,
+    files: Mapping[str, int],
+    topic: Callable[[str], Topic],
+    refresh: Mapping[str, str | None],
+    exists: Callable[[str], bool],
+) -> Index:
     newline = "\r\n" if "\r\n" in text else "\n"
     kept: list[str] = []
     seen: set[str] = set()
     last_entry = -1
-    for line in text.splitlines():
+    for line in _lines(text):
         name = entry_of(line)
         if name is None:
             kept.append(line)
             continue
         is_topic = name in files
-        if name in seen or not (is_topic or _leads_elsewhere(name) or exists(name)):
+        if name in seen or not (is_topic or exists(name)):
             continue
         seen.add(name)
-        if is_topic and refresh and name in refresh and refresh[name] in (None, line):
-            line = entry(name, topic(name))  # noqa: PLW2901 - the line made anew
+        bare = line.rstrip("\r\n")
+        if is_topic and name in refresh and refresh[name] in (None, bare):
+            line = entry(name, topic(name)) + line[len(bare) :]  # noqa: PLW2901 - the line made anew
         kept.append(line)
         last_entry = len(kept) - 1
     fresh = [name for name in sorted(files, key=lambda one: (files[one], one)) if name not in seen]
     # Only as many as can ever be shown are read: of thousands without a line, the newest.
     skipped, fresh = (fresh[:-MOST_LINES], fresh[-MOST_LINES:]) if len(fresh) > MOST_LINES else ([], fresh)
     at = last_entry + 1 if last_entry >= 0 else len(kept)
-    kept[at:at] = [entry(name, topic(name)) for name in fresh]
+    if fresh and at and not kept[at - 1].endswith("\n"):
+        kept[at - 1] += newline
+    kept[at:at] = [entry(name, topic(name)) + newline for name in fresh]
     kept, left_out = _within_limits(kept, files)
-    result = newline.join(kept) + newline if kept else ""
-    if text and not text.endswith(("\n", "\r")) and result.rstrip("\r\n") == text:
-        result = text  # nothing changed: not even the missing newline at its end
-    return Index(result, (*skipped, *left_out))
+    return Index("".join(kept), tuple(sorted((*skipped, *left_out), key=lambda one: (files[one], one))))
 
 
 def entry(name: str, topic: Topic) -> str:
-    """`- [Title](file.md) — hook`, at most 150 characters, cut at a word."""
-    head = f"- [{_inline(topic.title).replace('[', '(').replace(']', ')')}]({quote(name)})"
-    hook = _inline(topic.hook)
+    """`- [Title](file.md) — hook`, at most 150 characters, cut at a word. Only a long file name makes it longer."""
+    link = f"]({_TO_QUOTE.sub(lambda one: quote(one[0], safe='', errors='surrogateescape'), name)})"
+    title = _cut(_inline(topic.title).translate(_ROUND), max(LINE_CHARACTERS - len("- [") - len(link), 1))
+    head = f"- [{title}{link}"
     room = LINE_CHARACTERS - len(head) - len(" — ")
-    if not hook or room < len("word…"):
-        return head
-    if len(hook) > room:
-        hook = hook[: room - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"
-    return f"{head} — {hook}"
+    hook = _inline(topic.hook)
+    return f"{head} — {_cut(hook, room)}" if hook and room >= len("word…") else head
 
 
 def entry_of(line: str) -> str | None:
-    """The file that a line of the index stands for; None for headings, text and other lists."""
+    """The file that a line of the index stands for; None for headings, text, other lists and links to elsewhere."""
     match = _ENTRY.match(line)
-    return unquote(match["target"]).removeprefix("./") if match else None
+    if match is None:
+        return None
+    target = match["angled"] or match["target"]
+    if "://" in target or target.startswith(("#", "mailto:")):
+        return None
+    return unquote(target, errors="surrogateescape").removeprefix("./")
 
 
 def as_loaded(text: str) -> tuple[str, bool]:
     """What a client loads of an index, and whether that is not all of it."""
-    lines = text.splitlines(keepends=True)
-    cut = "".join(lines[:MOST_LINES])
+    cut = "".join(_lines(text)[:MOST_LINES])
     data = cut.encode("utf-8", "surrogateescape")
     if len(data) > MOST_BYTES:
         cut = data[: data.rfind(b"\n", 0, MOST_BYTES) + 1].decode("utf-8", "surrogateescape")
@@ -114,12 +137,12 @@ def as_loaded(text: str) -> tuple[str, bool]:
 
 
 def _within_limits(lines: list[str], files: Mapping[str, int]) -> tuple[list[str], list[str]]:
-    """Leave out entries of the oldest topics until the rest fits. A person's own lines are never left out."""
-    sizes = [len(line.encode("utf-8", "surrogateescape")) + 1 for line in lines]
+    """Leave out entries of the oldest topics until the rest fits. A person's own lines and the newest topic stay."""
+    sizes = [len(line.encode("utf-8", "surrogateescape")) for line in lines]
     size, number = sum(sizes), len(lines)
     where = {entry_of(line): position for position, line in enumerate(lines)}
     left_out: dict[str, int] = {}
-    for name in sorted(files, key=lambda one: (files[one], one)):
+    for name in sorted(files, key=lambda one: (files[one], one))[:-1]:
         if number <= MOST_LINES and size <= MOST_BYTES:
             break
         if (position := where.get(name)) is not None:
@@ -130,10 +153,17 @@ def _within_limits(lines: list[str], files: Mapping[str, int]) -> tuple[list[str
     return [line for position, line in enumerate(lines) if position not in gone], list(left_out)
 
 
-def _leads_elsewhere(target: str) -> bool:
-    """A link that is no topic file of this directory: a web page, a place in a file."""
-    return "://" in target or target.startswith(("#", "mailto:"))
+def _lines(text: str) -> list[str]:
+    """With their ends. Not `splitlines`: a form feed or a line separator inside a person's line ends none."""
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def _inline(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(_UNFIT.sub(" ", text).split())
+
+
+def _cut(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    return text[: room - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"

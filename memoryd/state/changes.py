@@ -31,18 +31,6 @@ class PlannedFile(NamedTuple):
     state: str = "prepared"
 
 
-class ChangeRecord(NamedTuple):
-    id: int
-    memory_dir: str
-    kind: str
-    why: str
-    session_id: str
-    undoes: int | None
-    undone_by: int | None
-    at: float
-    state: str
-
-
 def prepare(database: Database, memory_dir: str, changeset: Changeset, files: Iterable[PlannedFile], now: float) -> int:
     """Record a commit and everything needed to finish or drop it. One transaction, before the first file is touched."""
     with database.transaction():
@@ -173,6 +161,7 @@ def _finish(database: Database, change_id: int, now: float) -> None:
             "UPDATE jobs SET outcome = 'succeeded', ended_at = ? WHERE id = ? AND outcome IS NULL",
             (now, change["job_id"]),
         )
+    _mark_undone(database, change_id, change["undoes"])
     if change["kind"] == "undo":
         # What rests on the undone change does not come back from the same words.
         database.execute(
@@ -187,8 +176,18 @@ def _finish(database: Database, change_id: int, now: float) -> None:
             " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2",
             (change_id, change["memory_dir"]),
         )
-    elif change["kind"] in ("redo", "restore") and change["undoes"] is not None:
+    elif change["kind"] == "redo":
         database.execute("DELETE FROM refused_evidence WHERE change_id = ?", (change["undoes"],))
+
+
+def _mark_undone(database: Database, change_id: int, undone: int | None) -> None:
+    """What a change undoes no longer stands; what that one had undone stands again, and so on down the chain."""
+    by: int | None = change_id
+    while undone is not None:
+        database.execute("UPDATE changes SET undone_by = ? WHERE id = ?", (by, undone))
+        below = database.query("SELECT undoes FROM changes WHERE id = ?", (undone,))[0][0]
+        by = None if by is not None else undone
+        undone = below
 
 
 def rescue(database: Database, change_id: int, name: str, data: bytes) -> None:

@@ -72,7 +72,8 @@ def open_database(paths: Paths) -> Database:
         os.close(os.open(paths.database, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StateError(
-            f"The state database {paths.database} cannot be opened: {error.strerror}.", f"ls -ld {paths.state_dir}"
+            f"The state database {paths.database} cannot be opened: {error.strerror}.",
+            f"ls -ld {_last_there(paths.database)}",
         ) from error
     database = _connect(paths.database, "rw")
     try:
@@ -88,8 +89,15 @@ def open_database(paths: Paths) -> Database:
 
 def open_for_reading(paths: Paths) -> Database | None:
     """Open an existing database without ever writing to it; None where there is none."""
-    if not os.path.exists(paths.database):
+    try:
+        os.stat(paths.database)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StateError(
+            f"The state database {paths.database} cannot be read: {error.strerror}.",
+            f"ls -ld {_last_there(paths.database)}",
+        ) from error
     try:
         database = _connect(paths.database, "ro")
         version = _version(database)
@@ -141,6 +149,16 @@ def _connect(path: str, mode: str) -> Database:
         raise _in_words(error, path) from error
     connection.row_factory = sqlite3.Row
     return Database(connection, path)
+
+
+def _last_there(path: str) -> str:
+    """The path itself, or the first folder above it that can be seen: where a person has to look."""
+    while not os.access(os.path.dirname(path), os.X_OK) or not os.path.lexists(path):
+        above = os.path.dirname(path)
+        if above == path:
+            break
+        path = above
+    return path
 
 
 def _version(database: Database) -> int:

@@ -89,11 +89,15 @@ def damaged(database: Database) -> list[Damage]:
 
 
 def unreadable(database: Database) -> list[tuple[str, str]]:
+    """Transcripts and folders that memoryd may not read, and why."""
     rows = database.query(
-        "SELECT path, error FROM transcripts WHERE error IS NOT NULL AND missing_at IS NULL ORDER BY path"
+        "SELECT path, error FROM transcripts WHERE error IS NOT NULL AND missing_at IS NULL"
+        " UNION ALL SELECT path, 'it cannot be listed' FROM oddities WHERE kind = 'unreadable' ORDER BY path"
     )
     return [(row["path"], row["error"]) for row in rows]
 
 
 def oddities(database: Database) -> list[tuple[str, str]]:
-    return [(row["path"], row["kind"]) for row in database.query("SELECT path, kind FROM oddities ORDER BY path")]
+    """What is named like a transcript, or leads to some, and is left alone."""
+    rows = database.query("SELECT path, kind FROM oddities WHERE kind <> 'unreadable' ORDER BY path")
+    return [(row["path"], row["kind"]) for row in rows]

@@ -126,6 +126,7 @@ MIGRATIONS: tuple[str, ...] = (
         session_id TEXT NOT NULL,
         job_id INTEGER REFERENCES jobs (id),
         undoes INTEGER REFERENCES changes (id),
+        undone_by INTEGER REFERENCES changes (id),
         at REAL NOT NULL,
         state TEXT NOT NULL                      -- prepared, applied, conflicted
     ) STRICT;
@@ -148,6 +149,14 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (change_id, position)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX change_files_by_name ON change_files (name, change_id);
+
+    CREATE VIEW memory_changes AS                -- what a person calls a change: with names, without the index
+        SELECT changes.*, (
+            SELECT group_concat(name, char(0)) FROM (
+                SELECT name FROM change_files WHERE change_id = changes.id AND group_number >= 0 ORDER BY position
+            )
+        ) AS names
+        FROM changes WHERE kind <> 'reindex';
 
     CREATE TABLE change_turns (                  -- the turns that count as done when the change is closed
         change_id INTEGER NOT NULL REFERENCES changes (id),

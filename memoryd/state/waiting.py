@@ -48,7 +48,7 @@ def waiting_sessions(database: Database) -> list[WaitingSession]:
     rows = database.query(
         "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
         " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
-        " collides_with"
+        " missing_at IS NOT NULL AS is_gone, collides_with"
         " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
         " LEFT JOIN projects ON projects.id = transcripts.project_id"
         " LEFT JOIN collisions ON collisions.project_id = projects.id"
@@ -66,6 +66,7 @@ def waiting_sessions(database: Database) -> list[WaitingSession]:
             row["first_ended_at"],
             tuple(sorted(map(int, row["turn_ids"].split(",")))),
             bool(row["opted_out"]),
+            bool(row["is_gone"]),
             row["collides_with"],
         )
         for row in rows

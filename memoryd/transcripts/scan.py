@@ -33,6 +33,8 @@ def inventory(root: str, is_session: Callable[[str], bool]) -> Inventory:
     for folder in folders:
         try:
             if not folder.is_dir(follow_symlinks=False):
+                if folder.is_symlink() and folder.is_dir():
+                    odd[folder.path] = "symlink"
                 continue
             with os.scandir(folder.path) as entries:
                 _collect(entries, is_session, found, odd)

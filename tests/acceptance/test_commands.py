@@ -53,8 +53,8 @@ def test_status_names_what_waits_and_what_was_left_out(environment: dict[str, st
     done = memoryd(environment, "status")
     assert done.returncode == 3
     assert "turns     1 waiting, 0 open, 1 history" in done.stdout
-    assert f"acme  {looked.id[:8]}  1 turn, " in done.stdout
-    assert f"~/.claude/projects/-work-acme/{looked.id}.jsonl: 1 not JSON, left out" in done.stdout
+    assert f"acme                  {looked.id[:8]}  1 turn    in " in done.stdout
+    assert f"~/.claude/projects/-work-acme/{looked.id}.jsonl: 1x not JSON, left out" in done.stdout
     assert "~/.claude/projects/-work-acme/pipe.jsonl: fifo" in done.stdout
 
 
@@ -68,7 +68,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "scanned_at": "2033-05-18T03:33:20Z",
         "projects": 1,
         "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},
-        "turns": {"waiting": 1, "open": 0, "history": 1, "vanished": 0},
+        "turns": {"waiting": 1, "skipped": 0, "open": 0, "history": 1, "vanished": 0},
         "waiting": [
             {
                 "session": looked.id,
@@ -110,9 +110,9 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
             "collides_with": None,
         }
     ]
-    header, row = memoryd(environment, "projects").stdout.splitlines()
-    assert header.split() == ["PROJECT", "SESSIONS", "WAITING", "HISTORY", "MEMORY"]
-    assert row.split() == ["/work/acme", "1", "1", "1", f"{paths.transcripts_root}/-work-acme/memory"]
+    assert memoryd(environment, "projects").stdout == (
+        "/work/acme\n    1 session, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-work-acme/memory\n"
+    )
 
 
 def test_projects_of_a_fresh_home(environment: dict[str, str]) -> None:
@@ -174,7 +174,7 @@ def test_the_config_can_name_the_clients_directory(environment: dict[str, str], 
     ("arguments", "message"),
     [
         (["stats"], "there is no command `stats`; did you mean `status`?"),
-        ([], "the following arguments are required: command"),
+        ([], "a command is missing; the first one to try is `memoryd run`"),
         (["status", "--jsn"], "unrecognized arguments: --jsn"),
         (["paths", "nowhere"], "argument name: invalid choice: 'nowhere'"),
     ],
@@ -222,6 +222,47 @@ def test_status_imports_nothing_heavy(environment: dict[str, str]) -> None:
     imported = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert "memoryd" in imported
     assert not imported & {"anthropic", "watchdog", "apscheduler", "yaml", "structlog", "msgspec", "logging", "asyncio"}
+
+
+def test_names_from_files_cannot_steer_the_terminal(
+    environment: dict[str, str], database: Database, paths: Paths
+) -> None:
+    """A folder name may hold escape sequences and line breaks: they are shown, not sent."""
+    session = Session(cwd="/work/ev\x1b[31mil\nproj")
+    write(paths.transcripts_root, session, session.turn())
+    Sweeper(database, paths, Config()).sweep(NOW)
+    for command in ("projects", "status"):
+        printed = memoryd(environment, command).stdout
+        assert "\x1b" not in printed
+    assert "/work/ev\\x1b[31mil\\nproj\n" in memoryd(environment, "projects").stdout
+
+
+def test_a_full_disk_behind_the_output_is_said(environment: dict[str, str]) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "memoryd", "paths"],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"memoryd: The output cannot be written: no space left.\n  fix: df -h .\n",
+    )
+
+
+@pytest.mark.parametrize("home", ["", "relative"])
+def test_a_home_that_is_no_path_is_not_believed(environment: dict[str, str], home: str) -> None:
+    state = memoryd({**environment, "HOME": home}, "paths", "state").stdout
+    assert state.startswith("/")
+    assert not state.startswith("/.local")
+
+
+def test_a_relative_directory_of_the_client_is_an_error(environment: dict[str, str]) -> None:
+    done = memoryd({**environment, "CLAUDE_CONFIG_DIR": "cc"}, "paths")
+    assert done.returncode == 78
+    assert "CLAUDE_CONFIG_DIR is 'cc', which is not an absolute path." in done.stderr
 
 
 def test_json_stays_json_in_every_case(environment: dict[str, str]) -> None:

@@ -47,7 +47,7 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
         daemon.says(f"acme {session.id[:8]}: 1 turn ready to be worked on (the session is quiet).")
         write(paths.transcripts_root, other, other.turn(), folder="-work-beta")
         daemon.says(f"beta {other.id[:8]}: 1 turn ready")
-        assert as_json(quick, "status")["turns"] == {"waiting": 2, "open": 0, "history": 2, "vanished": 0}
+        assert as_json(quick, "status")["turns"] == {"waiting": 2, "skipped": 0, "open": 0, "history": 2, "vanished": 0}
         assert daemon.stop(signal.SIGINT) == 0
         assert daemon.said.rstrip().endswith("Stopped.")
     assert daemon.process.stdout is not None
@@ -80,7 +80,7 @@ def test_killed_it_goes_on_where_it_was(quick: dict[str, str], paths: Paths) -> 
         daemon.stop(signal.SIGKILL)
     append(path, session.turn())
     with Daemon(quick) as daemon:
-        daemon.says("2 turns ready")
+        daemon.says("2 turns of 1 session ready")
     assert as_json(quick, "status")["turns"]["waiting"] == 2
 
 
@@ -129,9 +129,11 @@ def test_a_locked_database_is_waited_for_and_nothing_is_lost(quick: dict[str, st
         connection.execute("BEGIN IMMEDIATE")
         write(paths.transcripts_root, session, session.turn())
         daemon.says("has kept the state database")
+        assert "locked" in as_json(quick, "status")["problems"][0]["problem"]
         connection.execute("ROLLBACK")
         connection.close()
         daemon.says("works again")
+        assert as_json(quick, "status")["problems"] == []
         daemon.says("1 turn ready")
 
 

@@ -75,6 +75,6 @@ def test_every_message_once_after_kills_at_random_moments(
         writer.quit.set()
         writer.join()
     with Daemon(environment) as daemon:
-        daemon.says("ready to be worked on")
+        daemon.says("From before:")
     found = delivered(paths)
     assert sorted(found) == sorted(writer.said)

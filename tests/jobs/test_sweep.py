@@ -419,8 +419,8 @@ def test_an_unreadable_transcript_is_named_and_read_once_it_can_be(tmp_path: Pat
 
     assert look() == [
         "2",
-        str([(str(closed), "permission denied")]),
-        str([(str(root / "-locked"), "unreadable")]),
+        str([(str(root / "-locked"), "it cannot be listed"), (str(closed), "permission denied")]),
+        "[]",
         "1",
     ]
     closed.chmod(0o600)

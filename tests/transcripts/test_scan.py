@@ -74,7 +74,7 @@ def test_a_symlinked_folder_is_not_entered(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / "p").symlink_to(elsewhere)
-    assert inventory(str(root), is_session) == Inventory(str(root), ())
+    assert inventory(str(root), is_session) == Inventory(str(root), (), {str(root / "p"): "symlink"})
 
 
 def test_a_missing_root_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,282 @@
+"""One way to write memory: validate, intend, apply, close; and what recovery does with a commit that was killed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.errors import StateError
+from memoryd.memory import guards
+from memoryd.memory import index as indexing
+from memoryd.memory.apply import apply, resume, sync, take_back
+from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
+from memoryd.memory.document import parse
+from memoryd.model import Changeset
+from memoryd.state import changes
+from memoryd.state.changes import INDEX_GROUP, PlannedFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.state.database import Database
+
+INDEX_BYTES = 4 << 20
+_INDEX_TRIES = 5
+_TO_BE_FINISHED = "What was begun will be finished when it can be."
+
+
+class Committed(NamedTuple):
+    """What came of a commit."""
+
+    change_id: int | None
+    """None where there was nothing to change."""
+    conflicted: tuple[int, ...] = ()
+    """Groups that somebody else's edit kept from being applied; their files are as that somebody left them."""
+    left_out: tuple[str, ...] = ()
+    """Topic files that the index has no room for."""
+
+
+def commit(database: Database, directory: MemoryDirectory, changeset: Changeset, now: float) -> Committed:
+    """Change the directory as the changeset says, all of each group or nothing of it.
+
+    1. validate: the guards, on the result
+    2. intend: everything that is needed to finish or drop it goes into the database
+    3. apply: create and replace, then the index, then take away; a group that meets an edit is taken back
+    4. close: change, turns and evidence in one transaction
+
+    The directory's lock is held throughout, so a prepared commit that is met under it belongs to a dead process.
+    Raises RefusedError, or StateError where the directory cannot be written; then nothing has changed.
+    """
+    with directory.locked(), _in_words(directory, "Nothing was changed."):
+        recover(database, directory, now)
+        if not directory.is_where_it_was():
+            raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
+        guards.check(changeset, directory.listing().odd)
+        token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
+        planned = _planned(changeset, token, now)
+        index, left_out = _planned_index(directory, planned, len(planned), token, now)
+        if not planned and index is None and not changeset.turn_ids:
+            return Committed(None, left_out=left_out)
+        change_id = changes.prepare(database, directory.path, changeset, planned + ([index] if index else []), now)
+        conflicted = _apply(database, directory, change_id, now)
+        changes.close(database, change_id, conflicted, now)
+        return Committed(change_id, tuple(sorted(conflicted)), left_out)
+
+
+def recover(database: Database, directory: MemoryDirectory, now: float) -> int:
+    """Finish the commits that killed processes left in this directory; return how many. The lock is held."""
+    unfinished = changes.prepared(database, directory.path)
+    for change_id in unfinished:
+        with _in_words(directory, _TO_BE_FINISHED):
+            _finish(database, directory, change_id, now)
+    return len(unfinished)
+
+
+def reindex(database: Database, directory: MemoryDirectory, now: float) -> Committed:
+    """Make the index right without changing a memory."""
+    return commit(database, directory, Changeset("reindex", "the index", ()), now)
+
+
+# --- planning ---------------------------------------------------------------------------------------------------------
+
+
+def _planned(changeset: Changeset, token: str, now: float) -> list[PlannedFile]:
+    files: list[PlannedFile] = []
+    for number, group in enumerate(changeset.groups):
+        for change in group.changes:
+            if change.before == change.after:
+                continue
+            files.append(
+                PlannedFile(
+                    change_id=0,
+                    position=len(files),
+                    group=number,
+                    why=group.why,
+                    name=change.name,
+                    temporary=f"{token}-{len(files)}",
+                    before=change.before,
+                    before_mtime_ns=change.before_mtime_ns,
+                    after=change.after,
+                    after_mtime_ns=change.after_mtime_ns or int(now * 1e9),
+                    mode=change.mode,
+                )
+            )
+    return files
+
+
+def _planned_index(
+    directory: MemoryDirectory, files: list[PlannedFile], position: int, token: str, now: float
+) -> tuple[PlannedFile | None, tuple[str, ...]]:
+    """The index as it has to be once these files have changed; no file where it is right already."""
+    topics = dict(directory.listing().topics)
+    contents: dict[str, bytes] = {}
+    refresh: dict[str, str | None] = {}
+    for file in files:
+        if file.after is None:
+            topics.pop(file.name, None)
+            continue
+        topics[file.name] = file.after_mtime_ns or 0
+        contents[file.name] = file.after
+        if file.before is not None:
+            refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
+
+    def topic(name: str) -> indexing.Topic:
+        if name not in contents:
+            state = directory.read(name, HEAD_BYTES)
+            return _topic(name, state.data if state else b"")
+        return _topic(name, contents[name])
+
+    now_there = directory.read(indexing.NAME, INDEX_BYTES + 1)
+    if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, indexing.NAME):
+        return None, ()  # nothing that a person or client wrote, or a link: left alone
+    text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
+    built = indexing.rebuild(text, topics, topic, refresh=refresh, exists=_exists_in(directory))
+    after = built.text.encode("utf-8", "surrogateescape")
+    if after == (now_there.data if now_there else b""):
+        return None, built.left_out
+    plan = PlannedFile(
+        change_id=0,
+        position=position,
+        group=INDEX_GROUP,
+        why="the index",
+        name=indexing.NAME,
+        temporary=f"{token}-{position}",
+        before=now_there.data if now_there else None,
+        before_mtime_ns=now_there.mtime_ns if now_there else None,
+        after=after,
+        after_mtime_ns=int(now * 1e9),
+        mode=now_there.mode if now_there else 0o600,
+    )
+    return plan, built.left_out
+
+
+def _topic(name: str, data: bytes) -> indexing.Topic:
+    """Title and hook of a topic file; one that cannot be understood is named by its file."""
+    document = parse(data)
+    words = (document.name or name.removesuffix(".md")).replace("_", " ").replace("-", " ").strip()
+    first_line = next((line.strip("# \t\r") for line in document.body.splitlines() if line.strip("# \t\r-")), "")
+    return indexing.Topic(
+        words[:1].upper() + words[1:], document.description or ("" if document.problem else first_line)
+    )
+
+
+def _exists_in(directory: MemoryDirectory) -> Callable[[str], bool]:
+    def exists(target: str) -> bool:
+        path = target.split("#", 1)[0]
+        if not path or os.path.isabs(path) or ".." in path.split("/"):
+            return False
+        try:
+            os.stat(path, dir_fd=directory.descriptor)
+        except OSError:
+            return False
+        return True
+
+    return exists
+
+
+def _is_taken(directory: MemoryDirectory, name: str) -> bool:
+    return os.access(name, os.F_OK, dir_fd=directory.descriptor, follow_symlinks=False)
+
+
+# --- applying ---------------------------------------------------------------------------------------------------------
+
+
+def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: float) -> set[int]:
+    """Step 3; returns the groups that conflicted. An error of the file system takes everything back and is raised."""
+    files = changes.planned_files(database, change_id)
+    memories = [file for file in files if file.group != INDEX_GROUP]
+    index = next((file for file in files if file.group == INDEX_GROUP), None)
+    rescue = partial(changes.rescue, database, change_id)
+    begun: list[PlannedFile] = []
+    conflicted: set[int] = set()
+
+    def drop(group: int | None) -> None:
+        for file in reversed(begun):
+            if group in (None, file.group):
+                take_back(directory, file, rescue)
+        begun[:] = [file for file in begun if group not in (None, file.group)]
+
+    def attempt(file: PlannedFile) -> None:
+        if file.group in conflicted:
+            return
+        begun.append(file)
+        if not apply(directory, file, rescue):
+            begun.pop()
+            drop(file.group)
+            conflicted.add(file.group)
+
+    try:
+        for file in memories:
+            if file.after is not None:
+                attempt(file)
+        if index is not None and not conflicted:
+            attempt(index)
+        for file in memories:
+            if file.after is None:
+                attempt(file)
+        if conflicted:
+            begun += _rebuild_index(database, directory, change_id, len(files), now)
+        sync(directory)
+        if not directory.is_where_it_was():
+            raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
+    except OSError as error:
+        outcome = _TO_BE_FINISHED
+        if memories:
+            with suppress(OSError):
+                drop(None)
+                sync(directory)
+                changes.close(database, change_id, {file.group for file in memories}, now)
+                outcome = "Nothing was changed."
+        raise _unusable(directory, error, outcome) from error
+    return conflicted - {INDEX_GROUP}
+
+
+def _finish(database: Database, directory: MemoryDirectory, change_id: int, now: float) -> None:
+    files = changes.planned_files(database, change_id)
+    rescue = partial(changes.rescue, database, change_id)
+    done = {file.position: resume(directory, file, rescue) for file in files}
+    conflicted = {file.group for file in files if file.group != INDEX_GROUP and not done[file.position]}
+    for file in files:
+        if file.group in conflicted and done[file.position]:
+            take_back(directory, file, rescue)
+    _rebuild_index(database, directory, change_id, len(files), now)
+    sync(directory)
+    changes.close(database, change_id, conflicted, now)
+
+
+def _rebuild_index(
+    database: Database, directory: MemoryDirectory, change_id: int, position: int, now: float
+) -> list[PlannedFile]:
+    """Make the index right for what is in the directory now; whoever edits it meanwhile wins, and is taken in.
+
+    Returns the index as it was changed.
+    """
+    for number in range(_INDEX_TRIES):
+        token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
+        index, _ = _planned_index(directory, [], position + number, token, now)
+        if index is None:
+            break
+        index = index._replace(change_id=change_id)
+        changes.add_file(database, index)
+        if apply(directory, index, partial(changes.rescue, database, change_id)):
+            return [index]
+    return []
+
+
+@contextmanager
+def _in_words(directory: MemoryDirectory, outcome: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unusable(directory, error, outcome) from error
+
+
+def _unusable(directory: MemoryDirectory, error: OSError, outcome: str) -> StateError:
+    return StateError(
+        f"The memory directory {directory.path} cannot be written: {error.strerror}. {outcome}",
+        f"ls -ld {directory.path} && df -h {directory.path}",
+    )

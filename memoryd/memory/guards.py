@@ -1,0 +1,69 @@
+"""What no commit may do, whoever asks for it: checked on the result, not on promises. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.errors import MemorydError
+from memoryd.memory.document import parse
+from memoryd.memory.index import NAME as INDEX_NAME
+from memoryd.security.secrets import find_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memoryd.model import Changeset, FileChange, Group
+
+_PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,200}\.md")
+
+
+class RefusedError(MemorydError):
+    """A guard keeps the old state."""
+
+    def __init__(self, guard: str, sentence: str, fix: str = "") -> None:
+        super().__init__(sentence, fix)
+        self.guard = guard
+
+
+def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
+    """Raise RefusedError for the first thing in a changeset that must not be.
+
+    `odd` are the names in the directory that are left alone, and why. Commands that put back what once was there are
+    not asked for its form.
+    """
+    makes_memories = changeset.kind in ("extract", "remember")
+    names = [change.name for group in changeset.groups for change in group.changes]
+    if len(names) != len(set(names)):
+        raise RefusedError("one change a file", "The same file is changed twice in one commit.")
+    for group in changeset.groups:
+        for change in group.changes:
+            _check_name(change)
+            if change.name in odd:
+                raise RefusedError("left alone", f"{change.name} is left alone: it is {odd[change.name]}.")
+            if change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
+                raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
+            if makes_memories:
+                _check_memory(change, group, needs_evidence=changeset.kind == "extract")
+
+
+def _check_name(change: FileChange) -> None:
+    name = change.name
+    if not _PLAIN_NAME.fullmatch(name) or name.startswith(".") or name == INDEX_NAME:
+        raise RefusedError("inside the directory", f"{name!r} is no name for a memory.")
+
+
+def _check_memory(change: FileChange, group: Group, *, needs_evidence: bool) -> None:
+    before = parse(change.before) if change.before is not None else None
+    if before is not None and before.is_pinned:
+        raise RefusedError("pinned", f"{change.name} is pinned.", f"remove `pinned` from {change.name} first")
+    if change.after is None:
+        return
+    after = parse(change.after)
+    if after.problem or not after.name or not after.description or after.type is None:
+        why = after.problem or "name, description or a type is missing"
+        raise RefusedError("valid frontmatter", f"{change.name} would not be a valid memory: {why}.")
+    if not after.body.strip() or not change.after.endswith(b"\n"):
+        raise RefusedError("no truncated text", f"{change.name} would be empty or cut off.")
+    if needs_evidence and not any(name == change.name for name, _ in group.evidence):
+        raise RefusedError("evidence", f"{change.name} rests on nothing that the user said.")

@@ -1,0 +1,82 @@
+"""Second thoughts: changesets that take a change back, bring it again, or put a file back as it was."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Literal
+
+from memoryd.errors import MemorydError
+from memoryd.model import Changeset, FileChange, Group
+from memoryd.state import history
+
+if TYPE_CHECKING:
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.state.changes import PlannedFile
+    from memoryd.state.database import Database
+
+
+def undoing(database: Database, change: history.Change) -> Changeset:
+    """Take a change back, mtimes included; undoing an undo brings the change again. One group a file.
+
+    Only files that are still as the change left them are touched: what somebody edited since is theirs.
+    """
+    kind: Literal["undo", "redo"] = "redo" if change.kind == "undo" else "undo"
+    if change.state != "applied":
+        raise MemorydError(f"Change {change.id} was never applied, so there is nothing to undo.", "memoryd history")
+    if change.undone_by is not None:
+        raise MemorydError(f"Change {change.id} is undone already, by change {change.undone_by}.", "memoryd history")
+    groups: dict[int, list[FileChange]] = {}
+    for file in history.files_of(database, change.id):
+        if file.state == "applied":
+            groups.setdefault(file.group, []).append(
+                FileChange(
+                    file.name, file.after, file.before, file.after_mtime_ns, file.before_mtime_ns, mode=file.mode
+                )
+            )
+    return Changeset(
+        kind,
+        f"{kind} of change {change.id}",
+        tuple(Group(tuple(files), f"{kind} of change {change.id}") for files in groups.values()),
+        undoes=change.id,
+    )
+
+
+def restoring(database: Database, directory: MemoryDirectory, name: str, change: history.Change | None) -> Changeset:
+    """Put a file back as a change left it, or, without one, as it was before its last change."""
+    file = _version(database, directory.path, name, change)
+    now = directory.read(name)
+    wanted, mtime = (file.after, file.after_mtime_ns) if change else (file.before, file.before_mtime_ns)
+    if change is None and wanted is None:
+        wanted, mtime = file.after, file.after_mtime_ns
+    if wanted is None:
+        raise MemorydError(f"{name} did not exist after change {file.change_id}.", f"memoryd history {name}")
+    if now is not None and now.data == wanted:
+        raise MemorydError(f"{name} is already as it was then.", f"memoryd diff {name}")
+    restored = FileChange(name, now.data if now else None, wanted, now.mtime_ns if now else None, mtime, mode=file.mode)
+    return Changeset("restore", f"restored {name}", (Group((restored,), f"restored {name}"),))
+
+
+def _version(database: Database, memory_dir: str, name: str, change: history.Change | None) -> PlannedFile:
+    changes = [change] if change else history.recent(database, memory_dir, name)
+    for one in changes:
+        for file in history.files_of(database, one.id):
+            if file.name == name and file.state == "applied":
+                return file
+    raise MemorydError(f"The history knows no {name} here.", "memoryd history")
+
+
+def diff(file: PlannedFile) -> str:
+    """A unified diff of what a change did to a file."""
+    return "".join(
+        line if line.endswith("\n") else line + "\n"
+        for line in difflib.unified_diff(
+            _lines(file.before),
+            _lines(file.after),
+            f"{file.name} before" if file.before is not None else "nothing",
+            f"{file.name} after" if file.after is not None else "nothing",
+        )
+    )
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)

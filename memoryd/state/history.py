@@ -1,0 +1,112 @@
+"""What was changed, by whom and why: the questions of `history`, `diff`, `why`, `undo` and `restore`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.model import Evidence
+from memoryd.state.changes import INDEX_GROUP, planned_files
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from memoryd.state.changes import PlannedFile
+    from memoryd.state.database import Database
+
+
+class Change(NamedTuple):
+    id: int
+    memory_dir: str
+    kind: str
+    why: str
+    session_id: str
+    undoes: int | None
+    undone_by: int | None
+    at: float
+    state: str
+    names: tuple[str, ...]
+    """The memories it touched, without the index."""
+
+
+def recent(database: Database, memory_dir: str | None = None, name: str | None = None, limit: int = 50) -> list[Change]:
+    """The last changes, newest first: of one directory, of one file, or of all."""
+    rows = database.query(
+        "SELECT * FROM memory_changes WHERE (?1 IS NULL OR memory_dir = ?1) AND (?2 IS NULL OR id IN"
+        " (SELECT change_id FROM change_files WHERE name = ?2)) ORDER BY id DESC LIMIT ?3",
+        (memory_dir, name, limit),
+    )
+    return [_change(row) for row in rows]
+
+
+def find(database: Database, change_id: int) -> Change | None:
+    rows = database.query("SELECT * FROM memory_changes WHERE id = ?", (change_id,))
+    return _change(rows[0]) if rows else None
+
+
+def last_undoable(database: Database, memory_dir: str | None) -> Change | None:
+    """The newest change that still stands: applied, not undone, and no undo itself."""
+    return next(
+        (
+            change
+            for change in recent(database, memory_dir, limit=1000)
+            if change.state == "applied" and change.kind != "undo" and change.undone_by is None and change.names
+        ),
+        None,
+    )
+
+
+def files_of(database: Database, change_id: int) -> list[PlannedFile]:
+    """The memories of a change, before and after, without the index."""
+    return [file for file in planned_files(database, change_id) if file.group != INDEX_GROUP]
+
+
+def evidence_of(database: Database, memory_dir: str, name: str) -> list[Evidence]:
+    """What a memory rests on, oldest first; evidence of undone changes does not count."""
+    rows = database.query(
+        "SELECT evidence.* FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?"
+        " AND name = ? AND state = 'applied' AND NOT EXISTS (SELECT 1 FROM refused_evidence AS refused WHERE"
+        " refused.memory_dir = evidence.memory_dir AND refused.message_id = evidence.message_id"
+        " AND refused.hash = evidence.hash) ORDER BY evidence.id",
+        (memory_dir, name),
+    )
+    return [Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"]) for row in rows]
+
+
+def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
+    return bool(
+        database.query(
+            "SELECT 1 FROM refused_evidence WHERE memory_dir = ? AND message_id = ? AND hash = ?",
+            (memory_dir, evidence.message_id, evidence.hash),
+        )
+    )
+
+
+def rests_on(database: Database, memory_dir: str, evidence: Evidence) -> bool:
+    """Whether these words have led to a memory before, in a change that was applied."""
+    return bool(
+        database.query(
+            "SELECT 1 FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?"
+            " AND message_id = ? AND hash = ? AND state = 'applied'",
+            (memory_dir, evidence.message_id, evidence.hash),
+        )
+    )
+
+
+def rescued(database: Database, change_id: int) -> list[tuple[str, bytes]]:
+    rows = database.query("SELECT name, data FROM rescued JOIN blobs USING (hash) WHERE change_id = ?", (change_id,))
+    return [(row["name"], row["data"]) for row in rows]
+
+
+def _change(row: sqlite3.Row) -> Change:
+    return Change(
+        row["id"],
+        row["memory_dir"],
+        row["kind"],
+        row["why"],
+        row["session_id"],
+        row["undoes"],
+        row["undone_by"],
+        row["at"],
+        row["state"],
+        tuple(row["names"].split("\0")) if row["names"] else (),
+    )
