@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import stat
 import tomllib
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -14,6 +14,7 @@ from memoryd.errors import ConfigError
 if TYPE_CHECKING:
     from memoryd.paths import Paths
 
+_MOST = 1e9
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 # Each field's metadata is its sentence in config.example.toml; a test keeps the two equal.
@@ -91,6 +92,8 @@ class Config:
 def load(paths: Paths) -> Config:
     """Read the config file; without one, the defaults. Raises ConfigError."""
     try:
+        if not stat.S_ISREG(os.stat(paths.config_file).st_mode):
+            raise ConfigError(f"The config file {paths.config_file} is no regular file.", f"ls -l {paths.config_file}")
         with open(paths.config_file, "rb") as file:
             data = file.read()
     except FileNotFoundError:
@@ -114,7 +117,9 @@ def parse(data: bytes, paths: Paths) -> Config:
         raise _error(paths, data.count(b"\n", 0, error.start) + 1, "is not UTF-8 text") from error
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise _error(paths, 1, "is nested too deeply") from error
+    except ValueError as error:  # TOMLDecodeError, or a number with thousands of digits
         sentence, line = _toml_problem(str(error), text)
         raise _error(paths, line, f"is not valid TOML: {sentence}") from error
     return _Reader(text, paths).config(tables)
@@ -159,8 +164,8 @@ class _Reader:
 
     def _checked(self, hint: Any, value: Any, path: tuple[str, ...], least: float | None) -> Any:
         if hint is float:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise self._wrong(path, "a number")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _MOST:
+                raise self._wrong(path, "a number, and less than a billion")
             if least is not None and value < least:
                 raise self._wrong(path, f"at least {least:g}")
             return float(value)
@@ -171,10 +176,12 @@ class _Reader:
         if hint == tuple[str, ...]:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise self._wrong(path, "a list of strings")
-            return tuple(self._directory(item, path) for item in value)
+            return tuple(_real_pattern(self._directory(item, path)) for item in value)
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             raise self._wrong(path, "a table of strings")
-        return {self._directory(key, path): self._directory(item, path) for key, item in value.items()}
+        return {
+            os.path.realpath(self._directory(key, path)): self._directory(item, path) for key, item in value.items()
+        }
 
     def _directory(self, value: str, path: tuple[str, ...]) -> str:
         expanded = self._paths.expand(value)
@@ -198,6 +205,15 @@ class _Reader:
         else:
             hint = "known here: " + ", ".join(f"`{key}`" for key in known)
         return _error(self._paths, _line_of(self._text, path), f"there is no key `{'.'.join(path)}`; {hint}")
+
+
+def _real_pattern(pattern: str) -> str:
+    """The pattern with its fixed beginning resolved: working directories in transcripts have no symlinks left."""
+    fixed = re.match(r"[^*?\[]*/|[^*?\[]*$", pattern)
+    if fixed is None or not fixed[0]:
+        return pattern
+    rest = pattern[fixed.end() :]
+    return os.path.join(os.path.realpath(fixed[0]), rest) if rest else os.path.realpath(fixed[0])
 
 
 def key_names() -> list[str]:

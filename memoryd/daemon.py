@@ -74,7 +74,7 @@ class Daemon:
                     self._rebuild(error)
                     continue
                 except (StateError, BusyError) as error:
-                    if self._database is None:
+                    if self._database is None and not isinstance(error, BusyError):
                         raise  # it never worked: a person has to look
                     self._tell_trouble(error)
                 if not self._backlog:
@@ -90,6 +90,13 @@ class Daemon:
             self._database = open_database(self._paths)
             check(self._database)
             self._sweeper = Sweeper(self._database, self._paths, self._config)
+        elif not self._database.is_in_place():
+            self._say("The state database was deleted. A new one is made: what was waiting counts as history now.")
+            self._log.error("database deleted")
+            self._database.close()
+            self._database = self._sweeper = None
+            self._history_told = False
+            return
         swept = self._sweeper.sweep(now)
         if not self._found_told:
             self._tell_found(swept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import select
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _BODY_BYTES = 4096
+_TRIES = 20
+_TRY_SECONDS = 0.02
 
 
 class Instance(NamedTuple):
@@ -52,7 +55,7 @@ def only_instance(paths: Paths, since: float) -> Iterator[Held]:
         ) from error
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
         except BlockingIOError as error:
             holder = _body(descriptor)
             name = f"process {holder.pid}" if holder else "another process"
@@ -68,6 +71,18 @@ def only_instance(paths: Paths, since: float) -> Iterator[Held]:
         yield held
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int) -> None:
+    """Take the lock. Whoever asks whether a daemon runs holds it for an instant, so one refusal is none."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            select.select([], [], [], _TRY_SECONDS)
+        else:
+            return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def running_instance(paths: Paths) -> Instance | None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from memoryd.errors import StateError
+
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
@@ -24,7 +26,12 @@ OLD_FILES = 3
 def open_log(paths: Paths, level: str) -> FilteringBoundLogger:
     """Open the log file for appending and return a logger for it. The state directory exists."""
     sink = logging.Logger("memoryd", level.upper())  # noqa: LOG001 - one of our own, not shared through the registry
-    handler = _PrivateRotatingFile(paths.log_file, maxBytes=FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
+    try:
+        handler = _PrivateRotatingFile(paths.log_file, maxBytes=FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
+    except OSError as error:
+        raise StateError(
+            f"The log file {paths.log_file} cannot be written: {error.strerror}.", f"ls -l {paths.log_file}"
+        ) from error
     sink.addHandler(handler)
     logger: FilteringBoundLogger = structlog.wrap_logger(
         sink,

@@ -119,6 +119,8 @@ class Reading(NamedTuple):
     """Everything up to the last newline has been read; False when the pass stopped at its budget."""
     rewritten: bool = False
     """What stood before the cursor is no longer there: this pass began at byte 0."""
+    history_bytes: int = 0
+    """Up to where a line of this transcript counts as history."""
     cwds: tuple[str, ...] = ()
     """Working directories named in what was read, in order of appearance."""
     opted_out: bool = False
@@ -192,6 +194,29 @@ class Evidence(NamedTuple):
     quote: str
     hash: str
     said_at: float | None = None
+
+
+MemoryType = Literal["user", "feedback", "project", "reference"]
+
+
+class Said(NamedTuple):
+    """One message of the user, as an engine sees it."""
+
+    session_id: str
+    message_id: str
+    said_at: float | None
+    text: str
+
+
+class Finding(NamedTuple):
+    """What an engine wants to be remembered."""
+
+    type: MemoryType
+    name: str
+    """Words joined by hyphens."""
+    description: str
+    body: str
+    evidence: Evidence
 
 
 class FileChange(NamedTuple):

@@ -77,7 +77,7 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
         home=home,
         config_file=environment.get("MEMORYD_CONFIG")
         or os.path.join(directory("XDG_CONFIG_HOME", ".config"), "memoryd", "config.toml"),
-        state_dir=os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd"),
+        state_dir=os.path.realpath(os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd")),
         claude_dir=os.path.normpath(claude) if claude else os.path.join(home, ".claude"),
         forced_memory_dir=os.path.abspath(forced) if forced else None,
     )

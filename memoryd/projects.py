@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import unicodedata
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SLUG_LENGTH = 200
 _SMALL_FILE_BYTES = 1 << 20
+_INDEX_BYTES = 64 << 20
 
 
 # --- which project ----------------------------------------------------------------------------------------------------
@@ -34,7 +36,11 @@ def root_of(cwd: str) -> str:
     A submodule is a repository of its own; a bare repository is its own root. For a directory that is gone, what is
     left of its path is searched: a deleted worktree inside its repository still belongs to it.
     """
-    cwd = os.path.realpath(cwd)
+    if not os.path.isabs(cwd) or "\0" in cwd:
+        return cwd  # of another system, or nonsense: nothing on this disk says where it belongs
+    given, cwd = cwd, os.path.realpath(cwd)
+    if not _can_be_stored(cwd):
+        return given
     place = cwd
     while True:
         dot_git = os.path.join(place, ".git")
@@ -48,6 +54,15 @@ def root_of(cwd: str) -> str:
         if above == place:
             return cwd
         place = above
+
+
+def _can_be_stored(path: str) -> bool:
+    """Names that are not UTF-8 come from the system as lone surrogates, which neither database nor slug can keep."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _root_of_linked(place: str, dot_git: str) -> str:
@@ -75,15 +90,27 @@ def _pointer(file: str, label: str, relative_to: str) -> str | None:
 
 
 def _is_git_dir(path: str) -> bool:
-    return os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))
+    return os.path.isfile(os.path.join(path, "HEAD")) and all(
+        os.path.isdir(os.path.join(path, name)) for name in ("objects", "refs")
+    )
 
 
-def _small_file(path: str) -> str | None:
+def _small_file(path: str, *, follow: bool = False) -> str | None:
+    """The text of a regular file, bounded; None for anything else: a checkout may hold a fifo or a link to a device."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
-        with open(path, "rb") as file:
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
             return file.read(_SMALL_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
+    finally:
+        os.close(descriptor)
 
 
 # --- its slug ---------------------------------------------------------------------------------------------------------
@@ -163,18 +190,18 @@ def _memory_place(root: str, slug: str, paths: Paths, config: Config) -> _Place:
         return _Place(paths.forced_memory_dir, is_shared=True)
     if own := config.projects.memory_dirs.get(root):
         return _Place(own, is_shared=True)
-    if directory := _auto_memory_directory(paths.claude_settings, paths):
+    if directory := _auto_memory_directory(paths.claude_settings, paths, follow=True):
         return _Place(directory, is_shared=True)
     local = os.path.join(root, ".claude", "settings.local.json")
-    if (directory := _auto_memory_directory(local, paths)) and not _may_be_shipped(root):
+    if not _may_be_shipped(root) and (directory := _auto_memory_directory(local, paths)):
         return _Place(directory, is_shared=True)
     if config.memory_root:
         return _Place(os.path.join(config.memory_root, slug), is_shared=False)
     return _Place(os.path.join(paths.transcripts_root, slug, "memory"), is_shared=False)
 
 
-def _auto_memory_directory(settings_file: str, paths: Paths) -> str | None:
-    text = _small_file(settings_file)
+def _auto_memory_directory(settings_file: str, paths: Paths, *, follow: bool = False) -> str | None:
+    text = _small_file(settings_file, follow=follow)
     if text is None:
         return None
     try:
@@ -188,22 +215,29 @@ def _auto_memory_directory(settings_file: str, paths: Paths) -> str | None:
 def _may_be_shipped(root: str) -> bool:
     """Whether `.claude/settings.local.json` can have come with the repository: tracked by git, or not provably not.
 
-    The index stores paths in the clear in versions 2 and 3. Other versions, split and sparse indexes, and a directory
-    that is no repository count as shipped: it is the user's writes that are at stake.
+    The index stores paths in the clear in versions 2 and 3. Other versions, split, sparse, huge and missing indexes, a
+    `.claude` that is no plain folder (a tracked link, a submodule), and a directory that is no repository count as
+    shipped: it is the user's writes that are at stake.
     """
-    git_dir = os.path.join(root, ".git")
-    if not os.path.isdir(git_dir):
-        return True
     try:
-        with open(os.path.join(git_dir, "index"), "rb") as file:
-            index = file.read()
-    except FileNotFoundError:
-        return False  # nothing was ever added, so nothing is tracked
+        index_file = os.path.join(root, ".git", "index")
+        if not stat.S_ISDIR(os.lstat(os.path.join(root, ".claude")).st_mode):
+            return True
+        status = os.lstat(index_file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _INDEX_BYTES:
+            return True
+        with open(index_file, "rb") as file:
+            index = file.read(_INDEX_BYTES)
     except OSError:
         return True
     is_readable = index[:4] == b"DIRC" and index[4:8] in (b"\0\0\0\2", b"\0\0\0\3")
-    return not is_readable or any(
-        mark in index for mark in (b".claude/settings.local.json\0", b"link\0\0", b"sdir\0\0")
+    # Disks that do not tell case apart make `.Claude` the same folder.
+    tracked = (b".claude/settings.local.json\0", b".claude\0")
+    return (
+        not is_readable
+        or b"link\0\0" in index
+        or b"sdir\0\0" in index
+        or any(name in index.lower() for name in tracked)
     )
 
 

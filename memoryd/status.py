@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd import __version__, gates
 from memoryd.clock import iso
-from memoryd.errors import StateError
+from memoryd.errors import BusyError, StateError
 from memoryd.instance import running_instance
 from memoryd.model import Run, Skip, Wait
 from memoryd.state import notices, report, waiting
@@ -60,12 +60,12 @@ def gather(paths: Paths, config: Config, now: float) -> Status:
     problems: list[Problem] = []
     try:
         database = open_for_reading(paths)
-    except StateError as error:
+    except (StateError, BusyError) as error:
         problems.append(Problem(error.sentence, error.fix))
         database = None
     try:
         return _gather(paths, config, now, database, problems)
-    except StateError as error:
+    except (StateError, BusyError) as error:
         problems.append(Problem(error.sentence, error.fix))
         return _gather(paths, config, now, None, problems)
     finally:
@@ -87,7 +87,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
             problems.append(
                 Problem(f"{len(unreadable) - _NAMED} more transcripts cannot be read.", "memoryd status --json")
             )
-        problems += [_collision(project, paths) for project in report.projects(database) if project.collides_with]
+        problems += [_collision(root, older, paths) for root, older in report.collisions(database)]
     return Status(
         now=now,
         home=paths.home,
@@ -106,12 +106,11 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
     )
 
 
-def _collision(project: report.ProjectReport, paths: Paths) -> Problem:
+def _collision(root: str, older: str, paths: Paths) -> Problem:
     return Problem(
-        f"The project {short(project.root, paths.home)} is skipped (slug_collision): its memory directory already belongs"
-        f" to {short(project.collides_with or '', paths.home)}, which was seen first.",
-        f"add to {short(paths.config_file, paths.home)}:"
-        f' [projects.memory_dirs] "{project.root}" = "~/a/directory/of/its/own"',
+        f"The project {short(root, paths.home)} is skipped (slug_collision): its memory directory already belongs"
+        f" to {short(older, paths.home)}, which was seen first.",
+        f'add to {short(paths.config_file, paths.home)}: [projects.memory_dirs] "{root}" = "~/a/directory/of/its/own"',
     )
 
 

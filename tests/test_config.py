@@ -60,9 +60,18 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
         ("[log]\nzzz = 1", "line 2: there is no key `log.zzz`; known here: `level`."),
         ("[team]\nurl = 'x'", "line 1: there is no key `team`;"),
         ("scan = 3", "line 1: `scan` must be a table."),
-        ("[scan]\ninterval_seconds = '5'", "line 2: `scan.interval_seconds` must be a number."),
-        ("[scan]\ninterval_seconds = true", "line 2: `scan.interval_seconds` must be a number."),
-        ("[scan]\ninterval_seconds = nan", "line 2: `scan.interval_seconds` must be a number."),
+        (
+            "[scan]\ninterval_seconds = '5'",
+            "line 2: `scan.interval_seconds` must be a number, and less than a billion.",
+        ),
+        (
+            "[scan]\ninterval_seconds = true",
+            "line 2: `scan.interval_seconds` must be a number, and less than a billion.",
+        ),
+        (
+            "[scan]\ninterval_seconds = nan",
+            "line 2: `scan.interval_seconds` must be a number, and less than a billion.",
+        ),
         ("[scan]\ninterval_seconds = 0", "line 2: `scan.interval_seconds` must be at least 0.1."),
         ("[turns]\nquiet_seconds = -1", "line 2: `turns.quiet_seconds` must be at least 0."),
         ("memory_root = 'here'", "line 1: `memory_root` must be an absolute path or one below ~/, not 'here'."),
@@ -76,15 +85,30 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
         ("[scan\n", "line 1: is not valid TOML: expected ']' at the end of a table declaration."),
         ("a = 'x", "line 1: is not valid TOML:"),
         (b"a = 1\n# \xff", "line 2: is not UTF-8 text."),
+        (
+            "[scan]\ninterval_seconds = 1e12",
+            "line 2: `scan.interval_seconds` must be a number, and less than a billion.",
+        ),
+        ("[scan]\ninterval_seconds = " + "9" * 400, "line 2: `scan.interval_seconds` must be a number"),
+        ("a = " + "9" * 5000, "line 1: is not valid TOML: Exceeds the limit"),
+        ("a = " + "[" * 3000 + "]" * 3000, "line 1: is nested too deeply."),
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_the_nearest_key(paths: Paths, text: str, sentence: str) -> None:
     assert problem(text, paths).startswith(sentence)
 
 
+def test_patterns_are_compared_with_real_paths(paths: Paths, tmp_path: Path) -> None:
+    """Behind a symlinked home, a private folder has to stay private."""
+    (tmp_path / "real" / "private").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    config = parse(f'[projects]\nexclude = ["{tmp_path}/link/private", "{tmp_path}/link/p*"]'.encode(), paths)
+    assert config.projects.exclude == (f"{tmp_path}/real/private", f"{tmp_path}/real/p*")
+
+
 def test_a_file_that_cannot_be_read_is_an_error(paths: Paths) -> None:
     os.makedirs(paths.config_file)
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+    with pytest.raises(ConfigError, match="is no regular file"):
         load(paths)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,6 +33,32 @@ def test_who_runs_and_since_when(paths: Paths) -> None:
     with only_instance(paths, since=5.0):
         assert running_instance(paths) == Instance(os.getpid(), 5.0)
     assert running_instance(paths) is None
+
+
+def test_asking_does_not_keep_a_daemon_from_starting(paths: Paths) -> None:
+    """Whoever asks holds the lock for an instant."""
+    with only_instance(paths, since=1.0):
+        pass
+    asked = threading.Event()
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            running_instance(paths)
+            asked.set()
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    asked.wait()
+    try:
+        for _ in range(100):
+            with only_instance(paths, since=1.0):
+                pass
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_kill_minus_nine_leaves_no_lock(paths: Paths, environment: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -157,6 +158,8 @@ def test_the_first_that_is_set_wins(repository: Path, paths: Paths, tmp_path: Pa
     """In this order: environment, the project's own entry, user settings, untracked local settings, memory_root."""
     config = Config(memory_root="/roots")
     assert memory_dir(repository, paths, config) == f"/roots/{slug_of(str(repository))}"
+    (repository / "a").write_text("")
+    git("add", "a", cwd=repository)
     settings(repository / ".claude" / "settings.local.json", "/local")
     assert memory_dir(repository, paths, config) == "/local"
     settings(tmp_path / "home" / ".claude" / "settings.json", "~/mine")
@@ -178,6 +181,42 @@ def test_settings_that_the_repository_ships_never_count(repository: Path, paths:
     assert memory_dir(repository, paths) == default
     git("update-index", "--split-index", cwd=repository)
     assert memory_dir(repository, paths) == default
+
+
+def test_a_tracked_link_or_a_missing_index_does_not_bring_settings(
+    repository: Path, paths: Paths, tmp_path: Path
+) -> None:
+    """`.claude` may be a tracked link to a folder of another name; an unpacked archive may hold an empty `.git`."""
+    default = memory_dir(repository, paths)
+    settings(repository / "cfg" / "settings.local.json", "/planted")
+    (repository / ".claude").symlink_to("cfg")
+    git("add", "--all", cwd=repository)
+    assert memory_dir(repository, paths) == default
+    archive = tmp_path / "archive"
+    for name in ("objects", "refs"):
+        (archive / ".git" / name).mkdir(parents=True)
+    (archive / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    settings(archive / ".claude" / "settings.local.json", "/planted")
+    assert "/planted" not in memory_dir(archive, paths)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "link"])
+def test_a_checkout_cannot_make_us_wait(repository: Path, paths: Paths, kind: str) -> None:
+    default = memory_dir(repository, paths)
+    (repository / "a").write_text("")
+    git("add", "a", cwd=repository)
+    local = repository / ".claude" / "settings.local.json"
+    local.parent.mkdir()
+    if kind == "fifo":
+        os.mkfifo(local)
+    else:
+        local.symlink_to("/dev/zero" if kind == "device" else "/dev/stdin")
+    assert memory_dir(repository, paths) == default
+
+
+@pytest.mark.parametrize("cwd", ["C:\\Support_Work\\Cases", "relative/path", "", "/tmp/a\0b"])
+def test_a_directory_of_another_system_belongs_to_no_repository_here(cwd: str) -> None:
+    assert root_of(cwd) == cwd
 
 
 def test_local_settings_outside_git_never_count(tmp_path: Path, paths: Paths) -> None:

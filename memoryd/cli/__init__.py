@@ -90,7 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if settings.claude_code.config_dir:
             places = replace(places, claude_dir=settings.claude_code.config_dir)
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock()))
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except MemorydError as error:
         fix = f"\n  fix: {error.fix}" if error.fix else ""
         print(f"memoryd: {error.sentence}{fix}", file=sys.stderr)

@@ -57,6 +57,7 @@ class Sweeper:
         self._root = paths.transcripts_root
         self._looked_before = False  # this process has seen the root: what is new now appeared in between
         self._scan_noted_at: float | None = None
+        self._last_look: float | None = None
         self._project_at: dict[str, Project] = {}  # by working directory, so that its git is looked at once
 
     def sweep(self, now: float) -> SweepReport:
@@ -96,22 +97,27 @@ class Sweeper:
     ) -> tuple[list[tuple[Found, int]], bool]:
         """Store the inventory; return the files seen for the first time and whether any has moved."""
         here = {found.path for found in seen.found}
-        unknown = [found for found in seen.found if found.path not in known]
-        left = {ledger.session_id_of(path) for path in known if path not in here}
-        moved = [(number, found) for found in unknown if (number := self._moved_from(found, left)) is not None]
-        moved_paths = {found.path for _, found in moved}
-        moved_ids = {number for number, _ in moved}
+        new: list[tuple[Found, int]] = []
+        moved: list[tuple[int, Found]] = []
+        returned: list[int] = []
         last_scan = ledger.last_scan(self._database, self._root)
-        new = [
-            (found, self._history_bytes(found, last_scan, now)) for found in unknown if found.path not in moved_paths
-        ]
-        # A root that cannot be listed says nothing about its files.
+        for found in seen.found:
+            if found.path in known:
+                continue
+            if (number := ledger.missing_file(self._database, found.path)) is not None:
+                returned.append(number)
+            elif (number := self._moved_from(found)) is not None:
+                moved.append((number, found))
+            else:
+                new.append((found, self._history_bytes(found, last_scan, now)))
+        moved_ids = {number for number, _ in moved}
+        # What cannot be listed says nothing about its files.
+        closed = tuple(path + "/" for path in seen.odd)
         gone = [
             file.id
             for path, file in known.items()
-            if not file.is_missing and path not in here and file.id not in moved_ids and not seen.missing
+            if path not in here and file.id not in moved_ids and not seen.missing and not path.startswith(closed)
         ]
-        returned = [file.id for path, file in known.items() if file.is_missing and path in here]
         is_due = self._scan_noted_at is None or not 0 <= now - self._scan_noted_at < SCAN_NOTE_SECONDS
         if is_due or new or moved or gone or returned or seen.odd != ledger.odd_files(self._database, self._root):
             ledger.record_inventory(
@@ -127,7 +133,7 @@ class Sweeper:
             self._scan_noted_at = now
         if is_due:
             self._place_projects_again(now)
-        return new, bool(moved)
+        return new, bool(moved or returned)
 
     def _place_projects_again(self, now: float) -> None:
         """Settings that say where memory is kept may have changed since a project was first seen."""
@@ -149,15 +155,13 @@ class Sweeper:
                 return 0
         return found.size
 
-    def _moved_from(self, found: Found, left: set[str]) -> int | None:
+    def _moved_from(self, found: Found) -> int | None:
         """The transcript that now stands under a new path: same session, old path gone, same file or same head.
 
-        `left` are the sessions whose old path is gone: only then a file is opened, and only if it changed its inode.
+        Only then a file is opened, and only if it changed its inode.
         """
         session_id = ledger.session_id_of(found.path)
-        for number, before, cursor in (
-            ledger.transcripts_of_session(self._database, session_id) if session_id in left else ()
-        ):
+        for number, before, cursor in ledger.transcripts_of_session(self._database, session_id):
             if os.path.lexists(before.path):
                 continue
             is_same_file = (found.device, found.inode) == (before.device, before.inode)
@@ -207,7 +211,11 @@ class Sweeper:
         except (OSError, NotATranscriptError) as error:
             ledger.store_error(self._database, file.id, _why_unreadable(error))
             return None
-        cwd, project = self._place(position, reading)
+        try:
+            cwd, project = self._place(position, reading)
+        except (OSError, ValueError) as error:  # whatever a transcript names as its directory, the rest goes on
+            ledger.store_error(self._database, file.id, f"its working directory makes no sense ({error})")
+            return None
         return ledger.Step(position, reading, project, cwd)
 
     def _place(self, position: ledger.Position, reading: Reading) -> tuple[str, Project | None]:
@@ -237,7 +245,9 @@ class Sweeper:
     # --- step 4 -------------------------------------------------------------------------------------------------------
 
     def _end_silent_turns(self, now: float) -> None:
-        waiting.forget_future_activity(self._database, now)
+        if self._last_look is None or now < self._last_look:
+            waiting.forget_future_activity(self._database, now)
+        self._last_look = now
         limits = self._config.turns
         ended = [
             (open_turn.id, reason)

@@ -14,7 +14,7 @@ import signal
 import stat
 from typing import TYPE_CHECKING, Literal
 
-from memoryd.memory.exchange import exchange, finish_exchange, rename_if_free
+from memoryd.memory.exchange import exchange, finish_exchange, put_back, rename_if_free
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +173,7 @@ def _take_away(directory: MemoryDirectory, file: PlannedFile, before: bytes, res
 
 def _return_to_name(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
     try:
-        rename_if_free(directory.descriptor, file.temporary, file.name)
+        put_back(directory.descriptor, file.temporary, file.name)
     except FileExistsError:  # made anew meanwhile
         _keep(directory, file, rescue)
 

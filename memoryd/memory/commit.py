@@ -115,9 +115,11 @@ def _planned_index(
     topics = dict(directory.listing().topics)
     contents: dict[str, bytes] = {}
     refresh: dict[str, str | None] = {}
+    gone: set[str] = set()
     for file in files:
         if file.after is None:
             topics.pop(file.name, None)
+            gone.add(file.name)
             continue
         topics[file.name] = file.after_mtime_ns or 0
         contents[file.name] = file.after
@@ -134,7 +136,7 @@ def _planned_index(
     if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, indexing.NAME):
         return None, ()  # nothing that a person or client wrote, or a link: left alone
     text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
-    built = indexing.rebuild(text, topics, topic, refresh=refresh, exists=_exists_in(directory))
+    built = indexing.rebuild(text, topics, topic, refresh=refresh, exists=_exists_in(directory, without=gone))
     after = built.text.encode("utf-8", "surrogateescape")
     if after == (now_there.data if now_there else b""):
         return None, built.left_out
@@ -164,10 +166,10 @@ def _topic(name: str, data: bytes) -> indexing.Topic:
     )
 
 
-def _exists_in(directory: MemoryDirectory) -> Callable[[str], bool]:
+def _exists_in(directory: MemoryDirectory, *, without: set[str]) -> Callable[[str], bool]:
     def exists(target: str) -> bool:
         path = target.split("#", 1)[0]
-        if not path or os.path.isabs(path) or ".." in path.split("/"):
+        if not path or path in without or os.path.isabs(path) or ".." in path.split("/"):
             return False
         try:
             os.stat(path, dir_fd=directory.descriptor)
@@ -219,7 +221,8 @@ def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: 
             if file.after is None:
                 attempt(file)
         if conflicted:
-            begun += _rebuild_index(database, directory, change_id, len(files), now)
+            drop(INDEX_GROUP)  # a person's words for a file that stays after all are in the old one
+            _rebuild_index(database, directory, change_id, len(files), now, begun)
         sync(directory)
         if not directory.is_where_it_was():
             raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
@@ -240,31 +243,29 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
     rescue = partial(changes.rescue, database, change_id)
     done = {file.position: resume(directory, file, rescue) for file in files}
     conflicted = {file.group for file in files if file.group != INDEX_GROUP and not done[file.position]}
-    for file in files:
-        if file.group in conflicted and done[file.position]:
+    for file in reversed(files if conflicted else []):
+        if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
             take_back(directory, file, rescue)
-    _rebuild_index(database, directory, change_id, len(files), now)
+    _rebuild_index(database, directory, change_id, len(files), now, [])
     sync(directory)
     changes.close(database, change_id, conflicted, now)
 
 
 def _rebuild_index(
-    database: Database, directory: MemoryDirectory, change_id: int, position: int, now: float
-) -> list[PlannedFile]:
-    """Make the index right for what is in the directory now; whoever edits it meanwhile wins, and is taken in.
-
-    Returns the index as it was changed.
-    """
+    database: Database, directory: MemoryDirectory, change_id: int, position: int, now: float, begun: list[PlannedFile]
+) -> None:
+    """Make the index right for what is in the directory now; whoever edits it meanwhile wins, and is taken in."""
     for number in range(_INDEX_TRIES):
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
         index, _ = _planned_index(directory, [], position + number, token, now)
         if index is None:
-            break
+            return
         index = index._replace(change_id=change_id)
         changes.add_file(database, index)
+        begun.append(index)
         if apply(directory, index, partial(changes.rescue, database, change_id)):
-            return [index]
-    return []
+            return
+        begun.pop()
 
 
 @contextmanager

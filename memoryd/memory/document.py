@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+if TYPE_CHECKING:
+    from memoryd.model import MemoryType
 
 FRONTMATTER_BYTES = 16_384
 """A longer frontmatter is no frontmatter: nothing that a person or client writes there needs more."""
 
-MemoryType = Literal["user", "feedback", "project", "reference"]
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(\r\n|\n)")
@@ -22,6 +24,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]*")
 _NOT_PLAIN = re.compile(r"(?i)(?:true|false|yes|no|on|off|y|n|null|[\d_.:-]+(?:e[+-]?\d+)?|0[xob]\w+|.*:)")
 # What JSON leaves as it is inside quotes and YAML does not: its own line ends, and characters that it refuses.
 _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_MOST_NESTED = 32
 _BLOCK_HEADER = re.compile(r"[^\s#]*([ \t]+#[^\r\n]*)")
 
 
@@ -149,13 +152,18 @@ def new_document(
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses anchors and aliases: a few lines of them expand to gigabytes."""
+    """Refuses anchors and aliases: a few lines of them expand to gigabytes. And a pile of brackets: it takes seconds."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "anchor", None) is not None:
             raise yaml.YAMLError("anchors and aliases are not allowed")
         return super().compose_node(parent, index)
+
+    def fetch_flow_collection_start(self, token_class: Any) -> None:
+        if self.flow_level >= _MOST_NESTED:
+            raise yaml.YAMLError("it is nested too deep")
+        super().fetch_flow_collection_start(token_class)
 
 
 def _compose(block: str) -> Any:

@@ -13,6 +13,8 @@ _LINUX = {"function": "renameat2", "no_replace": 1, "exchange": 2}
 _MACOS = {"function": "renameatx_np", "no_replace": 4, "exchange": 2}
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+
 
 def exchange(directory: int, one: str, other: str) -> None:
     """Let two names in a directory change places in one step; both must exist.
@@ -26,10 +28,12 @@ def exchange(directory: int, one: str, other: str) -> None:
     try:
         rename_if_free(directory, one, other)
     except FileExistsError:  # somebody made `other` meanwhile: theirs takes the place of what was displaced
-        os.unlink(one, dir_fd=directory)
-        raise
-    finally:
         os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
+        raise
+    except OSError:
+        put_back(directory, aside, other)
+        raise
+    os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
 
 
 def finish_exchange(directory: int, one: str, other: str) -> None:
@@ -38,7 +42,7 @@ def finish_exchange(directory: int, one: str, other: str) -> None:
     if not os.access(aside, os.F_OK, dir_fd=directory, follow_symlinks=False):
         return
     try:
-        rename_if_free(directory, aside, other)
+        put_back(directory, aside, other)
     except FileExistsError:
         os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
 
@@ -49,6 +53,17 @@ def rename_if_free(directory: int, old: str, new: str) -> None:
         return
     os.link(old, new, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     os.unlink(old, dir_fd=directory)
+
+
+def put_back(directory: int, old: str, new: str) -> None:
+    """Rename what was displaced to its own name, or raise FileExistsError where somebody has taken that."""
+    try:
+        rename_if_free(directory, old, new)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # The name was free a moment ago, and there is no other way to give it back.
+        os.rename(old, new, src_dir_fd=directory, dst_dir_fd=directory)
 
 
 def _aside(name: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memoryd.model import Changeset, FileChange, Group
 
-_PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,200}\.md")
+_PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}\.md")
 
 
 class RefusedError(MemorydError):
@@ -49,7 +49,7 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
 
 def _check_name(change: FileChange) -> None:
     name = change.name
-    if not _PLAIN_NAME.fullmatch(name) or name.startswith(".") or name == INDEX_NAME:
+    if not _PLAIN_NAME.fullmatch(name) or name.startswith(".") or name.casefold() == INDEX_NAME.casefold():
         raise RefusedError("inside the directory", f"{name!r} is no name for a memory.")
 
 

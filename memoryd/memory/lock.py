@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 LOCK_NAME = ".consolidate-lock"
 STALE_SECONDS = 60 * 60.0  # the client's own rule
-# How long a client may take from its look to its write. Idle it needs a few milliseconds; one that is slower still is
-# found by is_still_ours() before the commit.
+# How long a client may take from its look to its write: a few milliseconds, 100 on a machine that stalls. One that is
+# slower still is found by is_still_ours() before the commit.
 SETTLE_SECONDS = 1.0
 # Start times and mtimes come from different counters: the boot time is kept in whole seconds, FAT stores every other one.
 CLOCK_SLACK_SECONDS = 2.0

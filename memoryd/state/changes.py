@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable
 
     from memoryd.model import Changeset
@@ -162,22 +163,27 @@ def _finish(database: Database, change_id: int, now: float) -> None:
             (now, change["job_id"]),
         )
     _mark_undone(database, change_id, change["undoes"])
-    if change["kind"] == "undo":
-        # What rests on the undone change does not come back from the same words.
-        database.execute(
-            "INSERT OR IGNORE INTO refused_evidence SELECT memory_dir, message_id, hash, ?1 FROM evidence"
-            " WHERE change_id = (SELECT undoes FROM changes WHERE id = ?1)",
-            (change_id,),
-        )
-    elif change["kind"] == "forget":
-        database.execute(
-            "INSERT OR IGNORE INTO refused_evidence SELECT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
-            " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
-            " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2",
-            (change_id, change["memory_dir"]),
-        )
-    elif change["kind"] == "redo":
-        database.execute("DELETE FROM refused_evidence WHERE change_id = ?", (change["undoes"],))
+    _refuse_evidence(database, change_id, change)
+
+
+def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) -> None:
+    """What rests on an undone or forgotten memory does not come back from the same words, until that is taken back.
+
+    Second thoughts are about the change at the root of their chain: they take it back, or bring it again.
+    """
+    root = change
+    while root["undoes"] is not None:
+        (root,) = database.query("SELECT * FROM changes WHERE id = ?", (root["undoes"],))
+        database.execute("DELETE FROM refused_evidence WHERE change_id = ?", (root["id"],))
+    if (root["kind"] == "forget") == (change["kind"] == "undo"):
+        return
+    # Of a forgotten file all evidence; of an undone change its own, for the files that were indeed taken back.
+    database.execute(
+        "INSERT OR IGNORE INTO refused_evidence SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
+        " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
+        " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2 AND (?3 OR evidence.change_id = ?4)",
+        (change_id, change["memory_dir"], root["kind"] == "forget", root["id"]),
+    )
 
 
 def _mark_undone(database: Database, change_id: int, undone: int | None) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 BUSY_SECONDS = 10.0
+READING_SECONDS = 2.0
+"""A command that only looks waits no longer than a person would."""
 
 
 class Database:
@@ -25,6 +27,7 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
         self.path = path
+        self._identity = _identity(path)
 
     def query(self, sql: str, values: Any = ()) -> list[sqlite3.Row]:
         with self._translated():
@@ -50,6 +53,13 @@ class Database:
                 self._connection.rollback()
             raise
 
+    def is_in_place(self) -> bool:
+        """Whether the file that was opened is still the one under its name."""
+        try:
+            return self._identity == _identity(self.path)
+        except FileNotFoundError:
+            return False
+
     def close(self) -> None:
         self._connection.close()
 
@@ -59,6 +69,11 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise _in_words(error, self.path) from error
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
 
 
 def open_database(paths: Paths) -> Database:
@@ -99,7 +114,7 @@ def open_for_reading(paths: Paths) -> Database | None:
             f"ls -ld {_last_there(paths.database)}",
         ) from error
     try:
-        database = _connect(paths.database, "ro")
+        database = _connect(paths.database, "ro", timeout=READING_SECONDS)
         version = _version(database)
     except StateError:
         if os.access(paths.state_dir, os.W_OK):
@@ -138,12 +153,12 @@ def check(database: Database) -> None:
         raise CorruptStateError(f"The state database {database.path} is damaged: {problems[0]}.", "memoryd run")
 
 
-def _connect(path: str, mode: str) -> Database:
+def _connect(path: str, mode: str, timeout: float = 0.0) -> Database:
     from urllib.parse import quote  # noqa: PLC0415 - 3 ms that commands without a database need not pay
 
     try:
         connection = sqlite3.connect(
-            f"file:{quote(path)}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+            f"file:{quote(path)}?mode={mode}", uri=True, timeout=timeout or BUSY_SECONDS, isolation_level=None
         )
     except sqlite3.Error as error:
         raise _in_words(error, path) from error
@@ -199,8 +214,8 @@ def _in_words(error: sqlite3.Error, path: str) -> StateError | BusyError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return BusyError(
-            f"Another process has kept the state database {path} locked for {BUSY_SECONDS:.0f} seconds.",
-            "memoryd status",
+            f"Another process has kept the state database {path} locked for seconds.",
+            f"fuser -v {path}",
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return CorruptStateError(f"The state database {path} is damaged ({error}).", "memoryd run")

@@ -28,7 +28,6 @@ class Known(NamedTuple):
     first_seen_at: float
     is_settled: bool
     """Read to its end, without an error."""
-    is_missing: bool
     has_unread_history: bool
 
 
@@ -78,16 +77,22 @@ def last_scan(database: Database, root: str) -> float | None:
 
 
 def known_files(database: Database, root: str) -> dict[str, Known]:
+    """The files below a root that were there at the last look."""
     rows = database.query(
         "SELECT id, path, device, inode, size, mtime_ns, first_seen_at, is_complete AND error IS NULL AS is_settled,"
-        " missing_at IS NOT NULL AS is_missing, offset < history_bytes AS has_unread_history"
-        " FROM transcripts WHERE root = ?",
+        " offset < history_bytes AS has_unread_history FROM transcripts WHERE root = ? AND missing_at IS NULL",
         (root,),
     )
     return {
-        path: Known(number, Found(path, device, inode, size, mtime), seen, bool(settled), bool(missing), bool(unread))
-        for number, path, device, inode, size, mtime, seen, settled, missing, unread in rows
+        path: Known(number, Found(path, device, inode, size, mtime), seen, bool(settled), bool(unread))
+        for number, path, device, inode, size, mtime, seen, settled, unread in rows
     }
+
+
+def missing_file(database: Database, path: str) -> int | None:
+    """The transcript that once stood at this path, if it was there before and went missing."""
+    rows = database.query("SELECT id FROM transcripts WHERE path = ?", (path,))
+    return rows[0]["id"] if rows else None
 
 
 def record_inventory(
@@ -218,7 +223,10 @@ def has_sessions(database: Database, folder: str, cwd: str) -> bool:
 
 
 def store_error(database: Database, transcript_id: int, error: str | None) -> None:
-    database.execute("UPDATE transcripts SET error = ? WHERE id = ?", (error, transcript_id))
+    """Note why a transcript could not be read; nothing is written where that is known."""
+    known = database.query("SELECT 1 FROM transcripts WHERE id = ? AND error IS ?", (transcript_id, error))
+    if not known:
+        database.execute("UPDATE transcripts SET error = ? WHERE id = ?", (error, transcript_id))
 
 
 def store(database: Database, steps: list[Step], now: float) -> list[TurnEvent]:
@@ -253,11 +261,6 @@ def _store_one(database: Database, step: Step, session_id: str, now: float, even
             "UPDATE turns SET outcome = ? WHERE transcript_id = ? AND generation < ? AND outcome IS NULL",
             (VANISHED, position.id, generation),
         )
-    # After a rewrite every message of the history has been seen, if history was read to its end: what is not known
-    # by its id is new, wherever it stands.
-    history_bytes = position.history_bytes
-    if reading.rewritten:
-        history_bytes = 0 if position.cursor.offset >= history_bytes else min(history_bytes, reading.found.size)
     cursor, found = reading.cursor, reading.found
     database.execute(
         "UPDATE transcripts SET device = ?, inode = ?, size = ?, mtime_ns = ?, generation = ?, offset = ?,"
@@ -277,7 +280,7 @@ def _store_one(database: Database, step: Step, session_id: str, now: float, even
             cursor.tail_hash,
             reading.complete,
             min(found.mtime_ns / 1e9, now),
-            history_bytes,
+            reading.history_bytes,
             step.cwd,
             project_id,
             reading.opted_out,

@@ -70,17 +70,25 @@ def totals(database: Database) -> Totals:
 
 def projects(database: Database) -> list[ProjectReport]:
     rows = database.query(
-        "SELECT projects.root, slug, memory_dir, collides_with,"
-        " (SELECT count(*) FROM transcripts WHERE project_id = projects.id AND missing_at IS NULL),"
-        " count(turns.id) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NOT NULL),"
-        " count(turns.id) FILTER (WHERE is_history AND outcome IS NULL),"
-        " max(active_at)"
-        " FROM projects LEFT JOIN collisions ON collisions.project_id = projects.id"
-        " LEFT JOIN transcripts ON transcripts.project_id = projects.id"
-        " LEFT JOIN turns ON turns.transcript_id = transcripts.id"
-        " GROUP BY projects.id ORDER BY max(active_at) DESC, projects.root"
+        "WITH counted AS (SELECT transcript_id,"
+        " count(*) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NOT NULL) AS waiting,"
+        " count(*) FILTER (WHERE is_history AND outcome IS NULL) AS history FROM turns GROUP BY transcript_id),"
+        " summed AS (SELECT project_id, count(*) FILTER (WHERE missing_at IS NULL) AS sessions,"
+        " coalesce(sum(waiting), 0) AS waiting, coalesce(sum(history), 0) AS history, max(active_at) AS active_at"
+        " FROM transcripts LEFT JOIN counted ON transcript_id = transcripts.id GROUP BY project_id)"
+        " SELECT root, slug, memory_dir, collides_with, coalesce(sessions, 0), coalesce(waiting, 0), coalesce(history, 0),"
+        " active_at FROM projects LEFT JOIN collisions ON collisions.project_id = projects.id"
+        " LEFT JOIN summed ON summed.project_id = projects.id ORDER BY active_at DESC, root"
     )
     return [ProjectReport(*row) for row in rows]
+
+
+def collisions(database: Database) -> list[tuple[str, str]]:
+    """Projects whose memory directory an older one has: their root and the older one's."""
+    rows = database.query(
+        "SELECT root, collides_with FROM collisions JOIN projects ON projects.id = project_id ORDER BY root"
+    )
+    return [(row["root"], row["collides_with"]) for row in rows]
 
 
 def damaged(database: Database) -> list[Damage]:

@@ -19,6 +19,8 @@ MIGRATIONS: tuple[str, ...] = (
         first_seen_at REAL NOT NULL
     ) STRICT;
 
+    CREATE INDEX projects_by_memory_dir ON projects (memory_dir);
+
     CREATE VIEW collisions AS                    -- projects whose memory directory an older one has already
         SELECT younger.id AS project_id, (
             SELECT older.root FROM projects AS older
@@ -56,6 +58,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX transcripts_by_session ON transcripts (session_id);
     CREATE INDEX transcripts_by_cwd ON transcripts (cwd);
+    CREATE INDEX transcripts_by_project ON transcripts (project_id);
 
     CREATE TABLE turns (
         id INTEGER PRIMARY KEY,

@@ -92,7 +92,7 @@ _NOT_THE_USER = re.compile(
 _INTERRUPT = re.compile(r"\s*\[Request interrupted by user")
 # What the client, an editor or memoryd's own recall put beside the user's words.
 _INJECTED = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|memoryd-recall)\b[^>]*>.*?</\1\s*>", re.DOTALL
+    r"<(/?)(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|memoryd-recall)\b[^<>]{0,200}>"
 )
 
 
@@ -160,7 +160,7 @@ def _prompt(raw: _Entry, content: str | list[_Block] | None) -> Prompt | Interru
     for text in texts:
         if _INTERRUPT.match(text):
             return Interrupt()
-        said = _INJECTED.sub("", text) if "<" in text else text
+        said = _without_injected(text) if "<" in text else text
         if said.strip() and not _NOT_THE_USER.match(said):
             kept.append(said)
     if not kept:
@@ -175,6 +175,27 @@ def _prompt(raw: _Entry, content: str | list[_Block] | None) -> Prompt | Interru
     return Prompt(ids, raw.sessionId or "", raw.cwd or "", parse_iso(raw.timestamp), text)
 
 
+def _without_injected(text: str) -> str:
+    """Cut out every injected element, from its opening to the next closing of the same name, in one pass.
+
+    An opening that is never closed is a word about the element, and stays.
+    """
+    marks = list(_INJECTED.finditer(text))
+    last_close = {mark[2]: mark.start() for mark in marks if mark[1]}
+    kept = []
+    position = 0
+    inside: re.Match[str] | None = None
+    for mark in marks:
+        if inside is None:
+            if not mark[1] and last_close.get(mark[2], -1) > mark.start():
+                kept.append(text[position : mark.start()])
+                inside = mark
+        elif mark[1] and mark[2] == inside[2]:
+            position = mark.end()
+            inside = None
+    return "".join(kept) + text[position:]
+
+
 def _id_of_content(raw: _Entry, text: str) -> str:
     """An id for a message that has none: the same words at the same time in the same session are one message."""
     what = "\0".join((raw.sessionId or "", raw.timestamp or "", text)).encode("utf-8", "surrogatepass")
@@ -183,7 +204,10 @@ def _id_of_content(raw: _Entry, text: str) -> str:
 
 # --- damage -----------------------------------------------------------------------------------------------------------
 
-_SPLICE_TRIES = 64
+_SPLICE_TRIES = 10_000
+"""Looks for the beginning of an entry; only those that are not inside another object are parsed."""
+_JSON_BYTES = 4 << 20
+"""A longer line is not worth what a plain parser makes of it in memory."""
 _parse_json = json.JSONDecoder().raw_decode
 
 
@@ -195,9 +219,11 @@ def _repair(line: bytes, damage: Counter[str]) -> list[_Entry]:
     """
     if line.startswith(b"{") and line.endswith(b"}") and _may_count(line) is None:
         return []  # bulk: whatever is wrong with it, it holds no entry that counts, wherever `type` stands
+    is_changed = False
     if b"\0" in line:
         damage["nul"] += 1
         line = line.replace(b"\0", b"").strip()
+        is_changed = True
     if not line:
         return []
     try:
@@ -205,6 +231,15 @@ def _repair(line: bytes, damage: Counter[str]) -> list[_Entry]:
     except UnicodeDecodeError:
         damage["utf8"] += 1
         text = line.decode("utf-8", "replace")
+        is_changed = True
+    if is_changed:
+        try:
+            return [_decode(text.encode())]
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass
+    if len(line) > _JSON_BYTES:
+        damage["unreadable"] += 1
+        return []
     values, is_whole = _objects_in(text, damage)
     if not values or not is_whole:
         damage["unreadable"] += 1
@@ -213,7 +248,7 @@ def _repair(line: bytes, damage: Counter[str]) -> list[_Entry]:
         try:
             entries.append(msgspec.convert(_without_lone_surrogates(value), _Entry))
         except (msgspec.ValidationError, RecursionError):
-            if value.get("type") in ("user", "assistant"):
+            if value.get("type") in ("user", "assistant") or "queued_command" in str(value.get("attachment"))[:200]:
                 damage["unknown_shape"] += 1
     return entries
 
@@ -242,21 +277,32 @@ def _objects_in(text: str, damage: Counter[str]) -> tuple[list[dict[str, Any]], 
 
 
 def _behind_a_torn_object(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
-    """The first whole entry that reaches to the end of the line.
+    """The whole entry that reaches to the end of the line, behind one that was torn off.
 
-    Inside a JSON string a quote is escaped, so `{"` never stands in somebody's words. An object nested in the torn
-    entry does not count either: it would not have the fields that every entry of a conversation has.
+    Inside a JSON string a quote is escaped, so `{"` never stands in somebody's words. Behind a colon, comma or bracket
+    it begins an object inside of another: a tool may answer with what looks like an entry, and a torn line must not
+    make it one.
     """
+    end = len(text)
     for _ in range(_SPLICE_TRIES):
-        position = text.find('{"', position + 1)
-        if position < 0:
+        end = text.rfind('{"', position + 1, end)
+        if end < 0:
             break
+        before = end - 1
+        while before > position and text[before].isspace():
+            before -= 1
+        if text[before] in ":,[":
+            continue
         try:
-            value, end = _parse_json(text, position)
+            value, behind = _parse_json(text, end)
         except (ValueError, RecursionError):
             continue
-        if end == len(text) and isinstance(value, dict) and {"type", "uuid", "sessionId", "timestamp"} <= value.keys():
-            return value, end
+        if (
+            behind == len(text)
+            and isinstance(value, dict)
+            and {"type", "uuid", "sessionId", "timestamp"} <= value.keys()
+        ):
+            return value, behind
     return None, len(text)
 
 

@@ -8,8 +8,9 @@ import stat
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from memoryd.model import Cursor, Found, Prompt, Reading, Reply
+from memoryd.model import Cursor, Prompt, Reading, Reply
 from memoryd.transcripts import claude_code
+from memoryd.transcripts.scan import found_of
 from memoryd.transcripts.tail import whole_lines
 from memoryd.transcripts.turns import TurnFold
 
@@ -56,9 +57,12 @@ def follow(
     descriptor = open_transcript(path)
     try:
         status = os.fstat(descriptor)
-        found = Found(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        found = found_of(path, status)
         rewritten = cursor.offset > 0 and not _is_same(descriptor, cursor)
         if rewritten:
+            # If history had been read to its end, every message of it is known by its id: what is not known is new,
+            # wherever it stands now.
+            history_bytes = 0 if cursor.offset >= history_bytes else min(history_bytes, found.size)
             cursor = Cursor()
         if cursor.head_bytes < WINDOW_BYTES:
             head = os.pread(descriptor, WINDOW_BYTES, 0)
@@ -83,6 +87,7 @@ def follow(
             found=found,
             complete=complete,
             rewritten=rewritten,
+            history_bytes=history_bytes,
             cwds=tuple(filter(None, notes.cwds)),
             opted_out=notes.opted_out,
             damage=dict(notes.damage),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memoryd.model import Oddity
 
 SUFFIX = ".jsonl"
+_BEYOND = 1 << 63
 
 
 def inventory(root: str, is_session: Callable[[str], bool]) -> Inventory:
@@ -28,20 +29,20 @@ def inventory(root: str, is_session: Callable[[str], bool]) -> Inventory:
         folders = list(os.scandir(root))
     except FileNotFoundError:
         return Inventory(root, (), missing=True)
-    except (NotADirectoryError, PermissionError):
+    except OSError:
         return Inventory(root, (), odd={root: "unreadable"})
     for folder in folders:
         try:
             if not folder.is_dir(follow_symlinks=False):
                 if folder.is_symlink() and folder.is_dir():
-                    odd[folder.path] = "symlink"
+                    odd[_storable(folder.path)] = "symlink"
                 continue
             with os.scandir(folder.path) as entries:
                 _collect(entries, is_session, found, odd)
         except FileNotFoundError:
             continue
         except OSError:
-            odd[folder.path] = "unreadable"
+            odd[_storable(folder.path)] = "unreadable"
     return Inventory(root, tuple(found), odd)
 
 
@@ -60,11 +61,21 @@ def _collect(
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(status.st_mode):
-            odd[entry.path] = _kind(status.st_mode)
+            odd[_storable(entry.path)] = _kind(status.st_mode)
         elif not _is_utf8(entry.path):
-            odd[os.fsencode(entry.path).decode("utf-8", "backslashreplace")] = "bad name"
+            odd[_storable(entry.path)] = "bad name"
         else:
-            found.append(Found(entry.path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+            found.append(found_of(entry.path, status))
+
+
+def found_of(path: str, status: os.stat_result) -> Found:
+    """A file as the database can keep it: some file systems have inodes and times beyond 63 bits."""
+    mtime_ns = max(-_BEYOND, min(status.st_mtime_ns, _BEYOND - 1))
+    return Found(path, status.st_dev % _BEYOND, status.st_ino % _BEYOND, status.st_size, mtime_ns)
+
+
+def _storable(path: str) -> str:
+    return path if _is_utf8(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _kind(mode: int) -> Oddity:

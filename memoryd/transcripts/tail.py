@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 LONGEST_LINE_BYTES = 32 << 20  # the API takes requests of 32 MB: a longer line is no message anybody sent
 
+LONGEST_SKIP_BYTES = 1 << 30  # what has no newline for a gigabyte is no transcript
+
 
 class Line(NamedTuple):
     start: int
@@ -35,8 +37,8 @@ def whole_lines(
             else:
                 while not data.endswith(b"\n"):
                     data = file.readline(chunk_bytes)
-                    if not data:
-                        return
                     end += len(data)
+                    if not data or end - start > LONGEST_SKIP_BYTES:
+                        return
                 yield Line(start, end, None)
             start = end

@@ -66,6 +66,12 @@ class Daemon:
                 raise AssertionError(f"never said {text!r}:\n" + "\n".join(self._lines))
         return heard() or ""
 
+    def said_again(self, text: str) -> None:
+        """Wait until a second line holds this text."""
+        with self._spoke:
+            if not self._spoke.wait_for(lambda: sum(text in line for line in self._lines) > 1, PATIENCE_SECONDS):
+                raise AssertionError(f"never said {text!r} again:\n" + "\n".join(self._lines))
+
     @property
     def said(self) -> str:
         return "\n".join(self._lines)

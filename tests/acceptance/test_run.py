@@ -137,6 +137,19 @@ def test_a_locked_database_is_waited_for_and_nothing_is_lost(quick: dict[str, st
         daemon.says("1 turn ready")
 
 
+def test_a_deleted_database_is_made_anew(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    path = write(paths.transcripts_root, session, session.turn())
+    with Daemon(quick) as daemon:
+        daemon.says("History: 1 turn")
+        os.remove(paths.database)
+        daemon.says("The state database was deleted")
+        daemon.said_again("History: 1 turn")
+        append(path, session.turn())
+        daemon.says("1 turn ready")
+        assert as_json(quick, "status")["turns"]["waiting"] == 1
+
+
 def test_a_newer_database_is_refused(quick: dict[str, str], paths: Paths) -> None:
     os.makedirs(paths.state_dir)
     connection = sqlite3.connect(paths.database)

@@ -428,6 +428,93 @@ def test_an_unreadable_transcript_is_named_and_read_once_it_can_be(tmp_path: Pat
     assert look() == ["2", "[]", "[]", "2"]
 
 
+@pytest.mark.parametrize("cwd", ["/tmp/a\0b", "C:\\work", "relative", "/tmp/\udcff"])
+def test_a_working_directory_that_makes_no_sense_stops_nothing(
+    database: Database, paths: Paths, sweeper: Sweeper, cwd: str
+) -> None:
+    odd, good = Session("odd", cwd=cwd.replace("\udcff", "x")), Session("good")
+    turn = good.turn()
+    write(paths.transcripts_root, odd, odd.turn())
+    write(paths.transcripts_root, good, turn)
+    sweeper.sweep(NOW + 5)
+    assert id_of(turn) in delivered(database)
+
+
+def test_a_working_directory_that_leads_to_a_name_that_is_not_utf8_stops_nothing(
+    database: Database, paths: Paths, sweeper: Sweeper, tmp_path: Path
+) -> None:
+    target = os.path.join(os.fsencode(tmp_path), b"\xff")
+    os.mkdir(target)
+    os.symlink(target, os.path.join(os.fsencode(tmp_path), b"link"))
+    session = Session(cwd=str(tmp_path / "link"))
+    turn = session.turn()
+    write(paths.transcripts_root, session, turn)
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(turn): "waiting"}
+
+
+def test_odd_names_and_times_stop_nothing(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn = session.turn()
+    path = write(paths.transcripts_root, session, turn)
+    os.utime(path, (10_413_792_000, 10_413_792_000))  # the year 2300
+    os.mkfifo(os.path.join(os.fsencode(path.parent), b"\xff.jsonl"))
+    sweeper.sweep(NOW + 5)
+    assert delivered(database) == {id_of(turn): "waiting"}
+    assert [kind for _, kind in report.oddities(database)] == ["fifo"]
+
+
+def test_a_root_that_is_a_loop_is_a_problem_and_no_crash(database: Database, paths: Paths, config: Config) -> None:
+    os.makedirs(paths.claude_dir)
+    os.symlink("projects", paths.transcripts_root)
+    Sweeper(database, paths, config).sweep(NOW)
+    assert report.unreadable(database) == [(paths.transcripts_root, "it cannot be listed")]
+
+
+def test_a_new_prompt_in_a_rewritten_file_is_new_wherever_it_stands(
+    database: Database, paths: Paths, config: Config
+) -> None:
+    session = Session()
+    old = [session.turn() for _ in range(50)]
+    path = write(paths.transcripts_root, session, b"".join(old))
+    sweeper = Sweeper(database, paths, config)
+    sweeper.sweep(NOW)
+    new = session.turn("something new")
+    path.write_bytes(old[0] + old[1] + new)
+    sweeper.sweep(NOW + 5)
+    assert delivered(database)[id_of(new)] == "waiting"
+
+
+def test_unreadable_files_are_not_written_down_again_and_again(
+    database: Database, paths: Paths, sweeper: Sweeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session()
+    write(paths.transcripts_root, session, session.turn())
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(module, "follow", refused)
+    sweeper.sweep(NOW + 5)
+    changes = database.query("SELECT total_changes()")[0][0]
+    sweeper.sweep(NOW + 10)
+    assert database.query("SELECT total_changes()")[0][0] == changes
+
+
+def test_a_transcript_that_comes_back_goes_on_where_it_was(database: Database, paths: Paths, sweeper: Sweeper) -> None:
+    session = Session()
+    turn, more = session.turn(), session.turn()
+    path = write(paths.transcripts_root, session, turn)
+    sweeper.sweep(NOW + 5)
+    path.unlink()
+    sweeper.sweep(NOW + 10)
+    assert report.totals(database).missing == 1
+    path.write_bytes(turn + more)
+    sweeper.sweep(NOW + 15)
+    assert report.totals(database).missing == 0
+    assert delivered(database) == {id_of(turn): "waiting", id_of(more): "waiting"}
+
+
 # --- projects ---------------------------------------------------------------------------------------------------------
 
 

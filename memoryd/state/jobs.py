@@ -1,0 +1,139 @@
+"""Jobs in the database: who works on which turns, and what came of it."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from memoryd.state.database import Database
+
+BREAKER_FAILURES = 3
+FIRST_DELAY_SECONDS = 60.0
+LONGEST_DELAY_SECONDS = 6 * 3600.0
+
+
+class WaitingTurn(NamedTuple):
+    id: int
+    prompt_id: str
+    start: int
+
+
+class Job(NamedTuple):
+    """A lease on the waiting turns of one session."""
+
+    id: int
+    token: str
+    transcript_id: int
+    session_id: str
+    turns: tuple[WaitingTurn, ...]
+
+
+class JobReport(NamedTuple):
+    id: int
+    kind: str
+    memory_dir: str
+    session_id: str
+    outcome: str | None
+    detail: str
+    names: tuple[str, ...]
+
+
+def drop_lost(database: Database, memory_dir: str, now: float) -> None:
+    """End the jobs of processes that died. The caller holds the worker's lock of this directory, so they are dead."""
+    database.execute(
+        "UPDATE jobs SET outcome = 'failed', detail = 'its process died', ended_at = ? WHERE memory_dir = ? AND outcome IS NULL",
+        (now, memory_dir),
+    )
+
+
+def claim(
+    database: Database, memory_dir: str, transcript_id: int, session_id: str, now: float, *, history: bool = False
+) -> Job | None:
+    """Lease the turns of a session that have ended and wait; None where there are none."""
+    with database.transaction():
+        rows = database.query(
+            "SELECT id, prompt_id, start FROM turns WHERE transcript_id = ? AND outcome IS NULL AND end_reason IS NOT NULL"
+            " AND (is_history = 0 OR ?) ORDER BY start",
+            (transcript_id, history),
+        )
+        if not rows:
+            return None
+        token = secrets.token_hex(8)
+        job_id = database.execute(
+            "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES (?, ?, ?, ?, ?)",
+            ("backfill" if history else "extract", memory_dir, session_id, token, now),
+        ).lastrowid
+        assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
+        database.execute_many("UPDATE turns SET job_id = ? WHERE id = ?", [(job_id, row["id"]) for row in rows])
+    return Job(job_id, token, transcript_id, session_id, tuple(WaitingTurn(*row) for row in rows))
+
+
+def finish(database: Database, job: Job, outcome: str, now: float, *, turns: tuple[int, ...], detail: str = "") -> bool:
+    """End a job that changed no file: its turns get the outcome. False if the lease is no longer ours."""
+    with database.transaction():
+        if not _close(database, job, outcome, now, detail):
+            return False
+        database.execute_many(
+            "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL", [(outcome, turn_id) for turn_id in turns]
+        )
+        database.execute("UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id = ?", (job.transcript_id,))
+    return True
+
+
+def fail(database: Database, job: Job, why: str, now: float) -> None:
+    """End a job that failed: its turns wait on, and the session for longer after every failure."""
+    with database.transaction():
+        _close(database, job, "failed", now, why)
+        failures = 1 + database.query("SELECT failures FROM transcripts WHERE id = ?", (job.transcript_id,))[0][0]
+        delay = min(FIRST_DELAY_SECONDS * 2 ** (failures - 1), LONGEST_DELAY_SECONDS)
+        database.execute(
+            "UPDATE transcripts SET failures = ?, retry_at = ? WHERE id = ?", (failures, now + delay, job.transcript_id)
+        )
+
+
+def succeed(database: Database, job: Job) -> None:
+    """After a commit has closed the job and its turns: the session is well."""
+    database.execute("UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id = ?", (job.transcript_id,))
+
+
+def retry(database: Database) -> int:
+    """Let every session that failed be tried at once; return how many there are."""
+    return database.execute(
+        "UPDATE transcripts SET failures = 0, retry_at = NULL WHERE failures > 0 OR retry_at IS NOT NULL"
+    ).rowcount
+
+
+def ended_since(database: Database, job_id: int) -> list[JobReport]:
+    """Jobs that ended after the one with this id was known, with the files that they changed."""
+    rows = database.query(
+        "SELECT jobs.*, (SELECT group_concat(name, char(0)) FROM change_files JOIN changes ON changes.id = change_id"
+        " WHERE changes.job_id = jobs.id AND group_number >= 0 AND change_files.state = 'applied') AS names"
+        " FROM jobs WHERE id > ? AND outcome IS NOT NULL ORDER BY id",
+        (job_id,),
+    )
+    return [
+        JobReport(
+            row["id"],
+            row["kind"],
+            row["memory_dir"],
+            row["session_id"],
+            row["outcome"],
+            row["detail"],
+            tuple(row["names"].split("\0")) if row["names"] else (),
+        )
+        for row in rows
+    ]
+
+
+def last_id(database: Database) -> int:
+    number: int = database.query("SELECT coalesce(max(id), 0) FROM jobs")[0][0]
+    return number
+
+
+def _close(database: Database, job: Job, outcome: str, now: float, detail: str) -> bool:
+    cursor = database.execute(
+        "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ? AND token = ? AND outcome IS NULL",
+        (outcome, now, detail, job.id, job.token),
+    )
+    return cursor.rowcount == 1
