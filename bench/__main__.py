@@ -13,13 +13,14 @@ import sys
 import tempfile
 import time
 
-from bench import append, inventory, memory, parse, startup
+from bench import append, commit, inventory, memory, parse, startup
 
 SUBJECTS = {
     "parse": parse.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,
+    "commit": commit.run,
     "startup": startup.run,
 }
 

@@ -1,4 +1,4 @@
-"""`memoryd run`: looks at the transcripts again and again, and tells what it sees."""
+"""`memoryd run`: looks at the transcripts again and again, has what is due worked on, and tells what it sees."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 from memoryd import __version__, gates
 from memoryd.errors import BusyError, CorruptStateError, StateError
 from memoryd.jobs.sweep import Sweeper
-from memoryd.model import Run, Wait
-from memoryd.state import ledger, notices, report, waiting
+from memoryd.jobs.work import due
+from memoryd.jobs.worker import Child
+from memoryd.memory.commit import recover
+from memoryd.memory.directory import open_directory
+from memoryd.model import Skip
+from memoryd.state import changes, jobs, notices, report, waiting
+from memoryd.state import projects as known_projects
 from memoryd.state.database import check, open_database, set_aside
 from memoryd.words import count, short, size
 
@@ -23,10 +28,14 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.instance import Held
     from memoryd.jobs.sweep import SweepReport
-    from memoryd.model import Skip, WaitingSession
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.state.ledger import TurnEvent
+
+
+CHILD_SECONDS = 30.0
+"""How long a child may go on with its step when the daemon is told to stop."""
+CHILD_REST_SECONDS = 30.0
 
 
 class Daemon:
@@ -51,8 +60,11 @@ class Daemon:
         self._sweeper: Sweeper | None = None
         self._found_told = False
         self._history_told = False
-        self._announced: set[int] | None = None  # turns that were said to be ready; None before the first look
+        self._skipped: set[int] = set()  # turns that were said to be skipped
         self._unreadable = 0
+        self._child = Child()
+        self._told_job = 0  # the last job that was told
+        self._rest_until = 0.0  # no new child before, after one that died
         self._backlog = 0
         self._trouble = ""
 
@@ -80,6 +92,7 @@ class Daemon:
                 if not self._backlog:
                     self._clock.wait(stop, self._config.scan.interval_seconds)
         finally:
+            self._child.stop(CHILD_SECONDS)
             self._log.info("stopped")
             if self._database is not None:
                 self._database.close()
@@ -90,6 +103,8 @@ class Daemon:
             self._database = open_database(self._paths)
             check(self._database)
             self._sweeper = Sweeper(self._database, self._paths, self._config)
+            self._told_job = jobs.last_id(self._database)
+            self._recover(self._database)
         elif not self._database.is_in_place():
             self._say("The state database was deleted. A new one is made: what was waiting counts as history now.")
             self._log.error("database deleted")
@@ -102,9 +117,48 @@ class Daemon:
             self._tell_found(swept)
         self._tell_backlog(swept, self._database)
         self._tell_turns(swept.events, self._database)
+        self._tell_work(self._database, now)
         if not swept.backlog:
-            self._tell_ready(self._database, now)
+            self._work_on_what_is_due(self._database, now)
+            self._tell_skipped(self._database, now)
             self._tell_unreadable(self._database)
+
+    def _recover(self, database: Database) -> None:
+        """Finish what a killed process began to write. A directory that is gone or cannot be written waits."""
+        for memory_dir in changes.directories_with_prepared(database):
+            try:
+                with open_directory(memory_dir) as directory, directory.locked():
+                    number = recover(database, directory, self._clock.now())
+            except (OSError, StateError) as error:
+                self._log.error("recovery", memory_dir=memory_dir, reason=str(error))
+                continue
+            self._log.info("recovered", memory_dir=memory_dir, commits=number)
+
+    def _work_on_what_is_due(self, database: Database, now: float) -> None:
+        if self._child.is_running or now < self._rest_until:
+            return
+        if due(database, self._paths, self._config, now):
+            self._child.start()
+
+    def _tell_work(self, database: Database, now: float) -> None:
+        """Say what the child has done since the last look, and notice if it died."""
+        for job in jobs.ended_since(database, self._told_job):
+            self._told_job = job.id
+            who = _who(known_projects.root_of_session(database, job.session_id), job.session_id)
+            for name in job.names:
+                self._say(f"{who}: saved {short(os.path.join(job.memory_dir, name), self._paths.home)}.")
+            if job.names:
+                self._say("  The next session loads it. memoryd why FILE explains it, memoryd undo takes it back.")
+            elif job.outcome == "succeeded_no_output":
+                self._say(f"{who}: read, nothing to keep.")
+            else:
+                self._say(f"{who}: {job.outcome}{': ' + job.detail if job.detail else ''}")
+            self._log.info("job", kind=job.kind, session=job.session_id, outcome=job.outcome, files=len(job.names))
+        code = self._child.ended()
+        if code:
+            self._rest_until = now + CHILD_REST_SECONDS
+            self._say(f"The worker ended with code {code}; it is tried again in {CHILD_REST_SECONDS:g} s.")
+            self._log.error("worker died", code=code)
 
     def _rebuild(self, error: CorruptStateError) -> None:
         if self._database is not None:
@@ -148,12 +202,10 @@ class Daemon:
             new = f", {swept.new_live} of them new since the last time" if swept.new_live else ""
             self._say(f"Found {count(swept.transcripts, 'session')} ({size(swept.bytes)}){new}.")
         if swept.new_history:
-            self._say("What they hold so far is history and is left alone. What you say from now on counts.")
+            self._say("What they hold so far is history: memoryd backfill works on it, free of charge, if you want.")
         quiet = self._config.turns.quiet_seconds
-        self._say(
-            f"Talk to Claude Code in another terminal: a turn is ready {quiet:g} s after its session falls silent."
-        )
-        self._say("This version only watches; it writes no memories yet. Ctrl-C stops it, and nothing is lost.")
+        self._say(f"Talk to Claude Code in another terminal. {quiet:g} s after it falls silent, what you said is read.")
+        self._say('Try: "from now on, keep commits small." Ctrl-C stops memoryd, and nothing is lost.')
         self._log.info(
             "first look", sessions=swept.transcripts, bytes=swept.bytes, history=swept.new_history, new=swept.new_live
         )
@@ -189,45 +241,26 @@ class Daemon:
             if not event.is_history and event.session_id not in left_alone:
                 sessions.setdefault((event.project_id, event.session_id), []).append(event)
         for (project_id, session_id), seen in sessions.items():
-            who = _who(ledger.root_of_project(database, project_id), session_id)
+            who = _who(known_projects.root_of_project(database, project_id), session_id)
             ended = sum(event.has_ended for event in seen)
             begun = sum(event.is_new and not event.has_ended for event in seen)
             if ended:
                 quiet = self._config.turns.quiet_seconds
-                self._say(f"{who}: {count(ended, 'turn')} ended, ready {quiet:g} s after the session falls silent.")
+                self._say(f"{who}: {count(ended, 'turn')} ended, read {quiet:g} s after the session falls silent.")
             if begun:
                 self._say(f"{who}: {count(begun, 'prompt')}; waiting for the end of the turn.")
             self._log.debug("turns", session=session_id, ended=ended, begun=begun)
 
-    def _tell_ready(self, database: Database, now: float) -> None:
-        decisions = [
-            (session, gates.extraction(session, self._config, self._paths.state_dir, now))
-            for session in waiting.waiting_sessions(database)
-        ]
-        due: list[tuple[WaitingSession, Run | Skip]] = [
-            (session, decision) for session, decision in decisions if not isinstance(decision, Wait)
-        ]
-        if self._announced is None:  # what waited before this start is told in one line
-            self._announced = {turn_id for session, _ in due for turn_id in session.turn_ids}
-            ready = [session for session, decision in due if isinstance(decision, Run)]
-            if ready:
-                turns = sum(len(session.turn_ids) for session in ready)
-                self._say(
-                    f"From before: {count(turns, 'turn')} of {count(len(ready), 'session')} ready to be worked on."
-                )
-            return
-        for session, decision in due:
-            fresh = [turn_id for turn_id in session.turn_ids if turn_id not in self._announced]
-            if not fresh:
+    def _tell_skipped(self, database: Database, now: float) -> None:
+        for session in waiting.waiting_sessions(database):
+            decision = gates.extraction(session, self._config, self._paths.state_dir, now)
+            fresh = [turn_id for turn_id in session.turn_ids if turn_id not in self._skipped]
+            if not isinstance(decision, Skip) or not fresh:
                 continue
-            self._announced.update(fresh)
+            self._skipped.update(fresh)
             who = _who(session.project_root, session.session_id)
-            if isinstance(decision, Run):
-                self._say(f"{who}: {count(len(fresh), 'turn')} ready to be worked on ({decision.why}).")
-                self._log.info("ready", session=session.session_id, turns=len(fresh), why=decision.why)
-            else:
-                self._say(f"{who}: {count(len(fresh), 'turn')} skipped ({decision.reason}): {decision.why}.")
-                self._log.info(f"skipped({decision.reason})", session=session.session_id, turns=len(fresh))
+            self._say(f"{who}: {count(len(fresh), 'turn')} skipped ({decision.reason}): {decision.why}.")
+            self._log.info(f"skipped({decision.reason})", session=session.session_id, turns=len(fresh))
 
 
 def _who(project_root: str, session_id: str) -> str:

@@ -33,7 +33,7 @@ class ConfigError(MemorydError):
 
 
 class StateError(MemorydError):
-    """The state database cannot be used."""
+    """A file or directory that memoryd keeps cannot be used."""
 
 
 class NewerStateError(StateError):

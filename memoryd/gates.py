@@ -16,6 +16,8 @@ def extraction(session: WaitingSession, config: Config, state_dir: str, now: flo
     """Whether the waiting turns of a session are to be worked on now."""
     if skip := left_alone(session, config, state_dir):
         return skip
+    if session.retry_at is not None and now < session.retry_at:
+        return Wait(session.retry_at, f"it failed {session.failures} times in a row; `memoryd retry` tries at once")
     quiet_at = session.active_at + config.turns.quiet_seconds
     latest_at = session.first_ended_at + config.turns.longest_wait_seconds
     if now >= quiet_at:

@@ -153,6 +153,10 @@ class WaitingSession(NamedTuple):
     first_ended_at: float
     """When the first of its waiting turns was seen to have ended."""
     turn_ids: tuple[int, ...]
+    memory_dir: str = ""
+    failures: int = 0
+    """Jobs in a row that failed."""
+    retry_at: float | None = None
     opted_out: bool = False
     is_gone: bool = False
     """Its transcript is no longer there."""

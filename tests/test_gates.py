@@ -52,5 +52,13 @@ def test_a_session_that_is_left_alone_has_a_named_reason(session: WaitingSession
     assert decision.reason == reason
 
 
+def test_a_session_that_failed_waits_and_says_what_helps() -> None:
+    decision = extraction(SESSION._replace(failures=2, retry_at=5000.0), Config(), "/state", 4000.0)
+    assert decision == Wait(5000.0, "it failed 2 times in a row; `memoryd retry` tries at once")
+    assert extraction(SESSION._replace(failures=2, retry_at=5000.0), Config(), "/state", 5000.0) == Run(
+        "the session is quiet"
+    )
+
+
 def test_a_directory_that_only_begins_like_the_state_directory_is_not_ours() -> None:
     assert extraction(SESSION._replace(cwd="/state-of-the-art"), Config(), "/state", 9e9) == Run("the session is quiet")

@@ -10,7 +10,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from memoryd import __version__
-from memoryd.cli import config, paths, projects, run, status
+from memoryd.cli import (
+    backfill,
+    config,
+    demo,
+    diff,
+    extract_now,
+    forget,
+    history,
+    memories,
+    paths,
+    projects,
+    remember,
+    restore,
+    retry,
+    run,
+    status,
+    undo,
+    why,
+    work,
+)
 from memoryd.clock import SystemClock
 from memoryd.config import load
 from memoryd.errors import MemorydError
@@ -23,7 +42,26 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
 
-COMMANDS = (run, status, projects, config, paths)
+COMMANDS = (
+    demo,
+    run,
+    status,
+    extract_now,
+    backfill,
+    memories,
+    remember,
+    forget,
+    why,
+    history,
+    diff,
+    undo,
+    restore,
+    retry,
+    projects,
+    config,
+    paths,
+)
+"""In the order in which `--help` lists them."""
 
 INTERRUPTED = 130
 
@@ -67,10 +105,10 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     commands = top.add_subparsers(metavar="command", required=True, parser_class=_Parser)
-    for command in COMMANDS:
+    for command in (*COMMANDS, work):  # a command without help is not listed: `work` is for the daemon
         sub = commands.add_parser(
             command.NAME,
-            help=command.HELP,
+            **({"help": command.HELP} if command.HELP else {}),
             description=command.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

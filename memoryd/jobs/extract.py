@@ -111,7 +111,7 @@ def _work(database: Database, memory_dir: str, session: Session, job: jobs.Job, 
         return Outcome(session.session_id, "succeeded_no_output")
     try:
         with open_directory(memory_dir, create=True) as directory:
-            groups = _groups(directory, found, session.session_id, now)
+            groups = memories_of(directory, found, session.session_id, now)
             if not groups:
                 jobs.finish(database, job, "succeeded_no_output", now, turns=every_turn)
                 return Outcome(session.session_id, "succeeded_no_output")
@@ -145,7 +145,7 @@ def _is_settled(database: Database, memory_dir: str, finding: Finding) -> bool:
     )
 
 
-def _groups(directory: MemoryDirectory, found: list[Finding], session_id: str, now: float) -> tuple[Group, ...]:
+def memories_of(directory: MemoryDirectory, found: list[Finding], session_id: str, now: float) -> tuple[Group, ...]:
     """One new file for each finding that no memory says in the same words."""
     bodies = {}
     names = set()

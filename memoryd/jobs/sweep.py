@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.projects import project_at, root_of, slug_of
 from memoryd.state import ledger, waiting
+from memoryd.state import projects as known_projects
 from memoryd.transcripts import claude_code
 from memoryd.transcripts.follow import NotATranscriptError, follow, has_head
 from memoryd.transcripts.scan import inventory
@@ -138,9 +139,11 @@ class Sweeper:
     def _place_projects_again(self, now: float) -> None:
         """Settings that say where memory is kept may have changed since a project was first seen."""
         self._project_at.clear()
-        before = ledger.all_projects(self._database)
+        before = known_projects.all_projects(self._database)
         after = [self._project(project.root) for project in before]
-        ledger.update_projects(self._database, [new for new, old in zip(after, before, strict=True) if new != old], now)
+        known_projects.update_projects(
+            self._database, [new for new, old in zip(after, before, strict=True) if new != old], now
+        )
 
     def _history_bytes(self, found: Found, last_scan: float | None, now: float) -> int:
         """How much of a file seen for the first time is history.
@@ -232,13 +235,13 @@ class Sweeper:
         if cwd == position.cwd and position.project_id is not None:
             return cwd, None
         if cwd not in self._project_at:
-            root = None if os.path.isdir(cwd) else ledger.known_root(self._database, cwd)
+            root = None if os.path.isdir(cwd) else known_projects.known_root(self._database, cwd)
             self._project_at[cwd] = self._project(root or root_of(cwd))
         return cwd, self._project_at[cwd]
 
     def _project(self, root: str) -> Project:
         def holds(name: str) -> bool:
-            return ledger.has_sessions(self._database, os.path.join(self._root, name), root)
+            return known_projects.has_sessions(self._database, os.path.join(self._root, name), root)
 
         return project_at(root, self._paths, self._config, holds)
 

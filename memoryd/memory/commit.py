@@ -55,10 +55,11 @@ def commit(database: Database, directory: MemoryDirectory, changeset: Changeset,
         recover(database, directory, now)
         if not directory.is_where_it_was():
             raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
-        guards.check(changeset, directory.listing().odd)
+        listing = directory.listing()
+        guards.check(changeset, listing.odd)
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
         planned = _planned(changeset, token, now)
-        index, left_out = _planned_index(directory, planned, len(planned), token, now)
+        index, left_out = _planned_index(directory, listing.topics, planned, len(planned), token, now)
         if not planned and index is None and not changeset.turn_ids:
             return Committed(None, left_out=left_out)
         change_id = changes.prepare(database, directory.path, changeset, planned + ([index] if index else []), now)
@@ -109,10 +110,15 @@ def _planned(changeset: Changeset, token: str, now: float) -> list[PlannedFile]:
 
 
 def _planned_index(
-    directory: MemoryDirectory, files: list[PlannedFile], position: int, token: str, now: float
+    directory: MemoryDirectory,
+    topics: dict[str, int],
+    files: list[PlannedFile],
+    position: int,
+    token: str,
+    now: float,
 ) -> tuple[PlannedFile | None, tuple[str, ...]]:
     """The index as it has to be once these files have changed; no file where it is right already."""
-    topics = dict(directory.listing().topics)
+    topics = dict(topics)
     contents: dict[str, bytes] = {}
     refresh: dict[str, str | None] = {}
     gone: set[str] = set()
@@ -257,7 +263,7 @@ def _rebuild_index(
     """Make the index right for what is in the directory now; whoever edits it meanwhile wins, and is taken in."""
     for number in range(_INDEX_TRIES):
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-        index, _ = _planned_index(directory, [], position + number, token, now)
+        index, _ = _planned_index(directory, directory.listing().topics, [], position + number, token, now)
         if index is None:
             return
         index = index._replace(change_id=change_id)

@@ -27,11 +27,8 @@ def exchange(directory: int, one: str, other: str) -> None:
     os.rename(other, aside, src_dir_fd=directory, dst_dir_fd=directory)
     try:
         rename_if_free(directory, one, other)
-    except FileExistsError:  # somebody made `other` meanwhile: theirs takes the place of what was displaced
-        os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
-        raise
-    except OSError:
-        put_back(directory, aside, other)
+    except OSError:  # FileExistsError: somebody made `other` meanwhile; theirs takes the place of what was displaced
+        finish_exchange(directory, one, other)
         raise
     os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
 

@@ -6,13 +6,14 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.model import Cursor, Found, Project, Turn
+from memoryd.model import Cursor, Found, Turn
+from memoryd.state.projects import project_id_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from memoryd.model import Inventory, Reading
+    from memoryd.model import Inventory, Project, Reading
     from memoryd.state.database import Database
 
 VANISHED = "skipped(vanished)"
@@ -190,38 +191,6 @@ def transcripts_of_session(database: Database, session_id: str) -> list[tuple[in
     ]
 
 
-def all_projects(database: Database) -> list[Project]:
-    rows = database.query("SELECT root, slug, memory_dir, is_shared FROM projects ORDER BY id")
-    return [Project(row["root"], row["slug"], row["memory_dir"], bool(row["is_shared"])) for row in rows]
-
-
-def update_projects(database: Database, projects: list[Project], now: float) -> None:
-    if projects:
-        with database.transaction():
-            for project in projects:
-                _project_id(database, project, now)
-
-
-def root_of_project(database: Database, project_id: int | None) -> str:
-    rows = database.query("SELECT root FROM projects WHERE id = ?", (project_id,))
-    return rows[0]["root"] if rows else ""
-
-
-def known_root(database: Database, cwd: str) -> str | None:
-    """The project root that a working directory had while it existed."""
-    rows = database.query(
-        "SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id WHERE cwd = ? LIMIT 1", (cwd,)
-    )
-    return rows[0]["root"] if rows else None
-
-
-def has_sessions(database: Database, folder: str, cwd: str) -> bool:
-    """Whether a folder holds sessions of this working directory."""
-    begin = folder + "/"
-    rows = database.query("SELECT path FROM transcripts WHERE cwd = ?", (cwd,))
-    return any(row["path"].startswith(begin) for row in rows)
-
-
 def store_error(database: Database, transcript_id: int, error: str | None) -> None:
     """Note why a transcript could not be read; nothing is written where that is known."""
     known = database.query("SELECT 1 FROM transcripts WHERE id = ? AND error IS ?", (transcript_id, error))
@@ -250,7 +219,7 @@ def store(database: Database, steps: list[Step], now: float) -> list[TurnEvent]:
 def _store_one(database: Database, step: Step, session_id: str, now: float, events: list[TurnEvent]) -> None:
     position, reading = step.position, step.reading
     generation = position.generation + reading.rewritten
-    project_id = _project_id(database, step.project, now) if step.project else position.project_id
+    project_id = project_id_of(database, step.project, now) if step.project else position.project_id
     for turn in reading.turns:
         event = _store_turn(database, turn, position.id, generation, now)
         if event is not None:
@@ -369,17 +338,6 @@ def _damage(database: Database, transcript_id: int, reading: Reading) -> str:
     for kind, number in reading.damage.items():
         counts[kind] = counts.get(kind, 0) + number
     return json.dumps(counts, sort_keys=True)
-
-
-def _project_id(database: Database, project: Project, now: float) -> int:
-    database.execute(
-        "INSERT INTO projects (root, slug, memory_dir, is_shared, first_seen_at) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (root) DO UPDATE SET slug = excluded.slug, memory_dir = excluded.memory_dir,"
-        " is_shared = excluded.is_shared",
-        (project.root, project.slug, project.memory_dir, project.is_shared, now),
-    )
-    number: int = database.query("SELECT id FROM projects WHERE root = ?", (project.root,))[0][0]
-    return number
 
 
 def turn_of_row(row: sqlite3.Row) -> Turn:

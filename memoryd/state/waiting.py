@@ -43,17 +43,18 @@ def forget_future_activity(database: Database, now: float) -> None:
         database.execute("UPDATE turns SET ended_at = ?1 WHERE outcome IS NULL AND ended_at > ?1", (now,))
 
 
-def waiting_sessions(database: Database) -> list[WaitingSession]:
-    """Sessions with turns that have ended, are not history, and nobody has worked on; nearest to deletion first."""
+def waiting_sessions(database: Database, *, with_history: bool = False) -> list[WaitingSession]:
+    """Sessions with turns that have ended and nobody has worked on; nearest to deletion first. History only if asked."""
     rows = database.query(
         "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
         " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
-        " missing_at IS NOT NULL AS is_gone, collides_with"
+        " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at"
         " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
         " LEFT JOIN projects ON projects.id = transcripts.project_id"
         " LEFT JOIN collisions ON collisions.project_id = projects.id"
-        " WHERE outcome IS NULL AND is_history = 0 AND end_reason IS NOT NULL"
-        " GROUP BY transcripts.id ORDER BY mtime_ns"
+        " WHERE outcome IS NULL AND (is_history = 0 OR ?) AND end_reason IS NOT NULL"
+        " GROUP BY transcripts.id ORDER BY mtime_ns",
+        (with_history,),
     )
     return [
         WaitingSession(
@@ -65,6 +66,9 @@ def waiting_sessions(database: Database) -> list[WaitingSession]:
             row["active_at"],
             row["first_ended_at"],
             tuple(sorted(map(int, row["turn_ids"].split(",")))),
+            row["memory_dir"],
+            row["failures"],
+            row["retry_at"],
             bool(row["opted_out"]),
             bool(row["is_gone"]),
             row["collides_with"],

@@ -38,19 +38,38 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
     with Daemon(quick) as daemon:
         daemon.says("looks at ~/.claude/projects every 0.1 s")
         daemon.says("Found 1 session")
-        daemon.says("is history and is left alone")
+        daemon.says("is history: memoryd backfill works on it")
         daemon.says("History: 2 turns in 1 session of 1 project.")
         append(path, session.prompt())
         daemon.says(f"acme {session.id[:8]}: 1 prompt; waiting for the end of the turn.")
         append(path, session.reply())
         daemon.says(f"acme {session.id[:8]}: 1 turn ended")
-        daemon.says(f"acme {session.id[:8]}: 1 turn ready to be worked on (the session is quiet).")
-        write(paths.transcripts_root, other, other.turn(), folder="-work-beta")
-        daemon.says(f"beta {other.id[:8]}: 1 turn ready")
-        assert as_json(quick, "status")["turns"] == {"waiting": 2, "skipped": 0, "open": 0, "history": 2, "vanished": 0}
+        daemon.says(f"acme {session.id[:8]}: read, nothing to keep.")
+        write(paths.transcripts_root, other, other.turn("from now on, keep commits small"), folder="-work-beta")
+        daemon.says(f"beta {other.id[:8]}: saved ~/.claude/projects/-work-beta/memory/feedback_keep_commits_small.md.")
+        assert as_json(quick, "status")["turns"] == {"waiting": 0, "skipped": 0, "open": 0, "history": 2, "vanished": 0}
         assert daemon.stop(signal.SIGINT) == 0
         assert daemon.said.rstrip().endswith("Stopped.")
-    assert daemon.process.stdout is not None
+
+
+def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    memory = f"{paths.transcripts_root}/-work-acme/memory"
+    with Daemon(quick) as daemon:
+        daemon.says("nothing there yet")
+        path = write(paths.transcripts_root, session, session.turn("always run the linter, because CI is slow"))
+        daemon.says("saved")
+        with open(f"{memory}/MEMORY.md", encoding="utf-8") as file:
+            assert file.read() == "- [Run linter](feedback_run_linter.md) — Always run the linter; CI is slow\n"
+        (change,) = as_json(quick, "history", "--all")
+        assert (change["kind"], change["files"]) == ("extract", ["feedback_run_linter.md"])
+        assert memoryd(quick, "undo", str(change["change"])).returncode == 0
+        assert os.listdir(memory) == ["MEMORY.md"]
+        append(path, session.turn("thanks"))
+        daemon.says("read, nothing to keep")
+        path.write_bytes(path.read_bytes()[:-1] + b" \n")
+        assert memoryd(quick, "backfill", "--yes").returncode == 0
+        assert os.listdir(memory) == ["MEMORY.md"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -76,12 +95,12 @@ def test_killed_it_goes_on_where_it_was(quick: dict[str, str], paths: Paths) -> 
     with Daemon(quick) as daemon:
         daemon.says("nothing there yet")
         path = write(paths.transcripts_root, session, session.turn())
-        daemon.says("1 turn ready")
+        daemon.says("read, nothing to keep")
         daemon.stop(signal.SIGKILL)
-    append(path, session.turn())
+    append(path, session.turn("never push to main"))
     with Daemon(quick) as daemon:
-        daemon.says("2 turns of 1 session ready")
-    assert as_json(quick, "status")["turns"]["waiting"] == 2
+        daemon.says("feedback_never_push_main.md")
+    assert as_json(quick, "status")["turns"]["waiting"] == 0
 
 
 def test_a_damaged_database_is_set_aside_and_said(quick: dict[str, str], paths: Paths) -> None:
@@ -118,7 +137,7 @@ def test_a_database_damaged_while_it_runs_is_set_aside(quick: dict[str, str], pa
         daemon.says("has been set aside as")
         daemon.says("History: 2 turns")
         append(path, session.turn())
-        daemon.says("1 turn ready")
+        daemon.says("read, nothing to keep")
 
 
 def test_a_locked_database_is_waited_for_and_nothing_is_lost(quick: dict[str, str], paths: Paths) -> None:
@@ -134,7 +153,7 @@ def test_a_locked_database_is_waited_for_and_nothing_is_lost(quick: dict[str, st
         connection.close()
         daemon.says("works again")
         assert as_json(quick, "status")["problems"] == []
-        daemon.says("1 turn ready")
+        daemon.says("read, nothing to keep")
 
 
 def test_a_deleted_database_is_made_anew(quick: dict[str, str], paths: Paths) -> None:
@@ -146,8 +165,7 @@ def test_a_deleted_database_is_made_anew(quick: dict[str, str], paths: Paths) ->
         daemon.says("The state database was deleted")
         daemon.said_again("History: 1 turn")
         append(path, session.turn())
-        daemon.says("1 turn ready")
-        assert as_json(quick, "status")["turns"]["waiting"] == 1
+        daemon.says("read, nothing to keep")
 
 
 def test_a_newer_database_is_refused(quick: dict[str, str], paths: Paths) -> None:
@@ -165,10 +183,10 @@ def test_the_log_holds_no_word_of_a_session(quick: dict[str, str], paths: Paths)
     with Daemon(quick) as daemon:
         daemon.says("nothing there yet")
         write(paths.transcripts_root, session, session.turn("xyzzy-plugh"))
-        daemon.says("1 turn ready")
+        daemon.says("read, nothing to keep")
         daemon.stop(signal.SIGTERM)
     with open(paths.log_file, encoding="utf-8") as file:
         log = file.read()
-    assert '"event": "ready"' in log
+    assert '"event": "job"' in log
     assert "xyzzy" not in log
     assert os.stat(paths.log_file).st_mode & 0o777 == 0o600

@@ -75,6 +75,6 @@ def test_every_message_once_after_kills_at_random_moments(
         writer.quit.set()
         writer.join()
     with Daemon(environment) as daemon:
-        daemon.says("From before:")
+        daemon.says("nothing to keep")
     found = delivered(paths)
     assert sorted(found) == sorted(writer.said)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.wishes import wishes_in
+from memoryd.engines.offline.wishes import statement, wishes_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.model import Finding, Said
+
+
+__all__ = ["find", "statement"]
 
 
 def find(messages: Iterable[Said]) -> list[Finding]:

@@ -65,65 +65,9 @@ _PLACE = re.compile(
 _DOING = re.compile(
     r"(?i)(?:always|never|don'?t|do not|stop|use|keep|run|write|avoid|prefer|ask|check|add|make|put|split|commit|name|call|start|end|explain|answer|reply|show|please|we (?:always|never|don'?t)|i (?:want|need) you to|you (?:should|must))\b"
 )
-_SMALL_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "do",
-        "for",
-        "from",
-        "has",
-        "have",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "so",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "this",
-        "to",
-        "us",
-        "was",
-        "we",
-        "were",
-        "will",
-        "with",
-        "you",
-        "your",
-        "always",
-        "never",
-        "please",
-        "should",
-        "must",
-        "use",
-        "when",
-        "than",
-        "into",
-        "about",
-    ]
+_SMALL_WORDS = re.compile(
+    r"a|an|and|are|as|at|be|but|by|do|for|from|has|have|i|if|in|is|it|its|me|my|of|on|or|our|so|that|the|their|them|then|there|they|this|to|us|was|we|were"
+    r"|will|with|you|your|always|please|should|must|use|when|than|into|about"
 )
 
 
@@ -152,6 +96,13 @@ def wishes_in(said: Said) -> list[Finding]:
         following = sentences[number + 1] if number + 1 < len(sentences) else ""
         found.append(_finding(said, wish, "" if find_secret(following) else following))
     return found
+
+
+def statement(said: Said) -> Finding:
+    """What the user asks to be remembered in so many words, taken as it is."""
+    text = " ".join(said.text.split())
+    match = _REMEMBER.fullmatch(text)
+    return _finding(said, _Wish(match["wish"] if match else text, text, is_rule=False), "")
 
 
 def _wish(sentence: str) -> _Wish | None:
@@ -224,7 +175,9 @@ def _about_the_user(fact: str) -> str:
 
 
 def _name_of(fact: str) -> str:
-    words = [word for word in re.findall(r"[^\W\d_]{2,}", fact.lower()) if word not in _SMALL_WORDS]
+    # What negates stays: "push-to-main" would be the opposite of "never push to main".
+    plain = re.sub(r"(?i)\bdon'?t\b", "do not", fact.lower())
+    words = [word for word in re.findall(r"[^\W\d_]{2,}", plain) if not _SMALL_WORDS.fullmatch(word)]
     return "-".join(words[:5])[:60].strip("-") or "note"
 
 

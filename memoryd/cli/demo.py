@@ -1,0 +1,95 @@
+"""Show the whole way in a few seconds: sample transcripts in a temporary directory, the memories that come of them,
+and how each one is explained and taken back. Nothing of yours is read or written.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "demo"
+HELP = "the whole way on sample transcripts, in seconds"
+
+_SAID = (
+    "Please add a test for the parser.",
+    "Good. From now on, keep commits small, one concern each.",
+    "Never push to main without asking, because every push deploys.",
+    "Remember that incidents are tracked in the Linear project OPS.",
+    "Should I always run all tests?",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """`demo` takes no arguments."""
+
+
+def execute(context: Context) -> int:
+    import shutil
+    import tempfile
+
+    from memoryd.jobs.sweep import Sweeper
+    from memoryd.jobs.work import due, work
+    from memoryd.paths import paths_from
+    from memoryd.projects import slug_of
+    from memoryd.state import history
+    from memoryd.state.database import open_database
+
+    home = tempfile.mkdtemp(prefix="memoryd-demo-")
+    shop = os.path.join(home, "shop")
+    paths = paths_from({"HOME": home})
+    folder = os.path.join(paths.transcripts_root, slug_of(os.path.realpath(shop)))
+    os.makedirs(shop)
+    os.makedirs(folder)
+    database = open_database(paths)
+    now = context.clock.now()
+    sweeper = Sweeper(database, paths, context.config)
+    sweeper.sweep(now)
+    _write_transcript(os.path.join(folder, "00000000-0000-4000-8000-000000000001.jsonl"), os.path.realpath(shop), now)
+    print("You said to your agent, in a project called shop:")
+    for text in _SAID:
+        print(f"    {text}")
+    sweeper.sweep(now)
+    done = list(work(database, paths, due(database, paths, context.config, now, at_once=True), now))
+    print("\nmemoryd wrote:")
+    for worked in done:
+        for name in worked.outcome.saved:
+            print(f"\n  {name}")
+            with open(os.path.join(worked.memory_dir, name), encoding="utf-8") as file:
+                print("    " + file.read().split("---\n", 2)[2].strip().replace("\n", "\n    "))
+            for one in history.evidence_of(database, worked.memory_dir, name):
+                print(f'    (because you said: "{one.quote}")')
+        index = os.path.join(worked.memory_dir, "MEMORY.md")
+        if os.path.exists(index):
+            print("\nThe index, which the next session loads:")
+            with open(index, encoding="utf-8") as file:
+                print("    " + file.read().strip().replace("\n", "\n    "))
+    database.close()
+    shutil.rmtree(home)
+    print("\nIn your own projects: memoryd run. Then memoryd memories, memoryd why FILE, memoryd undo.")
+    return 0
+
+
+def _write_transcript(path: str, cwd: str, now: float) -> None:
+    import json
+    import uuid
+
+    from memoryd.clock import iso
+
+    with open(path, "w", encoding="utf-8") as file:
+        for text in _SAID:
+            for kind, content in (("user", text), ("assistant", [{"type": "text", "text": "Understood."}])):
+                message = {"role": kind, "content": content, "stop_reason": "end_turn" if kind == "assistant" else None}
+                entry = {
+                    "type": kind,
+                    "uuid": str(uuid.uuid4()),
+                    "sessionId": os.path.basename(path)[:36],
+                    "cwd": cwd,
+                    "timestamp": iso(now),
+                    "message": message,
+                }
+                file.write(json.dumps(entry) + "\n")

@@ -1,0 +1,49 @@
+"""Take a memory out of its directory and of the index. What it rested on does not bring it back.
+
+It stays in the history: `memoryd undo` or `memoryd restore FILE` bring it again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.cli.project import add_project_option, memory_name, project_of
+from memoryd.words import short
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "forget"
+HELP = "take a memory away"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="its file name")
+    add_project_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.errors import BusyError
+    from memoryd.memory.commit import commit
+    from memoryd.memory.directory import open_directory
+    from memoryd.model import Changeset, FileChange, Group
+    from memoryd.state.database import open_database
+
+    project = project_of(context)
+    database = open_database(context.paths)
+    try:
+        with open_directory(project.memory_dir, create=True) as directory:
+            name = memory_name(directory, context.arguments.file)
+            state = directory.read(name)
+            if state is None:
+                raise BusyError(f"{name} is being changed by somebody else.", f"memoryd forget {name}")
+            gone = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
+            changeset = Changeset("forget", f"forgot {name}", (Group((gone,), f"forgot {name}"),))
+            if commit(database, directory, changeset, context.clock.now()).conflicted:
+                raise BusyError(f"{name} was changed meanwhile and stays.", f"memoryd forget {name}")
+    finally:
+        database.close()
+    print(f"forgot {short(project.memory_dir, context.paths.home)}/{name}; memoryd undo brings it back")
+    return 0

@@ -1,0 +1,74 @@
+"""Show what was changed in the memories of a project, newest first: by what, why, and what undid it."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.project import add_project_option, project_of
+from memoryd.words import shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+    from memoryd.state.history import Change
+
+NAME = "history"
+HELP = "what was changed, and why"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", help="only changes of this memory")
+    parser.add_argument("--all", action="store_true", help="of all projects")
+    add_project_option(parser)
+    add_json_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.clock import iso
+    from memoryd.state import history
+    from memoryd.state.database import open_database
+
+    memory_dir = None if context.arguments.all else project_of(context).memory_dir
+    name = context.arguments.file
+    database = open_database(context.paths)
+    try:
+        changes = history.recent(database, memory_dir, name if not name or name.endswith(".md") else f"{name}.md")
+    finally:
+        database.close()
+    if context.arguments.json:
+        print_json(
+            [
+                {
+                    "change": change.id,
+                    "at": iso(change.at),
+                    "kind": change.kind,
+                    "state": change.state,
+                    "why": change.why,
+                    "session": change.session_id or None,
+                    "memory_dir": change.memory_dir,
+                    "files": list(change.names),
+                    "undoes": change.undoes,
+                    "undone_by": change.undone_by,
+                }
+                for change in changes
+            ]
+        )
+    elif not changes:
+        print("Nothing was changed here yet.", file=sys.stderr)
+    else:
+        for change in changes:
+            print(describe(change))
+    return 0
+
+
+def describe(change: Change) -> str:
+    """One change in one line."""
+    when = datetime.fromtimestamp(change.at).astimezone().strftime("%Y-%m-%d %H:%M")
+    notes = "" if change.state == "applied" else f" ({change.state})"
+    if change.undone_by is not None:
+        notes += f" (undone by {change.undone_by})"
+    return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(', '.join(change.names) or change.why)}{notes}"

@@ -1,0 +1,39 @@
+"""Which project a command means, and which of its memories."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memoryd.errors import MemorydError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.model import Project
+
+
+def add_project_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="DIR", default=".", help="a directory of the project (default: here)")
+
+
+def project_of(context: Context) -> Project:
+    """The project of the directory that was named. Raises UsageError where there is none."""
+    from memoryd.projects import project_at, root_of
+
+    place = os.path.abspath(context.arguments.project)
+    if not os.path.isdir(place):
+        raise UsageError(f"There is no directory {place}.", "memoryd projects")
+    return project_at(root_of(place), context.paths, context.config)
+
+
+def memory_name(directory: MemoryDirectory, given: str) -> str:
+    """The file that a person means by a name, with or without `.md` or the path. Raises MemorydError."""
+    name = os.path.basename(given)
+    names = directory.listing().topics
+    for candidate in (name, f"{name}.md", f"{name.replace('-', '_')}.md"):
+        if candidate in names:
+            return candidate
+    raise MemorydError(f"There is no memory {name} in {directory.path}.", "memoryd memories")

@@ -1,0 +1,82 @@
+"""Take a change back: bytes and times are as before. Undo an undo, and the change is there again.
+
+    memoryd undo        the last change in this project that still stands
+    memoryd undo 12     change 12
+
+A file that was edited since stays as it is. What the change rested on does not bring it back by itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from memoryd.cli.project import add_project_option, project_of
+from memoryd.words import shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+    from memoryd.model import Changeset
+    from memoryd.state.database import Database
+    from memoryd.state.history import Change
+
+NAME = "undo"
+HELP = "take a change back"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("change", nargs="?", help="its number, from `memoryd history`")
+    add_project_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.errors import MemorydError
+    from memoryd.memory.history import undoing
+    from memoryd.state import history
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        if context.arguments.change is not None:
+            change = change_meant(database, context.arguments.change)
+        else:
+            last = history.last_undoable(database, project_of(context).memory_dir)
+            if last is None:
+                raise MemorydError("There is no change here that could be undone.", "memoryd history")
+            change = last
+        return commit_and_tell(context, database, change.memory_dir, undoing(database, change))
+    finally:
+        database.close()
+
+
+def change_meant(database: Database, number: str) -> Change:
+    """The change with this number. Raises UsageError or MemorydError."""
+    from memoryd.errors import MemorydError, UsageError
+    from memoryd.state import history
+
+    if not number.isdecimal():
+        raise UsageError(f"{number!r} is no number of a change.", "memoryd history")
+    change = history.find(database, int(number))
+    if change is None:
+        raise MemorydError(f"There is no change {number}.", "memoryd history")
+    return change
+
+
+def commit_and_tell(context: Context, database: Database, memory_dir: str, changeset: Changeset) -> int:
+    """Commit a second thought and say file by file what came of it; 1 where an edit kept one from it."""
+    from memoryd.memory.commit import commit
+    from memoryd.memory.directory import open_directory
+
+    with open_directory(memory_dir, create=True) as directory:
+        done = commit(database, directory, changeset, context.clock.now())
+    for number, group in enumerate(changeset.groups):
+        for change in group.changes:
+            if number in done.conflicted:
+                print(f"memoryd: {shown(change.name)} was edited since and stays as it is.", file=sys.stderr)
+            elif change.after is None:
+                print(f"{changeset.kind}: {shown(change.name)} taken away")
+            else:
+                print(f"{changeset.kind}: {shown(change.name)} is as it was")
+    return 1 if done.conflicted else 0

@@ -1,0 +1,59 @@
+"""All the extraction that is due, directory by directory: what the daemon's child and `extract-now` do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd import gates
+from memoryd.errors import BusyError
+from memoryd.jobs.extract import Session, extract
+from memoryd.model import Run, Skip
+from memoryd.state import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.config import Config
+    from memoryd.jobs.extract import Outcome
+    from memoryd.model import WaitingSession
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+
+class Worked(NamedTuple):
+    """What came of a session, and whose it is."""
+
+    project_root: str
+    memory_dir: str
+    outcome: Outcome
+
+
+def due(
+    database: Database, paths: Paths, config: Config, now: float, *, at_once: bool = False, with_history: bool = False
+) -> dict[str, list[WaitingSession]]:
+    """Sessions to be worked on, by memory directory. `at_once`: also those whose session still talks or has failed."""
+    found: dict[str, list[WaitingSession]] = {}
+    for session in waiting.waiting_sessions(database, with_history=with_history):
+        decision = gates.extraction(session, config, paths.state_dir, now)
+        if session.memory_dir and (isinstance(decision, Run) or (at_once and not isinstance(decision, Skip))):
+            found.setdefault(session.memory_dir, []).append(session)
+    return found
+
+
+def work(
+    database: Database,
+    paths: Paths,
+    sessions: dict[str, list[WaitingSession]],
+    now: float,
+    *,
+    with_history: bool = False,
+) -> Iterator[Worked]:
+    """Work on these sessions. A directory where somebody else is at work is passed over: they do the same."""
+    for memory_dir, waiting_here in sessions.items():
+        roots = {session.session_id: session.project_root for session in waiting_here}
+        todo = [Session(session.transcript_id, session.session_id, session.path) for session in waiting_here]
+        try:
+            for outcome in extract(database, paths, memory_dir, todo, now, with_history=with_history):
+                yield Worked(roots[outcome.session_id], memory_dir, outcome)
+        except BusyError:
+            continue

@@ -1,0 +1,43 @@
+"""The daemon's child: a process of its own, so that it can be killed at any instant and gives its memory back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+class Child:
+    """At most one `memoryd work` at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        # A session of its own: Ctrl-C in the terminal is for the daemon, which lets the child finish its step.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "memoryd", "work"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def ended(self) -> int | None:
+        """The exit code of a child that has ended since the last time; None where none has."""
+        if self._process is None or self._process.poll() is None:
+            return None
+        code, self._process = self._process.returncode, None
+        return code
+
+    def stop(self, seconds: float) -> None:
+        """Let the child end by itself, then end it: what it has not closed, recovery will."""
+        if self._process is None:
+            return
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

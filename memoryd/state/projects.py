@@ -1,0 +1,61 @@
+"""Projects in the database: their roots, and where their memories are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.model import Project
+
+if TYPE_CHECKING:
+    from memoryd.state.database import Database
+
+
+def all_projects(database: Database) -> list[Project]:
+    rows = database.query("SELECT root, slug, memory_dir, is_shared FROM projects ORDER BY id")
+    return [Project(row["root"], row["slug"], row["memory_dir"], bool(row["is_shared"])) for row in rows]
+
+
+def update_projects(database: Database, projects: list[Project], now: float) -> None:
+    if projects:
+        with database.transaction():
+            for project in projects:
+                project_id_of(database, project, now)
+
+
+def root_of_project(database: Database, project_id: int | None) -> str:
+    rows = database.query("SELECT root FROM projects WHERE id = ?", (project_id,))
+    return rows[0]["root"] if rows else ""
+
+
+def root_of_session(database: Database, session_id: str) -> str:
+    rows = database.query(
+        "SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id WHERE session_id = ?",
+        (session_id,),
+    )
+    return rows[0]["root"] if rows else ""
+
+
+def known_root(database: Database, cwd: str) -> str | None:
+    """The project root that a working directory had while it existed."""
+    rows = database.query(
+        "SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id WHERE cwd = ? LIMIT 1", (cwd,)
+    )
+    return rows[0]["root"] if rows else None
+
+
+def has_sessions(database: Database, folder: str, cwd: str) -> bool:
+    """Whether a folder holds sessions of this working directory."""
+    begin = folder + "/"
+    rows = database.query("SELECT path FROM transcripts WHERE cwd = ?", (cwd,))
+    return any(row["path"].startswith(begin) for row in rows)
+
+
+def project_id_of(database: Database, project: Project, now: float) -> int:
+    database.execute(
+        "INSERT INTO projects (root, slug, memory_dir, is_shared, first_seen_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (root) DO UPDATE SET slug = excluded.slug, memory_dir = excluded.memory_dir,"
+        " is_shared = excluded.is_shared",
+        (project.root, project.slug, project.memory_dir, project.is_shared, now),
+    )
+    number: int = database.query("SELECT id FROM projects WHERE root = ?", (project.root,))[0][0]
+    return number

@@ -1,0 +1,144 @@
+"""Explicit wishes: what is one, what is none, and what is written of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.engines.offline import find, statement
+from memoryd.engines.offline.wishes import evidence_of
+from memoryd.model import Said
+
+if TYPE_CHECKING:
+    from memoryd.model import Finding
+
+MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
+
+
+def found(text: str) -> list[Finding]:
+    return find([Said("session", "message", MONDAY, text)])
+
+
+def facts(text: str) -> list[tuple[str, str]]:
+    return [(one.type, one.body.split("\n")[0]) for one in found(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "fact"),
+    [
+        ("From now on, use tabs.", "feedback", "Use tabs."),
+        ("ok thanks. from now on write the test first", "feedback", "Write the test first."),
+        ("Going forward, ask before you add a dependency.", "feedback", "Ask before you add a dependency."),
+        ("use British spelling from now on", "feedback", "Use British spelling."),
+        ("always run the linter", "feedback", "Always run the linter."),
+        ("Never force-push to shared branches!", "feedback", "Never force-push to shared branches!"),
+        ("You should never edit generated files.", "feedback", "Never edit generated files."),
+        ("please stop adding comments to every line", "feedback", "Stop adding comments to every line."),
+        ("remember that I'm a data scientist, new to Go", "user", "The user is a data scientist, new to Go."),
+        ("Remember: I prefer short answers", "user", "The user prefers short answers."),
+        ("Remember that incidents are tracked in Linear, project OPS.", "reference",
+         "Incidents are tracked in Linear, project OPS."),
+        ("keep in mind that Priya owns the billing service", "project", "Priya owns the billing service."),
+        ("Don't forget that we never deploy on weekends", "feedback", "We never deploy on weekends."),
+        ("- always squash before merging", "feedback", "Always squash before merging."),
+    ],
+)  # fmt: skip
+def test_a_wish_is_kept_in_the_users_own_terms(text: str, kind: str, fact: str) -> None:
+    assert facts(text) == [(kind, fact)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never mind, it works.",
+        "Never got this to work on Windows.",
+        "the test always fails on CI",
+        "It never happened before.",
+        "Always the same error...",
+        "Should I always run the tests?",
+        "Do you remember that bug?",
+        "I can't remember that password rule",
+        "If I said always use tabs, what would you do?",
+        "Maybe from now on use tabs, not sure.",
+        "The docs say never call this twice.",
+        "Marta said: always rebase. But he said never rebase.",
+        "stop working on this",
+        "Stop trying to fix the test",
+        "stop doing that",
+        "For now, never mind the linter; always run it in this PR",
+        "always use the staging database for this task",
+        '"Always use tabs."',
+        "> from now on use tabs",
+        "```\nalways run this\n```",
+        "    never indent like this",
+        "2026-10-19 09:00:01 INFO always on",
+        "<log>never do this</log>",
+        "please fix the parser and run the tests",
+        "what does `remember: true` do in the config?",
+        "",
+        "always " + "x" * 500,
+    ],
+)
+def test_what_is_no_wish_is_left(text: str) -> None:
+    assert facts(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that the API key is sk-ant-api03-abcdefghijklmnopqrstuv",
+        "always log in with postgres://admin:hunter2222@db.example.com",
+        "remember that the password is xK9#mmPq22",
+    ],
+)
+def test_a_sentence_with_a_secret_is_passed_over(text: str) -> None:
+    assert found(text) == []
+
+
+def test_the_reason_and_how_to_apply_it() -> None:
+    (one,) = found("Never push to main without asking, because every push deploys.")
+    assert one.body == "Never push to main without asking.\n\n**Why:** Every push deploys.\n"
+    assert one.description == "Never push to main without asking; every push deploys"
+    assert one.name == "never-push-main-without-asking"
+    (one,) = found("Always answer in German. Otherwise my team cannot follow.")
+    assert one.body == "Always answer in German.\n\n**Why:** Otherwise my team cannot follow.\n"
+    (one,) = found("From now on keep reviews under 400 lines. This applies to generated files too.")
+    assert one.body.endswith("**How to apply:** This applies to generated files too.\n")
+    assert one.evidence.quote == "From now on keep reviews under 400 lines. This applies to generated files too."
+
+
+def test_the_name_of_a_rule_is_not_its_opposite() -> None:
+    assert [one.name for one in found("Don't ever deploy on Fridays. Never use mocks.")] == [
+        "not-ever-deploy-fridays",
+        "never-mocks",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("remember that the freeze starts tomorrow", "The freeze starts 2026-10-20."),
+        ("remember that we ship on Friday", "We ship on 2026-10-23."),
+        ("remember that the release is frozen until Friday", "The release is frozen until 2026-10-23."),
+        ("remember that the audit is next Tuesday", "The audit is 2026-10-27."),
+        ("remember that the outage was last Thursday", "The outage was 2026-10-15."),
+        ("remember that the trial ends in 10 days", "The trial ends 2026-10-29."),
+        ("remember that we moved two weeks ago", "We moved 2026-10-05."),
+        ("remember that the budget closes at the end of the month", "The budget closes at 2026-10-31."),
+        ("remember that standups are on Mondays", "Standups are on Mondays."),
+    ],
+)
+def test_relative_dates_become_absolute(said: str, fact: str) -> None:
+    assert [text for _, text in facts(said)] == [fact]
+
+
+def test_a_statement_is_taken_as_it_is() -> None:
+    one = statement(Said("", "m", MONDAY, "remember that the demo is on Friday because the board meets"))
+    assert one.body == "The demo is on 2026-10-23.\n\n**Why:** The board meets.\n"
+
+
+def test_evidence_is_the_same_for_the_same_words() -> None:
+    said = Said("session", "message", MONDAY, "")
+    assert evidence_of(said, "Use  tabs\nnow").hash == evidence_of(said, "use tabs now").hash
+    assert evidence_of(said, "Use tabs now").quote == "Use tabs now"

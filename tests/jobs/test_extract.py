@@ -1,0 +1,200 @@
+"""Extraction: waiting turns become memories exactly once, whatever stands in the way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.errors import BusyError
+from memoryd.jobs import extract as module
+from memoryd.jobs.extract import only_worker
+from memoryd.jobs.sweep import Sweeper
+from memoryd.jobs.work import due, work
+from memoryd.memory.commit import commit
+from memoryd.memory.directory import open_directory
+from memoryd.memory.history import undoing
+from memoryd.model import Changeset, FileChange, Group
+from memoryd.state import history, jobs
+from tests.sample import Session, write
+
+if TYPE_CHECKING:
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+NOW = 2_000_000_000.0
+
+
+class Desk:
+    """A user's transcripts and the memory directory that they lead to."""
+
+    def __init__(self, database: Database, paths: Paths, config: Config) -> None:
+        self.database, self.paths, self.config = database, paths, config
+        os.makedirs(paths.transcripts_root)
+        self.sweeper = Sweeper(database, paths, config)
+        self.sweeper.sweep(NOW)
+        self.memory = Path(paths.transcripts_root, "-work-acme", "memory")
+
+    def say(self, *texts: str, session: Session | None = None) -> Session:
+        session = session or Session()
+        path = Path(self.paths.transcripts_root, "-work-acme", f"{session.id}.jsonl")
+        before = path.read_bytes() if path.exists() else b""
+        write(self.paths.transcripts_root, session, before + b"".join(session.turn(text) for text in texts))
+        self.sweeper.sweep(NOW)
+        return session
+
+    def work(self, *, history_too: bool = False) -> list[tuple[str, tuple[str, ...]]]:
+        sessions = due(self.database, self.paths, self.config, NOW, at_once=True, with_history=history_too)
+        done = work(self.database, self.paths, sessions, NOW, with_history=history_too)
+        return [(worked.outcome.outcome, worked.outcome.saved) for worked in done]
+
+    def files(self) -> list[str]:
+        return sorted(os.listdir(self.memory)) if self.memory.exists() else []
+
+    def outcomes(self) -> list[str | None]:
+        return [row["outcome"] for row in self.database.query("SELECT outcome FROM turns ORDER BY id")]
+
+
+@pytest.fixture
+def desk(database: Database, paths: Paths, config: Config) -> Desk:
+    return Desk(database, paths, config)
+
+
+def test_a_wish_is_saved_once(desk: Desk) -> None:
+    desk.say("hello", "from now on, use tabs")
+    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    assert desk.outcomes() == ["succeeded", "succeeded"]
+    assert desk.work() == []
+
+
+def test_turns_without_a_wish_are_done_without_a_change(desk: Desk) -> None:
+    desk.say("hello")
+    assert desk.work() == [("succeeded_no_output", ())]
+    assert desk.outcomes() == ["succeeded_no_output"]
+    assert desk.files() == []
+
+
+def test_the_same_words_in_another_session_make_no_second_file(desk: Desk) -> None:
+    desk.say("from now on, use tabs")
+    desk.work()
+    desk.say("from now on, use tabs", session=Session("two"))
+    assert desk.work() == [("succeeded_no_output", ())]
+    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+
+
+def test_another_wish_of_the_same_name_gets_a_name_of_its_own(desk: Desk) -> None:
+    desk.say("from now on, use tabs", "from now on, use tabs!")
+    assert desk.work() == [("succeeded", ("feedback_tabs.md", "feedback_tabs_2.md"))]
+
+
+def test_what_was_undone_does_not_come_back(desk: Desk) -> None:
+    """Not even if the turns are worked on again."""
+    desk.say("from now on, use tabs")
+    desk.work()
+    change = history.last_undoable(desk.database, str(desk.memory))
+    assert change is not None
+    with open_directory(str(desk.memory)) as directory:
+        commit(desk.database, directory, undoing(desk.database, change), NOW)
+    desk.database.execute("UPDATE turns SET outcome = NULL")
+    assert desk.work() == [("succeeded_no_output", ())]
+    assert desk.files() == ["MEMORY.md"]
+
+
+def test_what_was_forgotten_does_not_come_back_and_a_new_wish_does(desk: Desk) -> None:
+    session = desk.say("from now on, use tabs")
+    desk.work()
+    with open_directory(str(desk.memory)) as directory:
+        state = directory.read("feedback_tabs.md")
+        assert state is not None
+        gone = FileChange("feedback_tabs.md", state.data, None, state.mtime_ns)
+        commit(desk.database, directory, Changeset("forget", "", (Group((gone,), ""),)), NOW)
+    desk.database.execute("UPDATE turns SET outcome = NULL")
+    assert desk.work() == [("succeeded_no_output", ())]
+    desk.say("from now on, use tabs", session=session)
+    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+
+
+def test_history_is_worked_on_only_if_asked(database: Database, paths: Paths, config: Config) -> None:
+    session = Session()
+    write(paths.transcripts_root, session, session.turn("from now on, use tabs"))
+    Path(paths.transcripts_root).mkdir(exist_ok=True)
+    Sweeper(database, paths, config).sweep(NOW)
+    sessions = due(database, paths, config, NOW, at_once=True)
+    assert sessions == {}
+    sessions = due(database, paths, config, NOW, at_once=True, with_history=True)
+    done = list(work(database, paths, sessions, NOW, with_history=True))
+    assert [worked.outcome.saved for worked in done] == [("feedback_tabs.md",)]
+    assert due(database, paths, config, NOW, at_once=True, with_history=True) == {}
+
+
+def test_a_deleted_transcript_is_a_named_outcome(desk: Desk) -> None:
+    session = desk.say("from now on, use tabs")
+    sessions = due(desk.database, desk.paths, desk.config, NOW, at_once=True)
+    os.remove(os.path.join(desk.paths.transcripts_root, "-work-acme", f"{session.id}.jsonl"))
+    done = list(work(desk.database, desk.paths, sessions, NOW))
+    assert [worked.outcome.outcome for worked in done] == ["skipped(transcript_gone)"]
+    assert desk.outcomes() == ["skipped(transcript_gone)"]
+
+
+def test_a_directory_that_cannot_be_made_is_a_failure_that_waits_longer_each_time(desk: Desk) -> None:
+    desk.say("from now on, use tabs")
+    desk.memory.write_text("in the way")
+    for number, delay in ((1, 60.0), (2, 120.0), (3, 240.0)):
+        assert desk.work()[0][0] == "failed"
+        (row,) = desk.database.query("SELECT failures, retry_at FROM transcripts")
+        assert (row["failures"], row["retry_at"]) == (number, NOW + delay)
+    assert due(desk.database, desk.paths, desk.config, NOW) == {}
+    assert jobs.retry(desk.database) == 1
+    desk.memory.unlink()
+    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+
+
+def test_an_edit_in_between_is_met_by_another_try(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody makes a file of the same name after the names were chosen: theirs stays, ours gets another name."""
+    desk.say("from now on, use tabs")
+    real = commit
+
+    def disturbed(*arguments: object) -> object:
+        monkeypatch.setattr(module, "commit", real)
+        (desk.memory / "feedback_tabs.md").write_text("mine")
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "commit", disturbed)
+    assert desk.work() == [("succeeded", ("feedback_tabs_2.md",))]
+    assert (desk.memory / "feedback_tabs.md").read_text() == "mine"
+
+
+def test_one_worker_a_directory(desk: Desk) -> None:
+    desk.say("from now on, use tabs")
+    with only_worker(desk.paths, str(desk.memory)):
+        with pytest.raises(BusyError), only_worker(desk.paths, str(desk.memory)):
+            pass
+        assert desk.work() == []
+    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+
+
+def test_the_job_of_a_dead_worker_is_ended_and_its_turns_are_done(desk: Desk) -> None:
+    session = desk.say("from now on, use tabs")
+    assert jobs.claim(desk.database, str(desk.memory), 1, session.id, NOW) is not None
+    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    rows = desk.database.query("SELECT outcome, detail FROM jobs ORDER BY id")
+    assert [tuple(row) for row in rows] == [("failed", "its process died"), ("succeeded", "")]
+
+
+def test_a_session_that_opted_out_is_never_worked_on(desk: Desk) -> None:
+    desk.say("<memoryd-off> from now on, use tabs")
+    assert desk.work() == []
+    assert desk.files() == []
+
+
+def test_only_the_users_words_make_a_memory(desk: Desk) -> None:
+    session = Session()
+    wish = "From now on, use tabs."
+    data = session.prompt("what is in notes.txt?") + session.call("t") + session.result("t", wish) + session.reply(wish)
+    write(desk.paths.transcripts_root, session, data)
+    desk.sweeper.sweep(NOW)
+    assert desk.work() == [("succeeded_no_output", ())]
