@@ -95,9 +95,11 @@ def _rebuild_once(
             line = entry(name, topic(name)) + line[len(bare) :]  # noqa: PLW2901 - the line made anew
         kept.append(line)
         last_entry = len(kept) - 1
-    fresh = [name for name in sorted(files, key=lambda one: (files[one], one)) if name not in seen]
-    # Only as many as can ever be shown are read: of thousands without a line, the newest.
-    skipped, fresh = (fresh[:-MOST_LINES], fresh[-MOST_LINES:]) if len(fresh) > MOST_LINES else ([], fresh)
+    by_age = sorted(files, key=lambda one: (files[one], one))
+    # Only those are read that can stay: the oldest of all, with a line or without, are left out first.
+    newest = set(by_age[-MOST_LINES:])
+    skipped = [name for name in by_age if name not in seen and name not in newest]
+    fresh = [name for name in by_age if name not in seen and name in newest]
     at = last_entry + 1 if last_entry >= 0 else len(kept)
     if fresh and at and not kept[at - 1].endswith("\n"):
         kept[at - 1] += newline
