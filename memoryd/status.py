@@ -12,10 +12,13 @@ from memoryd.errors import BusyError, StateError
 from memoryd.instance import running_instance
 from memoryd.model import Run, Skip, Wait
 from memoryd.state import notices, report, waiting
+from memoryd.state import projects as known_projects
 from memoryd.state.database import open_for_reading
 from memoryd.words import ago, clock_time, count, short, shown, size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memoryd.config import Config
     from memoryd.instance import Instance
     from memoryd.model import WaitingSession
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 _NAMED = 8
 """So many of a kind are named on the screen; `--json` names all."""
+
+_SMALL_INDEX_BYTES = 3_000
 
 _DAMAGE_WORDS = {
     "nul": "NUL bytes, taken out",
@@ -41,6 +46,16 @@ class Problem(NamedTuple):
     fix: str
 
 
+class FullIndex(NamedTuple):
+    """An index that is near what clients load of it, or beyond."""
+
+    path: str
+    lines: int
+    bytes: int
+    left_out: tuple[str, ...]
+    """Memories that have no line in it for want of room."""
+
+
 class Status(NamedTuple):
     now: float
     home: str
@@ -52,6 +67,7 @@ class Status(NamedTuple):
     damaged: tuple[report.Damage, ...]
     odd: tuple[tuple[str, str], ...]
     unreadable: tuple[tuple[str, str], ...]
+    full: tuple[FullIndex, ...]
     problems: tuple[Problem, ...]
 
 
@@ -102,6 +118,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
         damaged=tuple(report.damaged(database)) if database else (),
         odd=tuple(report.oddities(database)) if database else (),
         unreadable=tuple(unreadable),
+        full=tuple(_full_indexes(database)) if database else (),
         problems=tuple(problems),
     )
 
@@ -117,6 +134,32 @@ def _collision(root: str, older: str, paths: Paths) -> Problem:
 def _unreadable(path: str, why: str) -> Problem:
     rights = "u+rx" if os.path.isdir(path) else "u+r"
     return Problem(f"{path} cannot be read: {why}.", f"chmod {rights} {shlex.quote(path)}")
+
+
+def _full_indexes(database: Database) -> Iterator[FullIndex]:
+    """Look at the indexes of all projects; only one that is large enough to matter is read."""
+    for project in known_projects.all_projects(database):
+        path = os.path.join(project.memory_dir, "MEMORY.md")
+        try:
+            if os.stat(path).st_size < _SMALL_INDEX_BYTES:
+                continue
+        except OSError:
+            continue
+        from memoryd.memory import index  # noqa: PLC0415 - 10 ms that most calls need not pay
+        from memoryd.memory.directory import open_directory  # noqa: PLC0415
+
+        try:
+            with open_directory(project.memory_dir) as directory:
+                state = directory.read(index.NAME)
+                topics = directory.listing().topics
+        except (OSError, StateError):
+            continue
+        text = state.data.decode("utf-8", "replace") if state else ""
+        lines = text.count("\n")
+        if lines >= index.WARN_LINES or len(text.encode()) >= index.MOST_BYTES * 4 // 5:
+            named = {index.entry_of(line) for line in text.splitlines()}
+            left_out = sorted((name for name in topics if name not in named), key=lambda name: topics[name])
+            yield FullIndex(path, lines, len(text.encode()), tuple(left_out))
 
 
 def exit_code(status: Status) -> int:
@@ -160,6 +203,10 @@ def as_json(status: Status) -> dict[str, Any]:
         ],
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
+        "full_indexes": [
+            {"path": one.path, "lines": one.lines, "bytes": one.bytes, "left_out": list(one.left_out)}
+            for one in status.full
+        ],
         "unreadable": [{"path": path, "error": error} for path, error in status.unreadable],
         "problems": [{"problem": problem.text, "fix": problem.fix} for problem in status.problems],
     }
@@ -205,6 +252,7 @@ def as_text(status: Status) -> str:
         )
     lines += _waiting_lines(status)
     lines += _left_out_lines(status)
+    lines += _index_lines(status)
     if status.problems:
         lines += ["", "  problems"]
         for problem in status.problems:
@@ -257,6 +305,17 @@ def _left_out_lines(status: Status) -> list[str]:
         lines += [f"    {short(path, status.home)}: {kind}" for path, kind in status.odd[:_NAMED]]
         lines += _more(len(status.odd))
     return lines
+
+
+def _index_lines(status: Status) -> list[str]:
+    lines = []
+    for one in status.full[:_NAMED]:
+        left_out = f"; no room for {count(len(one.left_out), 'memory')}" if one.left_out else ""
+        lines.append(
+            f"    {short(one.path, status.home)}: {one.lines:,} of 200 lines, {size(one.bytes)} of 25 kB"
+            + left_out.replace("memorys", "memories")
+        )
+    return ["", "  index     near what clients load of it", *lines, *_more(len(status.full))] if lines else []
 
 
 def _more(number: int) -> list[str]:

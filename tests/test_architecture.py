@@ -126,6 +126,18 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     """Only the state directory is written to, by the files that own something in it, and memory by its own part."""
     text = path.read_text()
     writers = {"state/database.py", "instance.py", "log.py", "jobs/extract.py", "cli/demo.py"}
-    if name_of(path) not in writers and not name_of(path).startswith("memory/"):
+    writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py"}
+    if name_of(path) not in writers:
         for call in ("O_WRONLY", "O_RDWR", "O_CREAT", "makedirs", "os.rename", "os.replace", "os.remove", "unlink"):
             assert call not in text or name_of(path) == "cli/__init__.py", f"{name_of(path)} uses {call}"
+
+
+def test_memory_files_are_written_by_the_commit_alone() -> None:
+    """`apply` opens files for writing, by names that only a commit makes; `lock` has its one file; nobody else does."""
+    for path in FILES:
+        text = path.read_text()
+        uses = {call for call in ("O_WRONLY", "O_CREAT", "exchange(", "rename_if_free(") if call in text}
+        if name_of(path).startswith("memory/") and uses:
+            assert name_of(path) in ("memory/apply.py", "memory/exchange.py", "memory/lock.py")
+    importers = {name_of(path) for path in FILES if "memoryd.memory.apply" in imports_of(path, with_types=False)}
+    assert importers == {"memory/commit.py"}

@@ -82,9 +82,26 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         ],
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-work-acme/pipe.jsonl", "kind": "fifo"}],
+        "full_indexes": [],
         "unreadable": [],
         "problems": [],
     }
+
+
+def test_status_says_when_an_index_is_nearly_full(environment: dict[str, str], looked: Session, paths: Paths) -> None:
+    memory = f"{paths.transcripts_root}/-work-acme/memory"
+    os.makedirs(memory)
+    assert looked.cwd == "/work/acme"
+    with open(f"{memory}/MEMORY.md", "w", encoding="utf-8") as index:
+        for number in range(150):
+            index.write(f"- [Memory {number}](memory_{number}.md) — a hook of some length\n")
+            with open(f"{memory}/memory_{number}.md", "w", encoding="utf-8") as file:
+                file.write("x\n")
+    with open(f"{memory}/without_a_line.md", "w", encoding="utf-8") as file:
+        file.write("x\n")
+    (full,) = as_json(environment, "status")["full_indexes"]
+    assert (full["lines"], full["left_out"]) == (150, ["without_a_line.md"])
+    assert "150 of 200 lines" in memoryd(environment, "status").stdout
 
 
 def test_status_of_a_damaged_database_is_a_problem_and_no_crash(environment: dict[str, str], paths: Paths) -> None:

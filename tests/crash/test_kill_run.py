@@ -6,16 +6,17 @@ import os
 import random
 import sqlite3
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from tests.acceptance.command import Daemon
+from tests.acceptance.command import memoryd as run_memoryd
 from tests.sample import Session, id_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memoryd.paths import Paths
 
 
@@ -32,12 +33,17 @@ class Writer(threading.Thread):
             session = Session((seed, number))
             self._files.append((session, folder / f"{session.id}.jsonl"))
         self.said: list[str] = []
+        self.wished: list[str] = []
         self.quit = threading.Event()
 
     def run(self) -> None:
         while not self.quit.wait(self._random.random() * 0.01):
             session, path = self._random.choice(self._files)
-            turn = session.prompt("words " * self._random.randrange(1, 200)) + session.call("t")
+            words = "words " * self._random.randrange(1, 200)
+            if self._random.random() < 0.2:  # one in five wishes for something
+                words = f"From now on, use tool number-{len(self.said)}."
+                self.wished.append(f"Use tool number-{len(self.said)}.")
+            turn = session.prompt(words) + session.call("t")
             turn += session.result("t") + session.reply()
             self.said.append(id_of(turn))
             cut = self._random.randrange(len(turn))
@@ -67,14 +73,20 @@ def test_every_message_once_after_kills_at_random_moments(
     writer = Writer(tmp_path / "home" / ".claude" / "projects", seed)
     writer.start()
     try:
-        for _ in range(200 if torture else 8):
+        for _ in range(200 if torture else 20):
             with Daemon(environment) as daemon:
                 daemon.says("looks at")
-                writer.quit.wait(moments.random() * 0.25)  # how long it lives; then leaving the block kills it
+                writer.quit.wait(moments.random() * 0.6)  # how long it lives; then leaving the block kills it
+                for child in psutil.Process(daemon.process.pid).children():
+                    child.kill()
     finally:
         writer.quit.set()
         writer.join()
-    with Daemon(environment) as daemon:
-        daemon.says("nothing to keep")
-    found = delivered(paths)
-    assert sorted(found) == sorted(writer.said)
+    assert run_memoryd(environment, "extract-now").returncode == 0
+    assert run_memoryd(environment, "backfill", "--yes").returncode == 0
+    assert sorted(delivered(paths)) == sorted(writer.said)
+    memory = Path(paths.transcripts_root) / "-work-acme" / "memory"
+    written = [path.read_text().split("---\n")[2].strip() for path in memory.glob("feedback_*.md")]
+    assert sorted(written) == sorted(writer.wished)
+    assert not list(memory.glob(".memoryd-*"))
+    print(f"{len(writer.said)} turns, {len(writer.wished)} memories")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -198,3 +199,22 @@ def test_only_the_users_words_make_a_memory(desk: Desk) -> None:
     write(desk.paths.transcripts_root, session, data)
     desk.sweeper.sweep(NOW)
     assert desk.work() == [("succeeded_no_output", ())]
+
+
+def test_nothing_but_the_commit_opens_a_memory_file_for_writing(desk: Desk) -> None:
+    """Watched at the system's own border: what is opened for writing has a name that the database knew before."""
+    opened: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(watch)
+    desk.say("from now on, use tabs", "never use mocks")
+    desk.work()
+    watching = False
+    in_memory = [name for name in opened if not os.path.isabs(name) or name.startswith(str(desk.memory))]
+    assert len(in_memory) == 3  # two memories and the index
+    planned = {row["temporary"] for row in desk.database.query("SELECT temporary FROM change_files")}
+    assert set(in_memory) == planned
