@@ -13,7 +13,7 @@ from memoryd.engines import offline
 from memoryd.errors import BusyError, MemorydError
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
-from memoryd.memory.document import new_document, parse
+from memoryd.memory.document import body_of, new_document
 from memoryd.memory.guards import RefusedError
 from memoryd.model import Changeset, FileChange, Group
 from memoryd.state import history, jobs
@@ -154,7 +154,7 @@ def memories_of(directory: MemoryDirectory, found: list[Finding], session_id: st
         names.add(name.casefold())
         state = directory.read(name)
         if state is not None:
-            bodies[_words(parse(state.data).body)] = name
+            bodies[_words(body_of(state.data))] = name
     names.update(name.casefold() for name in listing.odd)
     groups = []
     for finding in found:

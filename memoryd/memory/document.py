@@ -127,6 +127,14 @@ def parse(data: bytes) -> Document:
     return Document(text, values, body_start, problem)
 
 
+def body_of(data: bytes) -> str:
+    """The text behind the frontmatter, without looking into that: a directory of thousands is compared by it."""
+    text = data.decode("utf-8", "surrogateescape")
+    block = _block(text)
+    closing = _CLOSING.match(text, sum(block)) if block else None
+    return text[closing.end() :] if closing else text
+
+
 def new_document(
     *, name: str, description: str, kind: MemoryType, body: str, session_id: str, evidence: str, modified: str
 ) -> Document:

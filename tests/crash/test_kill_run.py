@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Writer(threading.Thread):
     """A client that talks in several sessions without a pause, in torn pieces."""
 
-    def __init__(self, root: Path, seed: int) -> None:
+    def __init__(self, root: Path, seed: int, wishes: float) -> None:
         super().__init__()
         self._random = random.Random(seed)
         self._files = []
@@ -32,6 +32,7 @@ class Writer(threading.Thread):
             folder.mkdir(parents=True, exist_ok=True)
             session = Session((seed, number))
             self._files.append((session, folder / f"{session.id}.jsonl"))
+        self._wishes = wishes  # how many of the prompts wish for something
         self.said: list[str] = []
         self.wished: list[str] = []
         self.quit = threading.Event()
@@ -40,7 +41,7 @@ class Writer(threading.Thread):
         while not self.quit.wait(self._random.random() * 0.01):
             session, path = self._random.choice(self._files)
             words = "words " * self._random.randrange(1, 200)
-            if self._random.random() < 0.2:  # one in five wishes for something
+            if self._random.random() < self._wishes:
                 words = f"From now on, use tool number-{len(self.said)}."
                 self.wished.append(f"Use tool number-{len(self.said)}.")
             turn = session.prompt(words) + session.call("t")
@@ -70,7 +71,7 @@ def test_every_message_once_after_kills_at_random_moments(
     seed = random.randrange(1 << 30) if torture else 7
     print("seed", seed)
     moments = random.Random(seed)
-    writer = Writer(tmp_path / "home" / ".claude" / "projects", seed)
+    writer = Writer(tmp_path / "home" / ".claude" / "projects", seed, 0.02 if torture else 0.2)
     writer.start()
     try:
         for _ in range(200 if torture else 20):

@@ -142,3 +142,19 @@ def test_evidence_is_the_same_for_the_same_words() -> None:
     said = Said("session", "message", MONDAY, "")
     assert evidence_of(said, "Use  tabs\nnow").hash == evidence_of(said, "use tabs now").hash
     assert evidence_of(said, "Use tabs now").quote == "Use tabs now"
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (["always squash commits", "actually forget the squash thing, leave history alone"], []),
+        (["remember: loot goes live on Tuesdays", "hm scratch what I said, it is Thursdays"], []),
+        (["never use mocks", "always squash commits", "hmm no, forget that"], ["Never use mocks."]),
+        (["never use mocks", "i changed my mind"], []),
+        (["never use mocks", "don't forget that we ship on Mondays"], ["Never use mocks.", "We ship on Mondays."]),
+        (["never use mocks", "did you forget the test?"], ["Never use mocks."]),
+    ],
+)
+def test_what_is_taken_back_is_not_kept(texts: list[str], kept: list[str]) -> None:
+    messages = [Said("session", str(number), MONDAY, text) for number, text in enumerate(texts)]
+    assert [one.body.strip() for one in find(messages)] == kept

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.wishes import statement, wishes_in
+from memoryd.engines.offline.wishes import is_taken_back, statement, wishes_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,5 +19,9 @@ __all__ = ["find", "statement"]
 
 
 def find(messages: Iterable[Said]) -> list[Finding]:
-    """What in these messages asks to be remembered, in the order it was said."""
-    return [finding for said in messages for finding in wishes_in(said)]
+    """What in these messages asks to be remembered, in the order it was said, and was not taken back by a later one."""
+    found: list[Finding] = []
+    for said in messages:
+        found = [finding for finding in found if not is_taken_back(finding, found[-1], said)]
+        found += wishes_in(said)
+    return found

@@ -71,6 +71,12 @@ _SMALL_WORDS = re.compile(
 )
 
 
+_TAKEN_BACK = re.compile(
+    r"(?i)(?:^|[.!?,]\s+|\b(?:actually|no|wait|sorry|hm+|ok|oh)\b[,.]?\s+)(?:please )?(?:(?:forget|scratch|strike|ignore|disregard)"
+    r"\s+(?:that\b|it\b|what i (?:just )?said|my last \w+|(?:the|about the|what i said about)\s+(?P<what>\w{3,}))"
+    r"|i take that back|i(?:'ve)? changed my mind)"
+)
+
 _OF_ONESELF = (
     (r"(?i)^i(?:'m| am)\b", "The user is"),
     (r"(?i)^i(?:'ve| have)\b", "The user has"),
@@ -96,6 +102,17 @@ def wishes_in(said: Said) -> list[Finding]:
         following = sentences[number + 1] if number + 1 < len(sentences) else ""
         found.append(_finding(said, wish, "" if find_secret(following) else following))
     return found
+
+
+def is_taken_back(finding: Finding, last: Finding, said: Said) -> bool:
+    """Whether a message takes a wish back: the last one ("scratch that"), or one it names ("forget the squash thing")."""
+    match = _TAKEN_BACK.search(said.text)
+    if match is None:
+        return False
+    if not match["what"]:
+        return finding is last
+    stem = match["what"].lower().rstrip("s")[:5]
+    return stem in f"{finding.description} {finding.name}".lower()
 
 
 def statement(said: Said) -> Finding:
