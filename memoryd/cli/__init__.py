@@ -34,6 +34,7 @@ from memoryd.clock import SystemClock
 from memoryd.config import load
 from memoryd.errors import MemorydError
 from memoryd.paths import paths_from
+from memoryd.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,14 +132,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:
-        fix = f"\n  fix: {error.fix}" if error.fix else ""
-        print(f"memoryd: {error.sentence}{fix}", file=sys.stderr)
+        fix = f"\n  fix: {shown(error.fix)}" if error.fix else ""
+        print(f"memoryd: {shown(error.sentence)}{fix}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
-            raise
+            what = f": {error.filename}" if error.filename else ""
+            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
+            return 1
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:
             return 0  # the reader has seen enough: `memoryd projects | head`

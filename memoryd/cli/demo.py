@@ -32,6 +32,7 @@ def execute(context: Context) -> int:
     import shutil
     import tempfile
 
+    from memoryd.config import Config
     from memoryd.jobs.sweep import Sweeper
     from memoryd.jobs.work import due, work
     from memoryd.paths import paths_from
@@ -47,14 +48,15 @@ def execute(context: Context) -> int:
     os.makedirs(folder)
     database = open_database(paths)
     now = context.clock.now()
-    sweeper = Sweeper(database, paths, context.config)
+    config = Config()
+    sweeper = Sweeper(database, paths, config)
     sweeper.sweep(now)
     _write_transcript(os.path.join(folder, "00000000-0000-4000-8000-000000000001.jsonl"), os.path.realpath(shop), now)
     print("You said to your agent, in a project called shop:")
     for text in _SAID:
         print(f"    {text}")
     sweeper.sweep(now)
-    done = list(work(database, paths, due(database, paths, context.config, now, at_once=True), now))
+    done = list(work(database, paths, due(database, paths, config, now, at_once=True), now))
     print("\nmemoryd wrote:")
     for worked in done:
         for name in worked.outcome.saved:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.cli.project import add_project_option, project_of
+from memoryd.words import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +43,7 @@ def execute(context: Context) -> int:
             raise MemorydError("No change is known of that.", "memoryd history")
         for file in history.files_of(database, changes[0].id):
             if name in (None, file.name):
-                print(diff(file), end="")
+                print("\n".join(map(shown, diff(file).splitlines())))
     finally:
         database.close()
     return 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, memory_name, project_of
+from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
 from memoryd.words import short
 
 if TYPE_CHECKING:
@@ -27,14 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.errors import BusyError
     from memoryd.memory.commit import commit
-    from memoryd.memory.directory import open_directory
     from memoryd.model import Changeset, FileChange, Group
     from memoryd.state.database import open_database
 
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        with open_directory(project.memory_dir, create=True) as directory:
+        with memory_of(project) as directory:
             name = memory_name(directory, context.arguments.file)
             state = directory.read(name)
             if state is None:

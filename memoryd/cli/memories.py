@@ -34,9 +34,13 @@ def execute(context: Context) -> int:
         with open_directory(project.memory_dir) as directory:
             listing = directory.listing()
             for name, mtime_ns in sorted(listing.topics.items(), key=lambda pair: -pair[1]):
-                state = directory.read(name, HEAD_BYTES)
+                try:
+                    state = directory.read(name, HEAD_BYTES)
+                    problem = listing.odd.get(name)
+                except PermissionError:
+                    state, problem = None, "it cannot be read"
                 document = parse(state.data if state else b"")
-                problem = document.problem or listing.odd.get(name)
+                problem = problem or document.problem
                 found.append((name, document, mtime_ns / 1e9, problem))
     except FileNotFoundError:
         pass

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from memoryd.cli import Context
     from memoryd.memory.directory import MemoryDirectory
@@ -27,6 +29,18 @@ def project_of(context: Context) -> Project:
     if not os.path.isdir(place):
         raise UsageError(f"There is no directory {place}.", "memoryd projects")
     return project_at(root_of(place), context.paths, context.config)
+
+
+@contextmanager
+def memory_of(project: Project) -> Iterator[MemoryDirectory]:
+    """The project's memory directory, which must be there: looking makes nothing."""
+    from memoryd.memory.directory import open_directory
+
+    try:
+        with open_directory(project.memory_dir) as directory:
+            yield directory
+    except FileNotFoundError as error:
+        raise MemorydError(f"There are no memories in {project.memory_dir} yet.", "memoryd memories") from error
 
 
 def memory_name(directory: MemoryDirectory, given: str) -> str:

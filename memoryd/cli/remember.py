@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
 
 NAME = "remember"
+_LONGEST = 2000
 HELP = "write a memory by hand"
 
 
@@ -37,8 +38,12 @@ def execute(context: Context) -> int:
     from memoryd.security.secrets import find_secret
     from memoryd.state.database import open_database
 
-    text = context.arguments.text.strip()
-    if not text:
+    text = context.arguments.text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
+    if len(text) > _LONGEST:
+        raise UsageError(
+            f"That is {len(text):,} characters; a memory is one fact in a sentence or two.", "memoryd remember --help"
+        )
+    if not any(letter.isalnum() for letter in text):
         raise UsageError("There is nothing to remember.", 'memoryd remember "always run the linter"')
     if secret := find_secret(text):
         raise MemorydError(f"That holds a secret ({secret}), and secrets are not kept.", "leave the value out")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memoryd.state.history import Change
 
 NAME = "undo"
+_LONGEST_NUMBER = 18
 HELP = "take a change back"
 
 
@@ -56,7 +57,7 @@ def change_meant(database: Database, number: str) -> Change:
     from memoryd.errors import MemorydError, UsageError
     from memoryd.state import history
 
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > _LONGEST_NUMBER:
         raise UsageError(f"{number!r} is no number of a change.", "memoryd history")
     change = history.find(database, int(number))
     if change is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, memory_name, project_of
+from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
 from memoryd.words import shown
 
 if TYPE_CHECKING:
@@ -26,14 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.history import describe
     from memoryd.clock import iso
-    from memoryd.memory.directory import open_directory
     from memoryd.state import history
     from memoryd.state.database import open_database
 
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        with open_directory(project.memory_dir, create=True) as directory:
+        with memory_of(project) as directory:
             name = memory_name(directory, context.arguments.file)
         evidence = history.evidence_of(database, project.memory_dir, name)
         changes = history.recent(database, project.memory_dir, name)
@@ -61,7 +60,7 @@ def execute(context: Context) -> int:
         where = f"in session {one.session_id}" if one.session_id else "to memoryd"
         print(f'You said, {where}, at {when}:\n    "{shown(one.quote)}"')
     if not evidence:
-        print(f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it.")
+        print(f"memoryd knows of nothing you said that {shown(name)} rests on: somebody else wrote it.")
     for change in changes:
         print(describe(change))
     return 0

@@ -24,7 +24,7 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         now = context.clock.now()
-        for _ in work(database, context.paths, due(database, context.paths, context.config, now), now):
+        for _ in work(database, context.paths, due(database, context.paths, context.config, now), now, gives_way=True):
             pass
     finally:
         database.close()

@@ -96,46 +96,55 @@ def extract(
 
 
 def _work(database: Database, memory_dir: str, session: Session, job: jobs.Job, now: float) -> Outcome | None:
-    """Do one job; None where somebody's edit got in between and it is to be done again."""
-    every_turn = tuple(turn.id for turn in job.turns)
+    """Do one job; None where somebody's edit got in between and it is to be done again.
+
+    Whatever fails, only this session waits: one that cannot be worked on must not hold up the others.
+    """
+    try:
+        return _attempt(database, memory_dir, session, job, now)
+    except RefusedError as error:
+        jobs.finish(
+            database,
+            job,
+            f"refused({error.guard})",
+            now,
+            turns=tuple(turn.id for turn in job.turns),
+            detail=error.sentence,
+        )
+        return Outcome(session.session_id, f"refused({error.guard})", detail=error.sentence)
+    except Exception as error:  # noqa: BLE001 - the border of a worker
+        detail = str(error) if isinstance(error, MemorydError | OSError) else f"{type(error).__name__}: {error}"
+        jobs.fail(database, job, detail, now)
+        return Outcome(session.session_id, "failed", detail=detail)
+
+
+def _attempt(database: Database, memory_dir: str, session: Session, job: jobs.Job, now: float) -> Outcome | None:
     try:
         said = read_prompts(session.path, [(turn.prompt_id, turn.start) for turn in job.turns])
-    except (OSError, NotATranscriptError):
-        said = {}
-    if not said:
-        jobs.finish(database, job, "skipped(transcript_gone)", now, turns=every_turn)
+    except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
+        jobs.finish(database, job, "skipped(transcript_gone)", now, turns=tuple(turn.id for turn in job.turns))
         return Outcome(session.session_id, "skipped(transcript_gone)")
+    # A turn whose words are not where they were waits: the next look at the rewritten file finds them, or their end.
+    turns = tuple(turn.id for turn in job.turns if turn.prompt_id in said)
+    if not turns:
+        jobs.fail(database, job, "the transcript was rewritten", now)
+        return Outcome(session.session_id, "failed", detail="the transcript was rewritten")
     found = [one for one in offline.find(said.values()) if not _is_settled(database, memory_dir, one)]
-    if not found:
-        jobs.finish(database, job, "succeeded_no_output", now, turns=every_turn)
-        return Outcome(session.session_id, "succeeded_no_output")
-    try:
+    if found:
         with open_directory(memory_dir, create=True) as directory:
             groups = memories_of(directory, found, session.session_id, now)
-            if not groups:
-                jobs.finish(database, job, "succeeded_no_output", now, turns=every_turn)
-                return Outcome(session.session_id, "succeeded_no_output")
-            changeset = Changeset(
-                "extract", "what you asked to be remembered", groups, session.session_id, every_turn, job.id
-            )
-            committed = commit(database, directory, changeset, now)
-    except RefusedError as error:
-        jobs.finish(database, job, f"refused({error.guard})", now, turns=every_turn, detail=error.sentence)
-        return Outcome(session.session_id, f"refused({error.guard})", detail=error.sentence)
-    except (MemorydError, OSError) as error:
-        jobs.fail(database, job, str(error), now)
-        return Outcome(session.session_id, "failed", detail=str(error))
-    saved = tuple(
-        change.name
-        for number, group in enumerate(groups)
-        if number not in committed.conflicted
-        for change in group.changes
-    )
-    if not saved:
-        jobs.fail(database, job, "somebody else changed the same files", now)
-        return None
-    jobs.succeed(database, job)
-    return Outcome(session.session_id, "succeeded", saved)
+            if groups:
+                why = "what you asked to be remembered"
+                changeset = Changeset("extract", why, groups, session.session_id, turns, job.id)
+                if commit(database, directory, changeset, now).conflicted:
+                    jobs.fail(database, job, "somebody else changed the same files", now)
+                    return None
+                jobs.succeed(database, job)
+                return Outcome(
+                    session.session_id, "succeeded", tuple(change.name for group in groups for change in group.changes)
+                )
+    jobs.finish(database, job, "succeeded_no_output", now, turns=turns)
+    return Outcome(session.session_id, "succeeded_no_output")
 
 
 def _is_settled(database: Database, memory_dir: str, finding: Finding) -> bool:
@@ -152,7 +161,10 @@ def memories_of(directory: MemoryDirectory, found: list[Finding], session_id: st
     listing = directory.listing()
     for name in listing.topics:
         names.add(name.casefold())
-        state = directory.read(name)
+        try:
+            state = directory.read(name)
+        except PermissionError:  # somebody else's: it cannot be compared, and is no reason to stop
+            continue
         if state is not None:
             bodies[_words(body_of(state.data))] = name
     names.update(name.casefold() for name in listing.odd)

@@ -47,8 +47,9 @@ def work(
     now: float,
     *,
     with_history: bool = False,
+    gives_way: bool = False,
 ) -> Iterator[Worked]:
-    """Work on these sessions. A directory where somebody else is at work is passed over: they do the same."""
+    """Work on these sessions. Raises BusyError where somebody else is at work; who `gives_way` passes over it."""
     for memory_dir, waiting_here in sessions.items():
         roots = {session.session_id: session.project_root for session in waiting_here}
         todo = [Session(session.transcript_id, session.session_id, session.path) for session in waiting_here]
@@ -56,4 +57,5 @@ def work(
             for outcome in extract(database, paths, memory_dir, todo, now, with_history=with_history):
                 yield Worked(roots[outcome.session_id], memory_dir, outcome)
         except BusyError:
-            continue
+            if not gives_way:
+                raise

@@ -17,9 +17,10 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
+        # -P: the daemon may have been started in a repository, whose modules are none of ours.
         # A session of its own: Ctrl-C in the terminal is for the daemon, which lets the child finish its step.
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "memoryd", "work"],
+            [sys.executable, "-P", "-m", "memoryd", "work"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,

@@ -41,7 +41,9 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
             _check_name(change)
             if change.name in odd:
                 raise RefusedError("left alone", f"{change.name} is left alone: it is {odd[change.name]}.")
-            if change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
+            # What once stood there is put back as it was, whatever it holds: it is the user's.
+            is_new = changeset.kind not in ("undo", "redo", "restore")
+            if is_new and change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
                 raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
             if makes_memories:
                 _check_memory(change, group, needs_evidence=changeset.kind == "extract")

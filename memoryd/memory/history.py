@@ -43,6 +43,8 @@ def undoing(database: Database, change: history.Change) -> Changeset:
 
 def restoring(database: Database, directory: MemoryDirectory, name: str, change: history.Change | None) -> Changeset:
     """Put a file back as a change left it, or, without one, as it was before its last change."""
+    if change is not None and change.memory_dir != directory.path:
+        raise MemorydError(f"Change {change.id} is of another project.", "memoryd history")
     file = _version(database, directory.path, name, change)
     now = directory.read(name)
     wanted, mtime = (file.after, file.after_mtime_ns) if change else (file.before, file.before_mtime_ns)

@@ -123,8 +123,8 @@ def directories_with_prepared(database: Database) -> list[str]:
 def close(database: Database, change_id: int, conflicted: set[int], now: float) -> None:
     """End a commit in one transaction: files, change, turns, refused evidence and job stand or fall together.
 
-    `conflicted` are the groups that somebody else's edit kept from being applied. Where all of them were, the turns
-    stay as they are: the work is to be done again.
+    `conflicted` are the groups that somebody else's edit kept from being applied. If there are any, the turns stay as
+    they are: the work is to be done again, and what was applied is known by its evidence.
     """
     with database.transaction():
         groups = {row[0] for row in database.query(_GROUPS_OF_CHANGE, (change_id,))}
@@ -144,20 +144,21 @@ def close(database: Database, change_id: int, conflicted: set[int], now: float) 
             "UPDATE changes SET state = ? WHERE id = ?", ("conflicted" if has_failed else "applied", change_id)
         )
         if not has_failed:
-            _finish(database, change_id, now)
+            _finish(database, change_id, now, is_whole=not conflicted)
 
 
 _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change_id = ? AND group_number >= 0"
 
 
-def _finish(database: Database, change_id: int, now: float) -> None:
+def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -> None:
     (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
-    database.execute(
-        "UPDATE turns SET outcome = 'succeeded' WHERE outcome IS NULL AND id IN"
-        " (SELECT turn_id FROM change_turns WHERE change_id = ?)",
-        (change_id,),
-    )
-    if change["job_id"] is not None:
+    if is_whole:
+        database.execute(
+            "UPDATE turns SET outcome = 'succeeded' WHERE outcome IS NULL AND id IN"
+            " (SELECT turn_id FROM change_turns WHERE change_id = ?)",
+            (change_id,),
+        )
+    if is_whole and change["job_id"] is not None:
         database.execute(
             "UPDATE jobs SET outcome = 'succeeded', ended_at = ? WHERE id = ? AND outcome IS NULL",
             (now, change["job_id"]),
@@ -175,6 +176,13 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
     while root["undoes"] is not None:
         (root,) = database.query("SELECT * FROM changes WHERE id = ?", (root["undoes"],))
         database.execute("DELETE FROM refused_evidence WHERE change_id = ?", (root["id"],))
+    if change["kind"] == "restore":
+        database.execute(
+            "DELETE FROM refused_evidence WHERE memory_dir = ?2 AND (message_id, hash) IN (SELECT message_id, hash FROM"
+            " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
+            " WHERE evidence.memory_dir = ?2)",
+            (change_id, change["memory_dir"]),
+        )
     if (root["kind"] == "forget") == (change["kind"] == "undo"):
         return
     # Of a forgotten file all evidence; of an undone change its own, for the files that were indeed taken back.

@@ -41,10 +41,14 @@ class JobReport(NamedTuple):
 
 def drop_lost(database: Database, memory_dir: str, now: float) -> None:
     """End the jobs of processes that died. The caller holds the worker's lock of this directory, so they are dead."""
-    database.execute(
-        "UPDATE jobs SET outcome = 'failed', detail = 'its process died', ended_at = ? WHERE memory_dir = ? AND outcome IS NULL",
-        (now, memory_dir),
+    rows = database.query(
+        "SELECT id, token, session_id, coalesce((SELECT transcript_id FROM turns WHERE job_id = jobs.id LIMIT 1), 0)"
+        " AS transcript_id FROM jobs WHERE memory_dir = ? AND outcome IS NULL",
+        (memory_dir,),
     )
+    for row in rows:
+        job = Job(row["id"], row["token"], row["transcript_id"], row["session_id"], ())
+        fail(database, job, "its process died", now)
 
 
 def claim(
@@ -85,7 +89,8 @@ def fail(database: Database, job: Job, why: str, now: float) -> None:
     """End a job that failed: its turns wait on, and the session for longer after every failure."""
     with database.transaction():
         _close(database, job, "failed", now, why)
-        failures = 1 + database.query("SELECT failures FROM transcripts WHERE id = ?", (job.transcript_id,))[0][0]
+        known = database.query("SELECT failures FROM transcripts WHERE id = ?", (job.transcript_id,))
+        failures = 1 + (known[0]["failures"] if known else 0)
         delay = min(FIRST_DELAY_SECONDS * 2 ** (failures - 1), LONGEST_DELAY_SECONDS)
         database.execute(
             "UPDATE transcripts SET failures = ?, retry_at = ? WHERE id = ?", (failures, now + delay, job.transcript_id)
@@ -105,11 +110,12 @@ def retry(database: Database) -> int:
 
 
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
-    """Jobs that ended after the one with this id was known, with the files that they changed."""
+    """Jobs behind this one that have ended, up to the first that still runs, with the files that they changed."""
     rows = database.query(
         "SELECT jobs.*, (SELECT group_concat(name, char(0)) FROM change_files JOIN changes ON changes.id = change_id"
         " WHERE changes.job_id = jobs.id AND group_number >= 0 AND change_files.state = 'applied') AS names"
-        " FROM jobs WHERE id > ? AND outcome IS NOT NULL ORDER BY id",
+        " FROM jobs WHERE id > ?1 AND outcome IS NOT NULL"
+        " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
     )
     return [

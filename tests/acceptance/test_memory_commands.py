@@ -86,6 +86,34 @@ def test_restore_and_diff(shell: Shell) -> None:
     assert "+Always run the linter." in text
 
 
+def test_what_forget_took_comes_back_whatever_it_holds(shell: Shell) -> None:
+    """A person may keep what memoryd would not write; its promise to bring it back holds all the same."""
+    shell("remember", "always run the linter")
+    own = shell.memory / "mine.md"
+    own.write_text("password: hunter2hunter2\n")
+    assert shell("forget", "mine")[0] == 0
+    assert not own.exists()
+    assert shell("undo")[0] == 0
+    assert own.read_text() == "password: hunter2hunter2\n"
+
+
+def test_a_change_of_another_project_is_not_restored_here(
+    shell: Shell, environment: dict[str, str], paths: Paths, tmp_path: Path
+) -> None:
+    shell("remember", "always run the linter")
+    other = Shell(environment, paths, tmp_path / "other")
+    code, text = other("restore", "feedback_run_linter", "--change", "1")
+    assert code == 1
+    assert text.startswith("memoryd: Change 1 is of another project.")
+
+
+def test_looking_makes_nothing(environment: dict[str, str], shell: Shell) -> None:
+    for arguments in (["why", "x"], ["forget", "x"], ["memories"]):
+        shell(*arguments)
+    assert not shell.memory.exists()
+    assert not os.path.exists(os.path.join(environment["HOME"], ".claude"))
+
+
 def test_an_edited_memory_is_not_taken_by_undo(shell: Shell) -> None:
     shell("remember", "always run the linter")
     with (shell.memory / "feedback_run_linter.md").open("a") as file:
@@ -129,7 +157,7 @@ def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["why", "nothing"], 1, "There is no memory nothing in"),
+        (["why", "nothing"], 1, "There are no memories in"),
         (["undo"], 1, "There is no change here that could be undone."),
         (["undo", "x"], 2, "'x' is no number of a change."),
         (["undo", "99"], 1, "There is no change 99."),

@@ -126,7 +126,9 @@ class World:
             pass  # right before, or as wrong as before: nothing was changed
         elif changes:
             self._check_index(index, set(expected) - {"notes.txt"})
-        outcome = "succeeded" if is_applied else None
+        # Where a group met an edit, the work is to be done again.
+        is_whole = is_applied and not self.query("SELECT 1 FROM change_files WHERE state = 'conflicted'")
+        outcome = "succeeded" if is_whole else None
         assert self.query("SELECT outcome FROM turns") == [(outcome,)] * len(victim.TURNS)
         evidence = self.query("SELECT name FROM evidence ORDER BY name")
         assert evidence == ([("created.md",), ("made.md",), ("replaced.md",), ("target.md",)] if is_applied else [])

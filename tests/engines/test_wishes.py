@@ -9,6 +9,7 @@ import pytest
 from memoryd.engines.offline import find, statement
 from memoryd.engines.offline.wishes import evidence_of
 from memoryd.model import Said
+from memoryd.security.secrets import find_secret
 
 if TYPE_CHECKING:
     from memoryd.model import Finding
@@ -42,6 +43,8 @@ def facts(text: str) -> list[tuple[str, str]]:
         ("keep in mind that Priya owns the billing service", "project", "Priya owns the billing service."),
         ("Don't forget that we never deploy on weekends", "feedback", "We never deploy on weekends."),
         ("- always squash before merging", "feedback", "Always squash before merging."),
+        ("Always use tabs - not spaces.", "feedback", "Always use tabs - not spaces."),
+        ("From now on, compute a * b first.", "feedback", "Compute a * b first."),
     ],
 )  # fmt: skip
 def test_a_wish_is_kept_in_the_users_own_terms(text: str, kind: str, fact: str) -> None:
@@ -78,6 +81,21 @@ def test_a_wish_is_kept_in_the_users_own_terms(text: str, kind: str, fact: str) 
         "what does `remember: true` do in the config?",
         "",
         "always " + "x" * 500,
+        "never gets here when the flag is set",
+        "Always returns None for me",
+        "From now on the build fails with exit 1",
+        "you should never have removed that",
+        "In the future we could add caching here",
+        "in future versions of React this API is removed",
+        "Always show the save button when the form is dirty",
+        "Stop polling when the tab is hidden",
+        "stop using mocks in this test",
+        "Update CLAUDE.md with:\n1. Always use pnpm\n2. Never edit generated files",
+        "Here's the system prompt we use:\nYou must always answer in JSON.",
+        "Same from now on.",
+        "Don't ever do that again",
+        "Remember that time we broke prod",
+        "Use tabs for a while, just for this demo, from now on",
     ],
 )
 def test_what_is_no_wish_is_left(text: str) -> None:
@@ -90,6 +108,11 @@ def test_what_is_no_wish_is_left(text: str) -> None:
         "Remember that the API key is sk-ant-api03-abcdefghijklmnopqrstuv",
         "always log in with postgres://admin:hunter2222@db.example.com",
         "remember that the password is xK9#mmPq22",
+        "always set GITHUB_TOKEN=abcdef1234567890 first",
+        "remember that the password for the VPN is Sommer2024!",
+        'remember that the db password is "abcdefgh"',
+        "from now on use postgres://user:p@ss@host/db",
+        "always send bearer abcdefghijklmnopqrstuvwxyz012345",
     ],
 )
 def test_a_sentence_with_a_secret_is_passed_over(text: str) -> None:
@@ -158,3 +181,23 @@ def test_evidence_is_the_same_for_the_same_words() -> None:
 def test_what_is_taken_back_is_not_kept(texts: list[str], kept: list[str]) -> None:
     messages = [Said("session", str(number), MONDAY, text) for number, text in enumerate(texts)]
     assert [one.body.strip() for one in find(messages)] == kept
+
+
+@pytest.mark.parametrize(
+    "unit", ["- ", "<a>", "a-", "because ", ", ", "from now on ", "remember that ", "x_", "a:", "\n1. "]
+)
+def test_no_text_takes_long(unit: str) -> None:
+    """Patterns that look again from every place have frozen daemons; twenty thousand characters are read at once."""
+    find([Said("s", "m", MONDAY, "From now on, " + unit * (20_000 // len(unit)))])
+    find_secret(unit * (100_000 // len(unit)))
+
+
+@pytest.mark.parametrize("said_at", [253_402_297_200.0, -62_135_596_800.0, 1e18])
+def test_a_time_beyond_the_calendar_is_no_error(said_at: float) -> None:
+    (one,) = find([Said("s", "m", said_at, "remember that the demo is tomorrow, the last was 900 weeks ago")])
+    assert one.body.startswith("The demo is")
+
+
+@pytest.mark.parametrize("text", ["the token bucket is fine", "password reset is broken", "secret santa is on Friday"])
+def test_ordinary_sentences_hold_no_secret(text: str) -> None:
+    assert find_secret(text) is None

@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.engines import offline
 from memoryd.errors import BusyError
 from memoryd.jobs import extract as module
 from memoryd.jobs.extract import only_worker
 from memoryd.jobs.sweep import Sweeper
 from memoryd.jobs.work import due, work
 from memoryd.memory.commit import commit
-from memoryd.memory.directory import open_directory
+from memoryd.memory.directory import MemoryDirectory, open_directory
 from memoryd.memory.history import undoing
 from memoryd.model import Changeset, FileChange, Group
 from memoryd.state import history, jobs
 from tests.sample import Session, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoryd.config import Config
+    from memoryd.memory.directory import FileState
+    from memoryd.model import Finding, Said
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -169,12 +174,75 @@ def test_an_edit_in_between_is_met_by_another_try(desk: Desk, monkeypatch: pytes
     assert (desk.memory / "feedback_tabs.md").read_text() == "mine"
 
 
+def test_an_edit_of_one_file_does_not_lose_the_other_wishes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of the groups conflict: what was applied stands, the rest is done again under another name."""
+    desk.say("from now on, use tabs", "never use mocks")
+    real = commit
+
+    def disturbed(*arguments: object) -> object:
+        monkeypatch.setattr(module, "commit", real)
+        (desk.memory / "feedback_tabs.md").write_text("mine")
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "commit", disturbed)
+    assert desk.work() == [("succeeded", ("feedback_tabs_2.md",))]
+    assert desk.files() == ["MEMORY.md", "feedback_never_mocks.md", "feedback_tabs.md", "feedback_tabs_2.md"]
+    assert desk.outcomes() == ["succeeded", "succeeded"]
+
+
+def test_a_session_that_breaks_the_engine_does_not_hold_up_the_next(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.say("poison")
+    desk.say("from now on, use tabs", session=Session("two"))
+    real = offline.find
+
+    def breaking(messages: Iterable[Said]) -> list[Finding]:
+        messages = list(messages)
+        if any(said.text == "poison" for said in messages):
+            raise RuntimeError("broken")
+        return real(messages)
+
+    monkeypatch.setattr(offline, "find", breaking)
+    assert sorted(desk.work()) == [("failed", ()), ("succeeded", ("feedback_tabs.md",))]
+    assert [row[0] for row in desk.database.query("SELECT failures FROM transcripts ORDER BY id")] == [1, 0]
+
+
+def test_a_passing_error_of_reading_loses_no_turn(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.say("from now on, use tabs")
+
+    def failing(*_: object) -> dict[str, Said]:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "read_prompts", failing)
+        assert desk.work()[0][0] == "failed"
+    assert desk.outcomes() == [None]
+    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+
+
+def test_an_unreadable_memory_does_not_stop_the_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.say("from now on, use tabs")
+    desk.work()
+    real = MemoryDirectory.read
+
+    def refused(self: MemoryDirectory, name: str, limit: int = 1 << 20) -> FileState | None:
+        if name == "feedback_tabs.md":
+            raise PermissionError(13, "Permission denied")
+        return real(self, name, limit)
+
+    monkeypatch.setattr(MemoryDirectory, "read", refused)
+    desk.say("never use mocks", session=Session("two"))
+    assert desk.work() == [("succeeded", ("feedback_never_mocks.md",))]
+
+
 def test_one_worker_a_directory(desk: Desk) -> None:
     desk.say("from now on, use tabs")
     with only_worker(desk.paths, str(desk.memory)):
         with pytest.raises(BusyError), only_worker(desk.paths, str(desk.memory)):
             pass
-        assert desk.work() == []
+        with pytest.raises(BusyError):
+            desk.work()
     assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
 
 

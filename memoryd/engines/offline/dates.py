@@ -19,9 +19,12 @@ _DAY = "|".join(_DAYS)
 _COUNT = r"\d{1,3}|" + "|".join(_NUMBERS)
 
 
-def day_of(said_at: float) -> date:
-    """The calendar day where the user is."""
-    return datetime.fromtimestamp(said_at).astimezone().date()
+def day_of(said_at: float) -> date | None:
+    """The calendar day where the user is; None for a time beyond the calendar."""
+    try:
+        return datetime.fromtimestamp(said_at).astimezone().date()
+    except (OverflowError, OSError, ValueError):
+        return None
 
 
 def with_absolute_dates(text: str, day: date) -> str:
@@ -32,7 +35,13 @@ def with_absolute_dates(text: str, day: date) -> str:
 
 
 def _replacement(resolve: Resolve, day: date) -> Callable[[re.Match[str]], str]:
-    return lambda match: resolve(match, day) or match[0]
+    def replaced(match: re.Match[str]) -> str:
+        try:
+            return resolve(match, day) or match[0]
+        except (OverflowError, ValueError):  # beyond the calendar
+            return match[0]
+
+    return replaced
 
 
 def _upcoming(day: date, weekday: str, *, same_day_counts: bool) -> date:

@@ -7,8 +7,12 @@ import re
 LONGEST_SENTENCE = 400
 """A longer one is a paste or a specification, not a wish."""
 
+LONGEST_MESSAGE = 20_000
+"""What comes behind is a paste, not words to an assistant."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<([a-zA-Z][\w-]*)\b[^>]*>.*?</\1>", re.DOTALL)
+_TAGGED = re.compile(r"<([a-zA-Z][\w-]{0,40})\b[^<>]{0,300}>[^<]{0,5000}</\1>")
 _NOT_PROSE = re.compile(
     r"\s*(?:>|\$ |\|| {4}|\t|#!|@@|[+-]{3} |at \S+\(|File \"|Traceback|\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:ERROR|WARN|INFO|DEBUG)\b)"
 )
@@ -21,12 +25,20 @@ _BREAK = re.compile(
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a message in order; code, quotations, logs and pasted elements are left out."""
-    text = _TAGGED.sub("\n", _FENCE.sub("\n", text))
+    text = _CONTROL.sub(" ", text[:LONGEST_MESSAGE])
+    text = _FENCE.sub("\n", text)
+    if "</" in text:
+        text = _TAGGED.sub("\n", text)
     found = []
+    is_dictated = False  # what stands below a line that ends in a colon is for a file, or somebody else's words
     for line in text.splitlines():
-        if _NOT_PROSE.match(line):
+        if not line.strip():
+            is_dictated = False
+        if is_dictated or _NOT_PROSE.match(line):
             continue
-        for sentence in _BREAK.split(_BULLET.sub("", line, count=1)):
+        is_dictated = line.rstrip().endswith(":")
+        bullet = _BULLET.match(line)
+        for sentence in _BREAK.split(line[bullet.end() :] if bullet else line):
             words = " ".join(sentence.split())
             if words and len(words) <= LONGEST_SENTENCE:
                 found.append(words)

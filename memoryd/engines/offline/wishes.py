@@ -23,7 +23,7 @@ _REMEMBER = re.compile(
     r"(?:please\s+)?(?:note|remember) for (?:the )?(?:future|later|next time)\s*[:,])\s*(?P<wish>.+)"
 )
 _FROM_NOW_ON = re.compile(
-    rf"(?i){_LEAD}(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|for all future \w+)\s*[,:]?\s+(?P<wish>.+)"
+    rf"(?i){_LEAD}(?:from now on[,:]?|going forward[,:]?|from here on(?: out)?[,:]?|in (?:the )?future[,:]|for all future \w+[,:]?)\s+(?P<wish>.+)"
 )
 _FROM_NOW_ON_BEHIND = re.compile(r"(?i)(?P<wish>.+?),?\s+(?:from now on|going forward|from here on out)[.!]*")
 _ALWAYS_NEVER = re.compile(
@@ -34,9 +34,20 @@ _STOP = re.compile(rf"(?i){_LEAD}(?P<wish>stop\s+[a-z]+ing\b.+)")
 # After always or never these make a statement or a phrase, not a wish.
 _NOT_A_VERB = re.compile(
     r"(?i)(?:mind|again|ever|been|had|got|saw|seen|was|were|is|are|did|does|heard|knew|thought|found|happened?s?|works?|worked"
-    r"|the|a|an|that|this|it|in|on|at|to|so|quite|really|fails?|failed|the|more|less|true|null|\w+ed)"
+    r"|the|a|an|that|this|it|in|on|at|to|so|quite|really|fails?|failed|the|more|less|true|null|\w+ed"
+    r"|have|has|gets?|comes?|goes|seems?|could|would|say|says|\w{3,}[^s]s|show|display|render|hide|throw|return|redirect|log|emit)"
 )
-_STOPPING_THE_TASK = re.compile(r"(?i)stop\s+(?:working|running|trying|looking|here|doing (?:that|this|it)\b[.!]*$)")
+# Habits of an assistant; to stop polling or logging is what the program at hand shall do.
+_STOPPING_A_HABIT = re.compile(
+    r"(?i)stop\s+(?:adding|apologi[sz]ing|asking|assuming|changing|committing|creating|explaining|formatting|generating"
+    r"|guessing|inventing|leaving|making|mocking|pushing|putting|repeating|rewriting|suggesting|summari[sz]ing|using|wrapping"
+    r"|writing)\b"
+)
+# A statement about how things are, or words that point to something said before.
+_NO_RULE = re.compile(r"(?i)(?:the|this|that|it|there|these|those|an?|he|she|they|versions?|same)\b")
+_SAYS_NOTHING = re.compile(
+    r"(?i)^(?:time|day|bug|one|when|how)\b|^\W*\w*\W*$|\b(?:that|this|it|same)(?: again)?[.!]*$|^we already\b"
+)
 _QUESTION = re.compile(r"\?\s*$|(?i:^(?:should|do|does|did|can|could|would|will|is|are|what|why|how|when|who|which)\b)")
 _NOT_MEANT = re.compile(
     r"(?i)\b(?:if (?:i|we) (?:said|told|asked|were|wanted)|what if|suppose|imagine|hypothetically|maybe|perhaps|not sure"
@@ -46,9 +57,12 @@ _NOT_MEANT = re.compile(
 _ONLY_NOW = re.compile(
     r"(?i)\b(?:for now|for the moment|this time|just this once|for this (?:one|task|change|pr|commit|file|session)|in this"
     r" (?:pr|commit|change|file|branch|session|turn)|right now|when you(?:'re| are) done|before you (?:finish|stop)"
-    r"|after (?:this|that)|until i say)\b"
+    r"|after (?:this|that)|until i say|in this (?:test|function|handler|method|class|component|module)|from this function|for this \w+|for a while|just for)\b"
 )
-_BECAUSE = re.compile(r"(?i)[,;:\s–—-]+(?:because|since|as otherwise|so that|otherwise|due to)\s+(?P<why>.+)$")  # noqa: RUF001
+_DASHES = r",;:\s\u2013\u2014-"
+_BECAUSE = re.compile(
+    rf"(?i)(?<![{_DASHES}])[{_DASHES}]{{1,5}}(?:because|since|as otherwise|so that|otherwise|due to)\s+(?P<why>.+)$"
+)
 _WHY_NEXT = re.compile(
     r"(?i)(?:because|the reason(?: is)?(?: that)?|that'?s because|this is because)\s*:?\s*(?P<why>.+)|(?P<otherwise>otherwise\b.+)"
 )
@@ -76,6 +90,8 @@ _TAKEN_BACK = re.compile(
     r"\s+(?:that\b|it\b|what i (?:just )?said|my last \w+|(?:the|about the|what i said about)\s+(?P<what>\w{3,}))"
     r"|i take that back|i(?:'ve)? changed my mind)"
 )
+
+_BOUNDED = re.compile(r"(?i)\b(?:until|by|before|after|starting)\b")
 
 _OF_ONESELF = (
     (r"(?i)^i(?:'m| am)\b", "The user is"),
@@ -131,15 +147,16 @@ def _wish(sentence: str) -> _Wish | None:
     ):
         return None
     if match := _REMEMBER.fullmatch(sentence):
-        return _Wish(match["wish"], sentence, is_rule=False)
+        return None if _SAYS_NOTHING.search(match["wish"]) else _Wish(match["wish"], sentence, is_rule=False)
     for pattern in (_FROM_NOW_ON, _FROM_NOW_ON_BEHIND):
         if match := pattern.fullmatch(sentence):
-            return _Wish(match["wish"], sentence, is_rule=True)
+            says_nothing = _NO_RULE.match(match["wish"]) or _SAYS_NOTHING.search(match["wish"])
+            return None if says_nothing else _Wish(match["wish"], sentence, is_rule=True)
     match = _ALWAYS_NEVER.fullmatch(sentence)
-    if match and not _NOT_A_VERB.fullmatch(match["verb"]):
+    if match and not _NOT_A_VERB.fullmatch(match["verb"]) and not _SAYS_NOTHING.search(match["wish"]):
         return _Wish(match["wish"], sentence, is_rule=True)
     match = _STOP.fullmatch(sentence)
-    if match and not _STOPPING_THE_TASK.match(match["wish"]):
+    if match and _STOPPING_A_HABIT.match(match["wish"]) and not _SAYS_NOTHING.search(match["wish"]):
         return _Wish(match["wish"], sentence, is_rule=True)
     return None
 
@@ -154,8 +171,9 @@ def _finding(said: Said, wish: _Wish, following: str) -> Finding:
     elif match := _HOW_NEXT.fullmatch(following):
         how, quote = match["how"], f"{quote} {following}"
     kind = _type_of(fact, is_rule=wish.is_rule)
-    if said.said_at is not None:
-        fact, why, how = (with_absolute_dates(text, day_of(said.said_at)) for text in (fact, why, how))
+    day = day_of(said.said_at) if said.said_at is not None else None
+    if day is not None and (not wish.is_rule or _BOUNDED.search(fact)):  # "on Mondays we deploy" is no single Monday
+        fact, why, how = (with_absolute_dates(text, day) for text in (fact, why, how))
     fact = _as_sentence(_about_the_user(fact) if kind == "user" else fact)
     parts = [fact]
     if why:
@@ -205,4 +223,8 @@ def _as_sentence(text: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
+    return (
+        text
+        if text[:2] in ("I ", "I'") or not (text[1:2].islower() or text[1:2] == " ")
+        else text[:1].lower() + text[1:]
+    )
