@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, file_meant, project_of
 from memoryd.words import shown
 
 if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.state.history import Change
 
 NAME = "diff"
 HELP = "what a change did, line by line"
@@ -33,12 +34,12 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         if what is not None and not what.isdecimal():
-            name = what if what.endswith(".md") else f"{what}.md"
-            changes = history.recent(database, memory_dir, name, limit=1)
+            name = file_meant(what)
+            changes = _applied(history.recent(database, memory_dir, name))
         elif what is not None:
             changes, name = [change_meant(database, what)], None
         else:
-            changes, name = history.recent(database, memory_dir, limit=1), None
+            changes, name = _applied(history.recent(database, memory_dir)), None
         if not changes:
             raise MemorydError("No change is known of that.", "memoryd history")
         for file in history.files_of(database, changes[0].id):
@@ -47,3 +48,8 @@ def execute(context: Context) -> int:
     finally:
         database.close()
     return 0
+
+
+def _applied(changes: list[Change]) -> list[Change]:
+    """What was indeed changed: an undo that met an edit was not."""
+    return [change for change in changes if change.state == "applied"]

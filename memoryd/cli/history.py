@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, file_meant, project_of
 from memoryd.words import shown
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def execute(context: Context) -> int:
     name = context.arguments.file
     database = open_database(context.paths)
     try:
-        changes = history.recent(database, memory_dir, name if not name or name.endswith(".md") else f"{name}.md")
+        changes = history.recent(database, memory_dir, file_meant(name) if name else None)
     finally:
         database.close()
     if context.arguments.json:

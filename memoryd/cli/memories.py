@@ -42,6 +42,10 @@ def execute(context: Context) -> int:
                 document = parse(state.data if state else b"")
                 problem = problem or document.problem
                 found.append((name, document, mtime_ns / 1e9, problem))
+            odd = [
+                (name, parse(b""), 0.0, why) for name, why in sorted(listing.odd.items()) if name not in listing.topics
+            ]
+            found += odd
     except FileNotFoundError:
         pass
     if context.arguments.json:
@@ -52,7 +56,7 @@ def execute(context: Context) -> int:
                     "name": document.name,
                     "type": document.type,
                     "description": document.description,
-                    "modified_at": iso(at),
+                    "modified_at": iso(at) if at else None,
                     "problem": problem,
                 }
                 for name, document, at, problem in found
@@ -60,8 +64,8 @@ def execute(context: Context) -> int:
         )
         return 0
     for name, document, at, problem in found:
-        age = ago(context.clock.now() - at)
-        print(f"{shown(name)}  ({document.type or 'no type'}, {age} old)")
+        age = f"{ago(context.clock.now() - at)} old" if at else "left alone"
+        print(f"{shown(name)}  ({document.type or 'no type'}, {age})")
         print(f"    {shown(document.description or problem or '')}")
     place = short(project.memory_dir, context.paths.home)
     print(f"{len(found)} in {place}" if found else f"There are none in {place} yet.", file=sys.stderr)

@@ -43,11 +43,17 @@ def memory_of(project: Project) -> Iterator[MemoryDirectory]:
         raise MemorydError(f"There are no memories in {project.memory_dir} yet.", "memoryd memories") from error
 
 
+def file_meant(given: str) -> str:
+    """The file name that a person means, with or without `.md`, a path, or hyphens; it need not be there any more."""
+    name = os.path.basename(given)
+    return name if name.endswith(".md") else f"{name.replace('-', '_')}.md"
+
+
 def memory_name(directory: MemoryDirectory, given: str) -> str:
     """The file that a person means by a name, with or without `.md` or the path. Raises MemorydError."""
     name = os.path.basename(given)
     names = directory.listing().topics
-    for candidate in (name, f"{name}.md", f"{name.replace('-', '_')}.md"):
+    for candidate in (name, f"{name}.md", file_meant(given)):
         if candidate in names:
             return candidate
     raise MemorydError(f"There is no memory {name} in {directory.path}.", "memoryd memories")

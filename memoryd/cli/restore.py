@@ -6,10 +6,9 @@ memoryd restore feedback_review_size --change 12
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, file_meant, project_of
 
 if TYPE_CHECKING:
     import argparse
@@ -33,8 +32,7 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     memory_dir = project_of(context).memory_dir
-    name = os.path.basename(context.arguments.file)
-    name = name if name.endswith(".md") else f"{name}.md"
+    name = file_meant(context.arguments.file)
     database = open_database(context.paths)
     try:
         change = change_meant(database, context.arguments.change) if context.arguments.change else None

@@ -81,7 +81,9 @@ def test_restore_and_diff(shell: Shell) -> None:
     shell("forget", "feedback_run_linter")
     code, text = shell("restore", "feedback_run_linter")
     assert (code, text) == (0, "restore: feedback_run_linter.md is as it was\n")
-    code, text = shell("diff", "feedback_run_linter")
+    assert shell("undo")[0] == 0
+    assert shell("history", "feedback-run-linter")[1].count("\n") == 4
+    code, text = shell("diff", "1")
     assert code == 0
     assert "+Always run the linter." in text
 
@@ -145,6 +147,8 @@ def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
         "bomb.md": True,
         "crlf.md": False,
         "large.md": True,
+        "dir.md": True,
+        "link.md": True,
     }
     assert shell("remember", "never use mocks")[0] == 0
     assert {name: (shell.memory / name).read_bytes() for name in odd} == odd
