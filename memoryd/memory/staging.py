@@ -1,0 +1,73 @@
+"""A private copy of a memory directory for an engine to edit; the difference is what it wants to change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.memory.directory import MEMORY_BYTES, open_directory
+from memoryd.memory.guards import RefusedError
+from memoryd.memory.index import NAME as INDEX_NAME
+from memoryd.model import FileChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from memoryd.memory.directory import FileState, MemoryDirectory
+
+
+class Staged(NamedTuple):
+    path: str
+    before: Mapping[str, FileState]
+    """The memories as they were copied; what is left alone in the directory is not here either."""
+
+
+@contextmanager
+def staged(directory: MemoryDirectory, place: str) -> Iterator[Staged]:
+    """Copy the memories and the index to `place`, which must not exist, and remove it in the end.
+
+    Nothing done in the copy reaches the directory: `changes_in` turns it into changes, which go through the commit.
+    """
+    os.makedirs(place, mode=0o700)
+    try:
+        listing = directory.listing()
+        before = {}
+        for name in (*sorted(listing.topics), INDEX_NAME):
+            state = None if name in listing.odd else directory.read(name)
+            if state is None:
+                continue
+            with open(os.path.join(place, name), "xb") as file:
+                file.write(state.data)
+            if name != INDEX_NAME:
+                before[name] = state
+        yield Staged(place, before)
+    finally:
+        shutil.rmtree(place)
+
+
+def changes_in(copy: Staged) -> tuple[FileChange, ...]:
+    """What was created, changed and deleted in the copy, by name. The index is not among it: code rebuilds that.
+
+    Raises RefusedError for what no memory can be: a link, a folder, a file of megabytes.
+    """
+    with open_directory(copy.path) as directory:
+        listing = directory.listing()
+        if listing.odd:
+            name, why = min(listing.odd.items())
+            raise RefusedError("inside the directory", f"{name} is {why}.")
+        changes = []
+        for name in sorted({*listing.topics, *copy.before}):
+            before = copy.before.get(name)
+            after = directory.read(name, MEMORY_BYTES)
+            change = FileChange(
+                name,
+                before.data if before else None,
+                after.data if after else None,
+                before.mtime_ns if before else None,
+                mode=before.mode if before else 0o600,
+            )
+            if change.before != change.after:
+                changes.append(change)
+    return tuple(changes)
