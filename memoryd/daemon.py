@@ -159,6 +159,7 @@ class Daemon:
             self._rest_until = now + CHILD_REST_SECONDS
             self._say(f"The worker ended with code {code}; it is tried again in {CHILD_REST_SECONDS:g} s.")
             self._log.error("worker died", code=code)
+            self._recover(database)
 
     def _rebuild(self, error: CorruptStateError) -> None:
         if self._database is not None:
@@ -231,6 +232,8 @@ class Daemon:
 
     def _tell_turns(self, events: tuple[TurnEvent, ...], database: Database) -> None:
         """One line a session and look, however much was said in between; nothing of sessions that are left alone."""
+        if not events:
+            return
         left_alone = {
             session.session_id
             for session in waiting.waiting_sessions(database)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import iso
 from memoryd.engines import offline
-from memoryd.errors import BusyError, MemorydError
-from memoryd.memory.commit import commit
+from memoryd.errors import BusyError, MemorydError, StateError
+from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import body_of, new_document
 from memoryd.memory.guards import RefusedError
@@ -75,12 +75,16 @@ def extract(
 ) -> Iterator[Outcome]:
     """Work on the waiting turns of these sessions, one after the other.
 
-    1. Be the only worker of this directory, and end the jobs of dead ones.
+    1. Be the only worker of this directory; finish the commits and end the jobs of dead ones.
     2. For each session: lease its turns, read what the user said, let the engine find, commit.
 
     A session that fails does not stop the next one.
     """
     with only_worker(paths, memory_dir):
+        # First the commits: what a dead worker had written counts as done, and is not found a second time. A directory
+        # that cannot be used is told by each session that wants it.
+        with suppress(FileNotFoundError, StateError), open_directory(memory_dir) as directory, directory.locked():
+            recover(database, directory, now)
         jobs.drop_lost(database, memory_dir, now)
         for session in sessions:
             for _ in range(_TRIES):

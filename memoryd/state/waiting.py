@@ -43,19 +43,23 @@ def forget_future_activity(database: Database, now: float) -> None:
         database.execute("UPDATE turns SET ended_at = ?1 WHERE outcome IS NULL AND ended_at > ?1", (now,))
 
 
+_WAITING = (
+    "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
+    " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
+    " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at"
+    " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
+    " LEFT JOIN projects ON projects.id = transcripts.project_id"
+    " LEFT JOIN collisions ON collisions.project_id = projects.id"
+    " WHERE outcome IS NULL AND end_reason IS NOT NULL"
+)
+# In so many words, not as a parameter: only then the partial index on what waits is used, at every look.
+_NOT_HISTORY = " AND is_history = 0"
+_BY_AGE = " GROUP BY transcripts.id ORDER BY mtime_ns"
+
+
 def waiting_sessions(database: Database, *, with_history: bool = False) -> list[WaitingSession]:
     """Sessions with turns that have ended and nobody has worked on; nearest to deletion first. History only if asked."""
-    rows = database.query(
-        "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
-        " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
-        " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at"
-        " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
-        " LEFT JOIN projects ON projects.id = transcripts.project_id"
-        " LEFT JOIN collisions ON collisions.project_id = projects.id"
-        " WHERE outcome IS NULL AND (is_history = 0 OR ?) AND end_reason IS NOT NULL"
-        " GROUP BY transcripts.id ORDER BY mtime_ns",
-        (with_history,),
-    )
+    rows = database.query(_WAITING + ("" if with_history else _NOT_HISTORY) + _BY_AGE)
     return [
         WaitingSession(
             row["id"],

@@ -19,7 +19,7 @@ from memoryd.memory.commit import commit
 from memoryd.memory.directory import MemoryDirectory, open_directory
 from memoryd.memory.history import undoing
 from memoryd.model import Changeset, FileChange, Group
-from memoryd.state import history, jobs
+from memoryd.state import changes, history, jobs, waiting
 from tests.sample import Session, write
 
 if TYPE_CHECKING:
@@ -252,6 +252,37 @@ def test_the_job_of_a_dead_worker_is_ended_and_its_turns_are_done(desk: Desk) ->
     assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
     rows = desk.database.query("SELECT outcome, detail FROM jobs ORDER BY id")
     assert [tuple(row) for row in rows] == [("failed", "its process died"), ("succeeded", "")]
+
+
+class Killed(BaseException):
+    """The worker dies here."""
+
+
+def test_what_a_killed_worker_had_written_counts_as_done(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are there and its commit was never closed: the next worker closes it, and finds nothing anew."""
+    desk.say("from now on, use tabs")
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(changes, "close", killed)
+        with pytest.raises(Killed):
+            desk.work()
+    assert desk.outcomes() == [None]
+    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    assert desk.work() == []
+    assert desk.outcomes() == ["succeeded"]
+    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    assert changes.prepared(desk.database, str(desk.memory)) == []
+    assert [row["outcome"] for row in desk.database.query("SELECT outcome FROM jobs")] == ["succeeded"]
+
+
+def test_looking_for_what_waits_does_not_go_through_all_history(desk: Desk) -> None:
+    """At every look of the daemon: by the index on waiting turns, however many others there are."""
+    sql = waiting._WAITING + waiting._NOT_HISTORY + waiting._BY_AGE
+    plan = " ".join(row["detail"] for row in desk.database.query(f"EXPLAIN QUERY PLAN {sql}"))
+    assert "turns_waiting" in plan
 
 
 def test_a_session_that_opted_out_is_never_worked_on(desk: Desk) -> None:
