@@ -66,7 +66,7 @@ class Projects:
     memory_dirs: dict[str, str] = _key(  # noqa: RUF009 - a field, made by dataclasses.field
         "A memory directory of its own for a project, by its root: for projects whose names clash.",
         {},
-        example='{ "~/work/app" = "~/notes/app-memory" }',
+        example='{ "~/code/app" = "~/notes/app-memory" }',
     )
 
 

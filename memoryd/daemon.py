@@ -108,9 +108,7 @@ class Daemon:
         elif not self._database.is_in_place():
             self._say("The state database was deleted. A new one is made: what was waiting counts as history now.")
             self._log.error("database deleted")
-            self._database.close()
-            self._database = self._sweeper = None
-            self._history_told = False
+            self._start_over()
             return
         swept = self._sweeper.sweep(now)
         if not self._found_told:
@@ -161,11 +159,14 @@ class Daemon:
             self._log.error("worker died", code=code)
             self._recover(database)
 
-    def _rebuild(self, error: CorruptStateError) -> None:
+    def _start_over(self) -> None:
         if self._database is not None:
             self._database.close()
         self._database = self._sweeper = None
         self._history_told = False
+
+    def _rebuild(self, error: CorruptStateError) -> None:
+        self._start_over()
         kept = set_aside(self._paths, self._clock.now())
         text = (
             f"The state database was damaged and has been set aside as {kept}. A new one was started: no memory is"

@@ -24,7 +24,7 @@ def line(entry: dict[str, Any]) -> bytes:
 class Session:
     """Writes one session; every method returns the bytes of the lines it stands for."""
 
-    def __init__(self, name: object = "one", cwd: str = "/work/acme") -> None:
+    def __init__(self, name: object = "one", cwd: str = "/code/acme") -> None:
         self.id = an_id("session", name)
         self.cwd = cwd
         self._count = 0
@@ -55,7 +55,7 @@ class Session:
         )
 
     def call(self, call_id: str, name: str = "Read") -> bytes:
-        content = [{"type": "tool_use", "id": call_id, "name": name, "input": {"file_path": "/work/acme/a.py"}}]
+        content = [{"type": "tool_use", "id": call_id, "name": name, "input": {"file_path": "/code/acme/a.py"}}]
         return line(
             self.entry("assistant", message={"role": "assistant", "content": content, "stop_reason": "tool_use"})
         )
@@ -74,7 +74,7 @@ class Session:
         return self.prompt(text) + self.reply()
 
 
-def write(root: Path | str, session: Session, data: bytes, folder: str = "-work-acme") -> Path:
+def write(root: Path | str, session: Session, data: bytes, folder: str = "-code-acme") -> Path:
     """Write a session's transcript below a transcripts root and return its path."""
     from pathlib import Path  # noqa: PLC0415 - only here
 

@@ -71,11 +71,11 @@ class Sweeper:
         """
         seen = inventory(self._root, claude_code.is_session)
         known = ledger.known_files(self._database, self._root)
-        has_looked = ledger.last_scan(self._database, self._root) is not None
-        new, has_moved = self._record(seen, known, now)
+        last_scan = ledger.last_scan(self._database, self._root)
+        new, has_moved = self._record(seen, known, last_scan, now)
         if new or has_moved:
             known = ledger.known_files(self._database, self._root)
-        new_live = sum(1 for _, history_bytes in new if not history_bytes) if has_looked else 0
+        new_live = sum(1 for _, history_bytes in new if not history_bytes) if last_scan is not None else 0
         due = _due(seen.found, known)
         events, backlog = self._read(due, now)
         if not backlog:
@@ -94,14 +94,13 @@ class Sweeper:
     # --- step 2 -------------------------------------------------------------------------------------------------------
 
     def _record(
-        self, seen: Inventory, known: dict[str, ledger.Known], now: float
+        self, seen: Inventory, known: dict[str, ledger.Known], last_scan: float | None, now: float
     ) -> tuple[list[tuple[Found, int]], bool]:
         """Store the inventory; return the files seen for the first time and whether any has moved."""
         here = {found.path for found in seen.found}
         new: list[tuple[Found, int]] = []
         moved: list[tuple[int, Found]] = []
         returned: list[int] = []
-        last_scan = ledger.last_scan(self._database, self._root)
         for found in seen.found:
             if found.path in known:
                 continue

@@ -54,12 +54,12 @@ def test_status_names_what_waits_and_what_was_left_out(environment: dict[str, st
     assert done.returncode == 3
     assert "turns     1 waiting, 0 open, 1 history" in done.stdout
     assert f"acme                  {looked.id[:8]}  1 turn    in " in done.stdout
-    assert f"~/.claude/projects/-work-acme/{looked.id}.jsonl: 1x not JSON, left out" in done.stdout
-    assert "~/.claude/projects/-work-acme/pipe.jsonl: fifo" in done.stdout
+    assert f"~/.claude/projects/-code-acme/{looked.id}.jsonl: 1x not JSON, left out" in done.stdout
+    assert "~/.claude/projects/-code-acme/pipe.jsonl: fifo" in done.stdout
 
 
 def test_status_json(environment: dict[str, str], looked: Session, paths: Paths) -> None:
-    transcript = f"{paths.transcripts_root}/-work-acme/{looked.id}.jsonl"
+    transcript = f"{paths.transcripts_root}/-code-acme/{looked.id}.jsonl"
     status = as_json(environment, "status")
     assert status == {
         "version": "0.1.0",
@@ -72,7 +72,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "waiting": [
             {
                 "session": looked.id,
-                "project": "/work/acme",
+                "project": "/code/acme",
                 "transcript": transcript,
                 "turns": 1,
                 "decision": "wait",
@@ -81,7 +81,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             }
         ],
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
-        "not_transcripts": [{"path": f"{paths.transcripts_root}/-work-acme/pipe.jsonl", "kind": "fifo"}],
+        "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],
         "unreadable": [],
         "problems": [],
@@ -89,9 +89,9 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
 
 
 def test_status_says_when_an_index_is_nearly_full(environment: dict[str, str], looked: Session, paths: Paths) -> None:
-    memory = f"{paths.transcripts_root}/-work-acme/memory"
+    memory = f"{paths.transcripts_root}/-code-acme/memory"
     os.makedirs(memory)
-    assert looked.cwd == "/work/acme"
+    assert looked.cwd == "/code/acme"
     with open(f"{memory}/MEMORY.md", "w", encoding="utf-8") as index:
         for number in range(150):
             index.write(f"- [Memory {number}](memory_{number}.md) — a hook of some length\n")
@@ -115,11 +115,11 @@ def test_status_of_a_damaged_database_is_a_problem_and_no_crash(environment: dic
 
 
 def test_projects(environment: dict[str, str], looked: Session, paths: Paths) -> None:
-    assert looked.cwd == "/work/acme"
+    assert looked.cwd == "/code/acme"
     assert as_json(environment, "projects") == [
         {
-            "root": "/work/acme",
-            "memory_dir": f"{paths.transcripts_root}/-work-acme/memory",
+            "root": "/code/acme",
+            "memory_dir": f"{paths.transcripts_root}/-code-acme/memory",
             "sessions": 1,
             "turns": {"waiting": 1, "history": 1},
             "active_at": "2033-05-18T03:33:20Z",
@@ -128,7 +128,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
         }
     ]
     assert memoryd(environment, "projects").stdout == (
-        "/work/acme\n    1 session, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-work-acme/memory\n"
+        "/code/acme\n    1 session, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
     )
 
 
@@ -220,12 +220,12 @@ def test_a_closed_pipe_is_no_traceback(environment: dict[str, str]) -> None:
 
 
 def test_a_terminal_without_utf8_is_no_error(environment: dict[str, str], database: Database, paths: Paths) -> None:
-    session = Session(cwd="/work/größe")
+    session = Session(cwd="/code/größe")
     write(paths.transcripts_root, session, session.turn())
     Sweeper(database, paths, Config()).sweep(NOW)
     done = memoryd({**environment, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}, "projects")
     assert done.returncode == 0
-    assert "/work/gr\\xf6\\xdfe" in done.stdout
+    assert "/code/gr\\xf6\\xdfe" in done.stdout
 
 
 def test_status_imports_nothing_heavy(environment: dict[str, str]) -> None:
@@ -245,13 +245,13 @@ def test_names_from_files_cannot_steer_the_terminal(
     environment: dict[str, str], database: Database, paths: Paths
 ) -> None:
     """A folder name may hold escape sequences and line breaks: they are shown, not sent."""
-    session = Session(cwd="/work/ev\x1b[31mil\nproj")
+    session = Session(cwd="/code/ev\x1b[31mil\nproj")
     write(paths.transcripts_root, session, session.turn())
     Sweeper(database, paths, Config()).sweep(NOW)
     for command in ("projects", "status"):
         printed = memoryd(environment, command).stdout
         assert "\x1b" not in printed
-    assert "/work/ev\\x1b[31mil\\nproj\n" in memoryd(environment, "projects").stdout
+    assert "/code/ev\\x1b[31mil\\nproj\n" in memoryd(environment, "projects").stdout
 
 
 def test_a_full_disk_behind_the_output_is_said(environment: dict[str, str]) -> None:

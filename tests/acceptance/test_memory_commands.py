@@ -192,7 +192,7 @@ def test_extract_now_and_backfill(environment: dict[str, str], paths: Paths) -> 
     with path.open("ab") as file:
         file.write(session.turn("never use mocks"))
     done = run_memoryd(environment, "extract-now")
-    assert done.stdout == "saved ~/.claude/projects/-work-acme/memory/feedback_never_mocks.md\n"
+    assert done.stdout == "saved ~/.claude/projects/-code-acme/memory/feedback_never_mocks.md\n"
     assert done.stderr == "1 session read, 1 memory saved.\n"
     (worked,) = as_json(environment, "backfill", "--yes")
     assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_tabs.md"])

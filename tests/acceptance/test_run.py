@@ -33,7 +33,7 @@ def append(path: Path, data: bytes) -> None:
 
 
 def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[str, str], paths: Paths) -> None:
-    session, other = Session("one"), Session("two", cwd="/work/beta")
+    session, other = Session("one"), Session("two", cwd="/code/beta")
     path = write(paths.transcripts_root, session, session.turn() + session.turn())
     with Daemon(quick) as daemon:
         daemon.says("looks at ~/.claude/projects every 0.1 s")
@@ -45,8 +45,8 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
         append(path, session.reply())
         daemon.says(f"acme {session.id[:8]}: 1 turn ended")
         daemon.says(f"acme {session.id[:8]}: read, nothing to keep.")
-        write(paths.transcripts_root, other, other.turn("from now on, keep commits small"), folder="-work-beta")
-        daemon.says(f"beta {other.id[:8]}: saved ~/.claude/projects/-work-beta/memory/feedback_keep_commits_small.md.")
+        write(paths.transcripts_root, other, other.turn("from now on, keep commits small"), folder="-code-beta")
+        daemon.says(f"beta {other.id[:8]}: saved ~/.claude/projects/-code-beta/memory/feedback_keep_commits_small.md.")
         assert as_json(quick, "status")["turns"] == {"waiting": 0, "skipped": 0, "open": 0, "history": 2, "vanished": 0}
         assert daemon.stop(signal.SIGINT) == 0
         assert daemon.said.rstrip().endswith("Stopped.")
@@ -54,7 +54,7 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
 
 def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dict[str, str], paths: Paths) -> None:
     session = Session()
-    memory = f"{paths.transcripts_root}/-work-acme/memory"
+    memory = f"{paths.transcripts_root}/-code-acme/memory"
     with Daemon(quick) as daemon:
         daemon.says("nothing there yet")
         path = write(paths.transcripts_root, session, session.turn("always run the linter, because CI is slow"))

@@ -86,7 +86,7 @@ def test_every_message_once_after_kills_at_random_moments(
     assert run_memoryd(environment, "extract-now").returncode == 0
     assert run_memoryd(environment, "backfill", "--yes").returncode == 0
     assert sorted(delivered(paths)) == sorted(writer.said)
-    memory = Path(paths.transcripts_root) / "-work-acme" / "memory"
+    memory = Path(paths.transcripts_root) / "-code-acme" / "memory"
     written = [path.read_text().split("---\n")[2].strip() for path in memory.glob("feedback_*.md")]
     assert sorted(written) == sorted(writer.wished)
     assert not list(memory.glob(".memoryd-*"))

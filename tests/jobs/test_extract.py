@@ -42,11 +42,11 @@ class Desk:
         os.makedirs(paths.transcripts_root)
         self.sweeper = Sweeper(database, paths, config)
         self.sweeper.sweep(NOW)
-        self.memory = Path(paths.transcripts_root, "-work-acme", "memory")
+        self.memory = Path(paths.transcripts_root, "-code-acme", "memory")
 
     def say(self, *texts: str, session: Session | None = None) -> Session:
         session = session or Session()
-        path = Path(self.paths.transcripts_root, "-work-acme", f"{session.id}.jsonl")
+        path = Path(self.paths.transcripts_root, "-code-acme", f"{session.id}.jsonl")
         before = path.read_bytes() if path.exists() else b""
         write(self.paths.transcripts_root, session, before + b"".join(session.turn(text) for text in texts))
         self.sweeper.sweep(NOW)
@@ -140,7 +140,7 @@ def test_history_is_worked_on_only_if_asked(database: Database, paths: Paths, co
 def test_a_deleted_transcript_is_a_named_outcome(desk: Desk) -> None:
     session = desk.say("from now on, use tabs")
     sessions = due(desk.database, desk.paths, desk.config, NOW, at_once=True)
-    os.remove(os.path.join(desk.paths.transcripts_root, "-work-acme", f"{session.id}.jsonl"))
+    os.remove(os.path.join(desk.paths.transcripts_root, "-code-acme", f"{session.id}.jsonl"))
     done = list(work(desk.database, desk.paths, sessions, NOW))
     assert [worked.outcome.outcome for worked in done] == ["skipped(transcript_gone)"]
     assert desk.outcomes() == ["skipped(transcript_gone)"]

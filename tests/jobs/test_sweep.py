@@ -419,7 +419,7 @@ def test_an_unreadable_transcript_is_named_and_read_once_it_can_be(tmp_path: Pat
 
     assert look() == [
         "2",
-        str([(str(root / "-locked"), "it cannot be listed"), (str(closed), "permission denied")]),
+        str([(str(closed), "permission denied"), (str(root / "-locked"), "it cannot be listed")]),
         "[]",
         "1",
     ]
@@ -524,10 +524,10 @@ def test_a_session_belongs_to_the_directory_its_folder_is_named_after(
     """Agents change directory; the session's project stays."""
     session = Session(cwd="/srv/elsewhere")
     data = session.prompt()
-    session.cwd = "/work/acme"
-    write(paths.transcripts_root, session, data + session.reply(), folder="-work-acme")
+    session.cwd = "/code/acme"
+    write(paths.transcripts_root, session, data + session.reply(), folder="-code-acme")
     sweeper.sweep(NOW + 5)
-    assert [project.root for project in report.projects(database)] == ["/work/acme"]
+    assert [project.root for project in report.projects(database)] == ["/code/acme"]
 
 
 def test_a_project_whose_directory_is_gone_is_remembered(
@@ -553,29 +553,29 @@ def test_a_project_whose_directory_is_gone_is_remembered(
 
 
 def test_two_projects_with_one_slug_do_not_share_a_memory(database: Database, paths: Paths, sweeper: Sweeper) -> None:
-    first, second = Session(1, cwd="/work/a.b"), Session(2, cwd="/work/a-b")
-    write(paths.transcripts_root, first, first.turn(), folder="-work-a-b")
+    first, second = Session(1, cwd="/code/a.b"), Session(2, cwd="/code/a-b")
+    write(paths.transcripts_root, first, first.turn(), folder="-code-a-b")
     sweeper.sweep(NOW + 5)
-    write(paths.transcripts_root, second, second.turn(), folder="-work-a-b")
+    write(paths.transcripts_root, second, second.turn(), folder="-code-a-b")
     sweeper.sweep(NOW + 10)
     assert {project.root: project.collides_with for project in report.projects(database)} == {
-        "/work/a.b": None,
-        "/work/a-b": "/work/a.b",
+        "/code/a.b": None,
+        "/code/a-b": "/code/a.b",
     }
     assert {session.cwd: session.collides_with for session in waiting.waiting_sessions(database)} == {
-        "/work/a.b": None,
-        "/work/a-b": "/work/a.b",
+        "/code/a.b": None,
+        "/code/a-b": "/code/a.b",
     }
 
 
 def test_a_configured_memory_directory_resolves_a_collision(
     database: Database, paths: Paths, config: Config, sweeper: Sweeper
 ) -> None:
-    first, second = Session(1, cwd="/work/a.b"), Session(2, cwd="/work/a-b")
-    write(paths.transcripts_root, first, first.turn(), folder="-work-a-b")
-    write(paths.transcripts_root, second, second.turn(), folder="-work-a-b")
+    first, second = Session(1, cwd="/code/a.b"), Session(2, cwd="/code/a-b")
+    write(paths.transcripts_root, first, first.turn(), folder="-code-a-b")
+    write(paths.transcripts_root, second, second.turn(), folder="-code-a-b")
     sweeper.sweep(NOW + 5)
-    own = replace(config, projects=Projects(memory_dirs={"/work/a-b": "/memories/a-b"}))
+    own = replace(config, projects=Projects(memory_dirs={"/code/a-b": "/memories/a-b"}))
     Sweeper(database, paths, own).sweep(NOW + 10)
     assert [project.collides_with for project in report.projects(database)] == [None, None]
 

@@ -39,10 +39,10 @@ def test_a_turn_with_a_tool_call() -> None:
     session = Session()
     data = session.prompt("fix the test") + session.call("t1") + session.result("t1") + session.reply("Done.")
     assert parsed(data) == [
-        Prompt((an_id(session.id, 1),), session.id, "/work/acme", 1792314001.0, "fix the test"),
-        Reply("/work/acme", (), ("t1",), ends_with_text=False, stop_reason="tool_use"),
+        Prompt((an_id(session.id, 1),), session.id, "/code/acme", 1792314001.0, "fix the test"),
+        Reply("/code/acme", (), ("t1",), ends_with_text=False, stop_reason="tool_use"),
         Results(("t1",)),
-        Reply("/work/acme", ("Done.",), (), ends_with_text=True, stop_reason="end_turn"),
+        Reply("/code/acme", ("Done.",), (), ends_with_text=True, stop_reason="end_turn"),
     ]
 
 

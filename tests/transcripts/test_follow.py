@@ -152,9 +152,9 @@ def test_a_symlink_is_not_followed(path: Path, tmp_path: Path) -> None:
 def test_the_working_directories_are_collected_in_order(path: Path) -> None:
     session = Session()
     data = session.prompt()
-    session.cwd = "/work/acme/sub"
+    session.cwd = "/code/acme/sub"
     path.write_bytes(data + session.reply())
-    assert read(path).cwds == ("/work/acme", "/work/acme/sub")
+    assert read(path).cwds == ("/code/acme", "/code/acme/sub")
 
 
 @pytest.mark.parametrize("mark", ["<memoryd-off>", "DO NOT INDEX THIS CHAT"])

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def test_sessions_are_found_with_their_stat(tmp_path: Path) -> None:
-    (tmp_path / "-work-acme").mkdir()
-    path = tmp_path / "-work-acme" / "s.jsonl"
+    (tmp_path / "-code-acme").mkdir()
+    path = tmp_path / "-code-acme" / "s.jsonl"
     path.write_bytes(b"{}\n")
     status = path.stat()
     assert inventory(str(tmp_path), is_session) == Inventory(
