@@ -197,7 +197,9 @@ class _Reader:
 
         *where, name = path
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        elsewhere = [full for full in key_names() if full.rpartition(".")[2] == name]
+        short_names = [full.rpartition(".")[2] for full in key_names()]
+        meant = difflib.get_close_matches(name, short_names, n=1, cutoff=0.8)
+        elsewhere = [full for full in key_names() if full.rpartition(".")[2] in meant]
         if elsewhere:
             hint = f"did you mean `{elsewhere[0]}`?"
         elif near:
