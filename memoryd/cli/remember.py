@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.engines.offline import statement
     from memoryd.errors import MemorydError, UsageError
-    from memoryd.jobs.extract import memories_of
+    from memoryd.jobs.changeset import groups_of
     from memoryd.memory.commit import commit
     from memoryd.memory.directory import open_directory
     from memoryd.model import Changeset, Said
-    from memoryd.security.secrets import find_secret
+    from memoryd.security.redact import find_secret
     from memoryd.state.database import open_database
 
     text = context.arguments.text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
@@ -55,7 +55,7 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         with open_directory(project.memory_dir, create=True) as directory:
-            groups = memories_of(directory, [finding], "", now)
+            groups = groups_of(directory, [finding], "", now)
             if not groups:
                 raise MemorydError("A memory says just that already.", "memoryd memories")
             commit(database, directory, Changeset("remember", "you asked for it", groups), now)

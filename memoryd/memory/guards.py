@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memoryd.errors import MemorydError
 from memoryd.memory.document import parse
 from memoryd.memory.index import NAME as INDEX_NAME
-from memoryd.security.secrets import find_secret
+from memoryd.security.redact import find_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,68 @@
+"""Secrets in a text: found, named by their kind, and taken out. The value is shown to nobody.
+
+`redact` is the first step of everything that memoryd reads: before a model, a file or a log line sees a text, what is secret
+in it has become `[redacted: github token]`. `find_secret` tells people why a text is refused. Both are the same search.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.security.named import named_in
+from memoryd.security.placed import placed_in
+from memoryd.security.shapes import Span, shapes_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SHORTEST = 6
+_ROUNDS = 4
+
+
+def find_secret(text: str) -> str | None:
+    """The kind of the first secret in a text, as in "a GitHub token"; None where there is none."""
+    spans = _spans(text)
+    return spans[0].kind if spans else None
+
+
+def redact(text: str) -> str:
+    """The text with a marker in place of each secret. The same object where there is none; redacting twice is redacting once."""
+    # Where a secret is gone, its neighbour may stand alone for the first time and be seen as one: look again.
+    for _ in range(_ROUNDS):
+        spans = _spans(text)
+        if not spans:
+            break
+        parts = []
+        past = 0
+        for start, end, kind in spans:
+            parts += [text[past:start], _marker(kind)]
+            past = end
+        text = "".join((*parts, text[past:]))
+    return text
+
+
+def _marker(kind: str) -> str:
+    return f"[redacted: {kind.split(' ', 1)[1].lower()}]"
+
+
+def _spans(text: str) -> list[Span]:
+    """The secrets in order. Of those that overlap one is made: a shape says more of its kind than the words around it."""
+    if len(text) < _SHORTEST:
+        return []
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter became two, and places would differ
+        lowered = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+    found = [(span, rank) for rank, spans in enumerate(_searches(text, lowered)) for span in spans]
+    joined: list[tuple[Span, int]] = []
+    for span, rank in sorted(found):
+        if joined and span.start < joined[-1][0].end:
+            last, last_rank = joined[-1]
+            kind = last.kind if last_rank <= rank else span.kind
+            joined[-1] = Span(last.start, max(last.end, span.end), kind), min(rank, last_rank)
+        else:
+            joined.append((span, rank))
+    return [span for span, _ in joined]
+
+
+def _searches(text: str, lowered: str) -> tuple[Iterable[Span], ...]:
+    return shapes_in(text), placed_in(text, lowered), named_in(text, lowered)
