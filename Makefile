@@ -2,13 +2,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+EVAL ?= ../shared/eval
 
-.PHONY: help run test lint bench torture clean
+.PHONY: help run test lint bench torture train eval clean
 
 help:
 	@echo "make run      set up, then watch your transcripts in the foreground"
 	@echo "make test     set up, then linters, types and all tests"
 	@echo "make bench    speed and memory, as ratios to a limit measured in the same run"
+	@echo "make eval     quality of what is extracted, on the sets in EVAL=directory"
+	@echo "make train    fit the weights of the embedded engine to training/sessions"
 	@echo "make torture  the long campaigns behind the short ones in make test"
 	@echo "make clean    remove what the others made"
 
@@ -41,6 +44,13 @@ bench: $(VENV)/installed-dev
 
 torture: $(VENV)/installed-dev
 	$(BIN)/pytest --torture -m torture
+
+train: $(VENV)/installed-dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	$(BIN)/python -m training --folds
+
+eval: $(VENV)/installed-dev
+	$(BIN)/python -m evaluation $(EVAL)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from memoryd.engines.offline import find, statement
-from memoryd.engines.offline.wishes import evidence_of
-from memoryd.model import Said
-from memoryd.security.secrets import find_secret
-
-if TYPE_CHECKING:
-    from memoryd.model import Finding
+from memoryd.engines.offline.compose import evidence_of
+from memoryd.model import Finding, Said
+from memoryd.security.redact import find_secret, redact
 
 MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
 
 
 def found(text: str) -> list[Finding]:
-    return find([Said("session", "message", MONDAY, text)])
+    return [one for one in find([Said("session", "message", MONDAY, redact(text))]) if isinstance(one, Finding)]
 
 
 def facts(text: str) -> list[tuple[str, str]]:
@@ -125,7 +120,7 @@ def test_the_reason_and_how_to_apply_it() -> None:
     assert one.description == "Never push to main without asking; every push deploys"
     assert one.name == "never-push-main-without-asking"
     (one,) = found("Always answer in German. Otherwise my team cannot follow.")
-    assert one.body == "Always answer in German.\n\n**Why:** Otherwise my team cannot follow.\n"
+    assert one.body == "Always answer in German.\n\n**Why:** Otherwise the user's team cannot follow.\n"
     (one,) = found("From now on keep reviews under 400 lines. This applies to generated files too.")
     assert one.body.endswith("**How to apply:** This applies to generated files too.\n")
     assert one.evidence.quote == "From now on keep reviews under 400 lines. This applies to generated files too."
@@ -133,7 +128,7 @@ def test_the_reason_and_how_to_apply_it() -> None:
 
 def test_the_name_of_a_rule_is_not_its_opposite() -> None:
     assert [one.name for one in found("Don't ever deploy on Fridays. Never use mocks.")] == [
-        "not-ever-deploy-fridays",
+        "not-deploy-fridays",
         "never-mocks",
     ]
 
@@ -142,13 +137,16 @@ def test_the_name_of_a_rule_is_not_its_opposite() -> None:
     ("said", "fact"),
     [
         ("remember that the freeze starts tomorrow", "The freeze starts 2026-10-20."),
-        ("remember that we ship on Friday", "We ship on 2026-10-23."),
-        ("remember that the release is frozen until Friday", "The release is frozen until 2026-10-23."),
-        ("remember that the audit is next Tuesday", "The audit is 2026-10-27."),
-        ("remember that the outage was last Thursday", "The outage was 2026-10-15."),
-        ("remember that the trial ends in 10 days", "The trial ends 2026-10-29."),
-        ("remember that we moved two weeks ago", "We moved 2026-10-05."),
-        ("remember that the budget closes at the end of the month", "The budget closes at 2026-10-31."),
+        ("remember that we ship on Friday", "We ship on Friday, 2026-10-23."),
+        ("remember that the release is frozen until Friday", "The release is frozen until Friday, 2026-10-23."),
+        ("remember that the audit is next Tuesday", "The audit is next Tuesday, 2026-10-27."),
+        ("remember that the outage was last Thursday", "The outage was last Thursday, 2026-10-15."),
+        ("remember that the trial ends in 10 days", "The trial ends in 10 days (2026-10-29)."),
+        ("remember that we moved two weeks ago", "We moved two weeks ago (2026-10-05)."),
+        (
+            "remember that the budget closes at the end of the month",
+            "The budget closes at the end of the month (2026-10-31).",
+        ),
         ("remember that standups are on Mondays", "Standups are on Mondays."),
     ],
 )
@@ -158,7 +156,7 @@ def test_relative_dates_become_absolute(said: str, fact: str) -> None:
 
 def test_a_statement_is_taken_as_it_is() -> None:
     one = statement(Said("", "m", MONDAY, "remember that the demo is on Friday because the board meets"))
-    assert one.body == "The demo is on 2026-10-23.\n\n**Why:** The board meets.\n"
+    assert one.body == "The demo is on Friday, 2026-10-23.\n\n**Why:** The board meets.\n"
 
 
 def test_evidence_is_the_same_for_the_same_words() -> None:
@@ -180,7 +178,7 @@ def test_evidence_is_the_same_for_the_same_words() -> None:
 )
 def test_what_is_taken_back_is_not_kept(texts: list[str], kept: list[str]) -> None:
     messages = [Said("session", str(number), MONDAY, text) for number, text in enumerate(texts)]
-    assert [one.body.strip() for one in find(messages)] == kept
+    assert [one.body.strip() for one in find(messages) if isinstance(one, Finding)] == kept
 
 
 @pytest.mark.parametrize(
@@ -195,6 +193,7 @@ def test_no_text_takes_long(unit: str) -> None:
 @pytest.mark.parametrize("said_at", [253_402_297_200.0, -62_135_596_800.0, 1e18])
 def test_a_time_beyond_the_calendar_is_no_error(said_at: float) -> None:
     (one,) = find([Said("s", "m", said_at, "remember that the demo is tomorrow, the last was 900 weeks ago")])
+    assert isinstance(one, Finding)
     assert one.body.startswith("The demo is")
 
 

@@ -1,27 +1,47 @@
 """The embedded engine: no network, no key, no download. Precise before complete.
 
-It works on what the user said and on nothing else, sentence by sentence.
+It works on what the user said and on nothing else. A message becomes sentences (`sentences`), sentences are judged by a
+small model (`features`, `judge`), those worth keeping are joined to facts (`told`) and written down (`compose`); a fact
+is then held against what is known already (`subjects`).
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.wishes import is_taken_back, statement, wishes_in
+from memoryd.engines.offline.compose import evidence_of, finding_of
+from memoryd.engines.offline.judge import type_of
+from memoryd.engines.offline.known import Known
+from memoryd.engines.offline.told import Told, told_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from memoryd.model import Finding, Said
-
+    from memoryd.model import Finding, Said, Shelved, Withdrawal
 
 __all__ = ["find", "statement"]
 
 
-def find(messages: Iterable[Said]) -> list[Finding]:
-    """What in these messages asks to be remembered, in the order it was said, and was not taken back by a later one."""
-    found: list[Finding] = []
+def find(
+    messages: Iterable[Said],
+    shelf: Callable[[], Sequence[Shelved]] = lambda: (),
+    instructions: Sequence[str] = (),
+) -> list[Finding | Withdrawal]:
+    """What these messages, in the order they were said, add to the memories on the shelf, change in them or take back."""
+    known = Known(shelf, instructions)
     for said in messages:
-        found = [finding for finding in found if not is_taken_back(finding, found[-1], said)]
-        found += wishes_in(said)
-    return found
+        facts = told_in(said, partial(known.is_changed_by, session_id=said.session_id))
+        if not any(told.is_taken_back for told in facts):
+            known.take_back(said)
+        for told in facts:
+            if not told.is_taken_back:
+                known.add(finding_of(said, told))
+    return known.news()
+
+
+def statement(said: Said) -> Finding:
+    """What the user asks to be remembered in so many words, taken as it is."""
+    text = " ".join(said.text.split())
+    finding = finding_of(said, Told((text,), type_of((text,))))
+    return finding._replace(evidence=evidence_of(said, text))

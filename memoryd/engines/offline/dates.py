@@ -1,22 +1,49 @@
-"""Relative dates to absolute ones, against the day on which they were said. Pure."""
+"""Relative dates to absolute ones, against the day on which they were said. Pure.
+
+1. Find every phrase that could be a date, and every place that must stay as it is.
+2. Walk through them from the left, the longest first; what a phrase means may depend on the date before it.
+3. Write each meaning beside or instead of its phrase; what means no certain day stays as it was said.
+"""
+
+# ruff: noqa: RUF001 (punctuation of other scripts)
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from bisect import bisect_left, bisect_right
+from calendar import monthrange
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.offline.date_words import ENGLISH, ORDINALS, SPANISH, languages_of, phrases_of, tense_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date
+    from collections.abc import Callable, Iterator
 
-    Resolve = Callable[[re.Match[str], date], str | None]
-    """What a match means on a day; None where it means no single one."""
+    from memoryd.engines.offline.date_words import Language
 
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
-_DAY = "|".join(_DAYS)
-_COUNT = r"\d{1,3}|" + "|".join(_NUMBERS)
+_DAY = timedelta(days=1)
+_WEEK = timedelta(days=7)
+_RECENTLY = timedelta(days=21)
+"""A yearless day this near in the past is meant as past; an earlier one as next year's."""
+_HALF_A_YEAR = timedelta(days=182)
+
+_STAYS = re.compile(
+    r"```.*?```|`[^`\n]*`|\b[a-z][a-z0-9+.-]{1,20}://\S+|\bwww\.\S+"
+    r"|\"[^\"\n]{1,80}\"|(?<!\w)'[^'\n]{1,60}'(?!\w)|(?<!\w)‘[^’\n]{1,60}’(?!\w)"
+    r"|“[^”\n]{1,80}”|„[^“”\n]{1,80}[“”]|«[^»\n]{1,80}»|「[^」\n]{1,80}」|『[^』\n]{1,80}』"
+    r"|\b\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,4}年\d{1,2}月\d{1,2}日|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_WRITTEN = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d{1,4})年(\d{1,2})月(\d{1,2})日")
+_WRITTEN_BEHIND = re.compile(
+    r"(?:['’]s)?(?:,? ?(?:\d{4}[-/]\d\d?[-/]\d\d?|\d{1,2}\.\d{1,2}\.\d{4})|\s?[(（](?:[A-Z][a-z]{2,8} )?\d{4})"
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_BEFORE_A_MONTH = re.compile(r"\b(?:on|by|until|till|before|from|since|after|is|to|the|of)\s$", re.IGNORECASE)
+_RANGE = re.compile(r"(?:\b(?:or|to|bis|oder|o|a|ou|à)\s|[-~到至或〜])$", re.IGNORECASE)
+_DIGITS = "一二三四五六七八九"
 
 
 def day_of(said_at: float) -> date | None:
@@ -28,79 +55,346 @@ def day_of(said_at: float) -> date | None:
 
 
 def with_absolute_dates(text: str, day: date) -> str:
-    """The text with every relative date that means one day, week or month replaced by it."""
-    for pattern, resolve in _RULES:
-        text = pattern.sub(_replacement(resolve, day), text)
-    return text
+    """The text with every relative or yearless date that means one day, week or month told as that."""
+    languages = languages_of(text)
+    if not languages:
+        return text
+    tenses = {language: _Tenses(text, language) for language in languages}
+    sentences = [match.end() for match in _SENTENCE_END.finditer(text)]
+    parts: list[str] = []
+    done = written = month = 0
+    seen: date | None = None
+    for start, end, meaning, shift, language, match in _candidates(text, languages):
+        if start < done:
+            continue
+        if bisect_right(sentences, done) != bisect_right(sentences, start):
+            seen, month = None, 0
+        done = end
+        if meaning == "keep":
+            seen = _last_written(match[0]) or seen
+        elif not _WRITTEN_BEHIND.match(text, end):
+            if possessive := _POSSESSIVE.match(text, end):
+                done = possessive.end()
+            said = _Said(language, match, start, done, day, seen, month, tenses[language].at(start, end))
+            if meaning == "month":
+                month = said.month
+            elif (told := _told(said, meaning, shift)) is not None:
+                parts += text[written:start], told
+                seen, written = _last_written(told) or seen, done
+    return "".join([*parts, text[written:]])
 
 
-def _replacement(resolve: Resolve, day: date) -> Callable[[re.Match[str]], str]:
-    def replaced(match: re.Match[str]) -> str:
-        try:
-            return resolve(match, day) or match[0]
-        except (OverflowError, ValueError):  # beyond the calendar
-            return match[0]
+class _Said(NamedTuple):
+    """A phrase where it stands."""
 
-    return replaced
+    language: Language
+    match: re.Match[str]
+    start: int
+    end: int
+    day: date
+    seen: date | None
+    named: int
+    """The date and the month before it in the same sentence."""
+    tense: str
+    """Whether its clause speaks of the `past`, the `present` (or future) or a `habit`; empty where it does not say."""
+
+    def word(self, name: str) -> str:
+        """The first of the groups of this name that took part; empty for none."""
+        groups = self.match.groupdict().items()
+        return next((value for key, value in groups if value and key.rstrip("0123456789") == name), "")
+
+    @property
+    def text(self) -> str:
+        return self.match.string[self.start : self.end]
+
+    @property
+    def weekday(self) -> int:
+        return _index(self.word("wd"), self.language.weekdays)
+
+    @property
+    def number(self) -> int:
+        word = self.word("n")
+        return int(word) if word.isdecimal() else _index(word, self.language.numbers) + 1
+
+    @property
+    def month(self) -> int:
+        if quarter := self.word("quarter"):
+            return 3 * int(quarter)
+        word = self.word("month") or self.word("mon")
+        return _numeral(word) or _index(word, self.language.months) + 1
+
+    @property
+    def day_of_month(self) -> int:
+        if word := self.word("ord"):
+            return _index(word, ORDINALS) + 1
+        return _numeral(self.word("dd") or self.word("day") or self.word("number") or "1")  # "premier", "primero"
 
 
-def _upcoming(day: date, weekday: str, *, same_day_counts: bool) -> date:
-    ahead = (_DAYS.index(weekday.lower()) - day.weekday()) % 7
-    return day + timedelta(days=ahead or (0 if same_day_counts else 7))
-
-
-def _next(match: re.Match[str], day: date) -> str:
-    """`next Friday` is the one of the next week, as most people mean it."""
-    monday = day - timedelta(days=day.weekday()) + timedelta(days=7)
-    return (monday + timedelta(days=_DAYS.index(match[1].lower()))).isoformat()
-
-
-def _last(match: re.Match[str], day: date) -> str:
-    back = (day.weekday() - _DAYS.index(match[1].lower())) % 7 or 7
-    return (day - timedelta(days=back)).isoformat()
-
-
-def _shifted(match: re.Match[str], day: date, direction: int) -> str | None:
-    number = _NUMBERS.get(match[1].lower()) or int(match[1])
-    unit = match[2].lower()
-    if unit.startswith("month"):
+def _told(said: _Said, meaning: str, shift: int) -> str | None:
+    """What to write for a phrase; None where it means no certain day."""
+    if (said.tense == "habit" and meaning in _MAY_BE_HABIT) or (said.tense == "past" and meaning in _AHEAD_ONLY):
         return None
-    return (day + direction * timedelta(days=number * (7 if unit.startswith("week") else 1))).isoformat()
+    try:
+        return _MEANINGS[meaning](said, shift)
+    except (OverflowError, ValueError):  # beyond the calendar, or February 30
+        return None
 
 
-def _end_of_month(day: date) -> date:
-    return (day.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+# How a meaning is written.
 
 
-def _next_month(day: date) -> str:
-    return (_end_of_month(day) + timedelta(days=1)).strftime("%B %Y")
+def _instead(said: _Said, on: date) -> str:
+    if _POSSESSIVE.search(said.text):
+        return _noted(said, on)
+    return on.isoformat() if said.language.spaced else f"{on.year:04}年{on.month}月{on.day}日"
 
 
-def _rule(pattern: str, resolve: Resolve) -> tuple[re.Pattern[str], Resolve]:
-    return re.compile(rf"(?i)\b(?:{pattern})\b"), resolve
+def _named(said: _Said, on: date) -> str:
+    return f"{said.text}, {on}" if said.language.spaced and not _POSSESSIVE.search(said.text) else _noted(said, on)
 
 
-_RULES = (
-    _rule(r"the day after tomorrow", lambda _, day: (day + timedelta(days=2)).isoformat()),
-    _rule(r"the day before yesterday", lambda _, day: (day - timedelta(days=2)).isoformat()),
-    _rule(r"today|tonight", lambda _, day: day.isoformat()),
-    _rule(r"tomorrow", lambda _, day: (day + timedelta(days=1)).isoformat()),
-    _rule(r"yesterday", lambda _, day: (day - timedelta(days=1)).isoformat()),
-    _rule(rf"next ({_DAY})", _next),
-    _rule(rf"last ({_DAY})", _last),
-    _rule(rf"this ({_DAY})", lambda match, day: _upcoming(day, match[1], same_day_counts=True).isoformat()),
-    _rule(rf"(?<=\bon )({_DAY})(?!s)", lambda match, day: _upcoming(day, match[1], same_day_counts=False).isoformat()),
-    _rule(rf"(?<=\bby )({_DAY})(?!s)", lambda match, day: _upcoming(day, match[1], same_day_counts=True).isoformat()),
-    _rule(
-        rf"(?<=\buntil )({_DAY})(?!s)", lambda match, day: _upcoming(day, match[1], same_day_counts=True).isoformat()
-    ),
-    _rule(rf"in ({_COUNT}) (days?|weeks?|months?)", lambda match, day: _shifted(match, day, 1)),
-    _rule(rf"({_COUNT}) (days?|weeks?|months?) ago", lambda match, day: _shifted(match, day, -1)),
-    _rule(r"the end of (?:the|this) week", lambda _, day: _upcoming(day, "friday", same_day_counts=True).isoformat()),
-    _rule(r"the end of (?:the|this) month", lambda _, day: _end_of_month(day).isoformat()),
-    _rule(
-        r"next week",
-        lambda _, day: f"the week of {(day - timedelta(days=day.weekday()) + timedelta(days=7)).isoformat()}",
-    ),
-    _rule(r"next month", lambda _, day: _next_month(day)),
-)
+def _noted(said: _Said, *meaning: object) -> str:
+    told = " - ".join(map(str, meaning))
+    return f"{said.text} ({told})" if said.language.spaced else f"{said.text}（{told}）"
+
+
+# The calendar.
+
+
+def _ahead_to(day: date, weekday: int) -> date:
+    """The next such weekday, never the day itself."""
+    return day + ((weekday - day.weekday() - 1) % 7 + 1) * _DAY
+
+
+def _monday(day: date, weeks: int) -> date:
+    return day + weeks * _WEEK - day.weekday() * _DAY
+
+
+def _first_of_month(day: date, months: int) -> date:
+    number = day.year * 12 + day.month - 1 + months
+    return date(number // 12, number % 12 + 1, 1)
+
+
+def _end_of_month(month: date) -> date:
+    return month.replace(day=monthrange(month.year, month.month)[1])
+
+
+def _quarter(day: date, shift: int) -> tuple[date, date]:
+    first = _first_of_month(day, shift * 3 - (day.month - 1) % 3)
+    return first, _end_of_month(_first_of_month(first, 2))
+
+
+def _days_numbered(day: date, number: int, step: int = 1) -> Iterator[date]:
+    """The days of this number in this month and the three behind (or before) it."""
+    for months in range(4):
+        month = _first_of_month(day, step * months)
+        if 1 <= number <= _end_of_month(month).day:
+            yield month.replace(day=number)
+
+
+def _easter(year: int) -> date:
+    """The Gregorian computus of Meeus, Jones and Butcher."""
+    century, rest = divmod(year, 100)
+    epact = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
+    weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
+    month, day = divmod(epact + weekday - 7 * ((year % 19 + 11 * epact + 22 * weekday) // 451) + 114, 31)
+    return date(year, month, day + 1)
+
+
+def _yearless(said: _Said, month: int, number: int | None) -> date:
+    """That day (or the last of the month) in the year that is meant."""
+
+    def in_year(year: int) -> date:
+        return _end_of_month(date(year, month, 1)) if number is None else date(year, month, number)
+
+    on = in_year(said.day.year)
+    if said.tense == "past":
+        return in_year(said.day.year - 1) if on - said.day > _HALF_A_YEAR else on
+    return in_year(said.day.year + 1) if said.day - on > _RECENTLY else on
+
+
+# What the phrases mean.
+
+
+def _coming(said: _Said, _: int) -> str | None:
+    if said.tense == "past" or (said.seen is not None and said.seen - said.day >= _WEEK):
+        return None  # "it broke on Friday"; or the Friday of the week that was spoken of
+    return _named(said, _ahead_to(said.day, said.weekday))
+
+
+def _this(said: _Said) -> date:
+    """The weekday that was said, from this day on."""
+    return _ahead_to(said.day - _DAY, said.weekday)
+
+
+def _day_of_month(said: _Said, direction: int) -> str | None:
+    number = said.day_of_month
+    if direction < 0:
+        return _instead(said, next(one for one in _days_numbered(said.day, number, -1) if one < said.day))
+    if said.tense == "past" or number == said.day.day:
+        return None
+    on = next((one for one in _days_numbered(said.day, number) if one > said.day), None)
+    if on and said.seen and said.seen > on and number > said.seen.day:  # "from November 1 to the 12th"
+        on = said.seen.replace(day=number)
+    elif said.named:  # "in the middle of November, on the 15th"
+        on = _yearless(said, said.named, number)
+    return None if on is None else _instead(said, on)
+
+
+def _weekday_of_month(said: _Said, _: int) -> str | None:
+    """Decided by the number; none where the weekday is another in all the months to come."""
+    days = (one for one in _days_numbered(said.day, said.day_of_month) if one >= said.day)
+    on = next((one for one in days if one.weekday() == said.weekday), None)
+    return None if on is None else _behind_weekday(said, on)
+
+
+def _date(said: _Said, _: int) -> str | None:
+    is_verb = said.word("mon") in {"may", "march", "mar"} and said.word("day")  # "these may 3 times"
+    if is_verb and not _BEFORE_A_MONTH.search(said.match.string, max(0, said.start - 10), said.start):
+        return None
+    return _behind_weekday(said, _yearless(said, said.month, said.day_of_month))
+
+
+def _behind_weekday(said: _Said, on: date) -> str | None:
+    """The date alone, or behind the weekday that was said; None where that is another."""
+    if not (word := said.word("wd")):
+        return _instead(said, on)
+    kept, _, _ = said.text.partition(word)
+    return f"{kept}{word}, {on}" if on.weekday() == said.weekday else None
+
+
+def _end_of_named_month(said: _Said, _: int) -> str:
+    year = int(said.word("year") or 0)
+    return _noted(said, _end_of_month(date(year, said.month, 1)) if year else _yearless(said, said.month, None))
+
+
+def _end_of_week(said: _Said, weeks: int) -> str | None:
+    friday = _monday(said.day, weeks) + 4 * _DAY
+    return _noted(said, friday) if friday >= said.day else None
+
+
+def _part_of_month(said: _Said, _: int) -> str | None:
+    if said.tense == "past":
+        return None
+    year = f"{_yearless(said, said.month, 15).year:04}"
+    if not said.language.spaced:
+        return f"{year}年{said.text}"
+    return f"{said.text} de {year}" if said.language is SPANISH else f"{said.text} {year}"
+
+
+def _distant(said: _Said, direction: int) -> str | None:
+    if _RANGE.search(said.match.string, max(0, said.start - 8), said.start):
+        return None  # "two or three weeks ago"
+    if said.tense in {"past", "habit"} and direction > 0:
+        return None  # "wrote it in two weeks"
+    unit = ("day", "week", "month", "year")[_index(said.word("unit"), said.language.units)]
+    number = direction * said.number
+    if unit in {"day", "week"}:
+        return _noted(said, said.day + number * (_WEEK if unit == "week" else _DAY))
+    month = _first_of_month(said.day, number * (12 if unit == "year" else 1))
+    if unit == "year":
+        return _noted(said, _month(said, month))
+    return _noted(said, month.replace(day=min(said.day.day, _end_of_month(month).day)))
+
+
+def _month(said: _Said, month: date) -> str:
+    if said.language is not ENGLISH:
+        return month.isoformat()[:7]
+    name, _, _ = ENGLISH.months.split()[month.month - 1].partition("|")
+    return f"{name.title()} {month.year:04}"
+
+
+def _at_easter(said: _Said, shift: int) -> str:
+    days = (_easter(said.day.year + later) + shift * _DAY for later in (0, 1))
+    return _noted(said, next(on for on in days if on >= said.day))
+
+
+_AHEAD_ONLY = {"end of week", "end of month", "end of quarter", "end of year"}
+_MAY_BE_HABIT = {"coming", "day of month", "end of month", "end of quarter", "end of year", "easter", "feast"}
+_MEANINGS: dict[str, Callable[[_Said, int], str | None]] = {
+    "day": lambda said, shift: _instead(said, said.day + shift * _DAY),
+    "day noted": lambda said, shift: _noted(said, said.day + shift * _DAY),
+    "coming": _coming,
+    "coming, not today": lambda said, _: None if said.weekday == said.day.weekday() else _coming(said, 0),
+    "this": lambda said, _: _named(said, _this(said)),
+    "last": lambda said, _: _named(said, _this(said) - _WEEK),
+    "week": lambda said, weeks: _named(said, _monday(said.day, weeks) + said.weekday * _DAY),
+    "numbered week": lambda said, _: _named(said, _monday(said.day, said.number) + said.weekday * _DAY),
+    "weeks from": lambda said, more: _noted(said, _this(said) + (said.number + more) * _WEEK),
+    "so many weeks from": lambda said, weeks: _noted(said, _this(said) + weeks * _WEEK),
+    "day of month": _day_of_month,
+    "weekday of month": _weekday_of_month,
+    "day in month": lambda said, n: _instead(said, _first_of_month(said.day, n).replace(day=said.day_of_month)),
+    "date": _date,
+    "end of month": lambda said, months: _noted(said, _end_of_month(_first_of_month(said.day, months))),
+    "end of named month": _end_of_named_month,
+    "end of quarter": lambda said, shift: _noted(said, _quarter(said.day, shift)[1]),
+    "end of year": lambda said, shift: _noted(said, date(said.day.year + shift, 12, 31)),
+    "end of week": _end_of_week,
+    "part of month": _part_of_month,
+    "ahead": _distant,
+    "ahead of tomorrow": lambda said, shift: _distant(said._replace(day=said.day + _DAY), shift),
+    "whole week": lambda said, weeks: _noted(said, on := _monday(said.day, weeks), on + 6 * _DAY),
+    "weekend": lambda said, weeks: _noted(said, on := _monday(said.day, weeks) + 5 * _DAY, on + _DAY),
+    "whole month": lambda said, shift: _noted(said, _month(said, _first_of_month(said.day, shift))),
+    "whole quarter": lambda said, shift: _noted(said, *_quarter(said.day, shift)),
+    "whole year": lambda said, shift: _noted(said, date(said.day.year + shift, 1, 1).isoformat()[:4]),
+    "easter": _at_easter,
+    "feast": lambda said, month_and_day: _noted(said, _yearless(said, *divmod(month_and_day, 100))),
+}
+
+
+# Words.
+
+
+def _index(word: str, words: str) -> int:
+    return next((at for at, one in enumerate(words.split()) if re.fullmatch(one, word, re.IGNORECASE)), -1)
+
+
+def _numeral(word: str) -> int:
+    """The number that "21st", "3月" or "二十八号" begin with; 0 for none."""
+    if digits := re.match(r"\d+", word):
+        return int(digits[0])
+    tens, ten, ones = re.sub(r"[\s号號日月份]", "", word).rpartition("十")
+    value = {digit: number for number, digit in enumerate(_DIGITS, 1)}
+    return (10 * value.get(tens, 1) if ten else 0) + value.get(ones, 0)
+
+
+def _last_written(text: str) -> date | None:
+    dates = [[int(part) for part in match.groups() if part] for match in _WRITTEN.finditer(text)]
+    try:
+        return date(*dates[-1]) if dates else None
+    except ValueError:
+        return None
+
+
+class _Tenses:
+    """The words of a text that tell the tense, and the ends of its clauses."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        matches = list(tense_of(language).finditer(text))
+        self._places = [match.start() for match in matches]
+        self._kinds = [match.lastgroup or "" for match in matches]
+        self._is_habit = [False]
+        for kind in self._kinds:
+            self._is_habit.append(kind == "habit" or (self._is_habit[-1] and kind != ""))
+
+    def at(self, start: int, end: int) -> str:
+        """The last such word of the clause before a phrase decides, then the first behind it."""
+        before, behind = bisect_left(self._places, start), bisect_left(self._places, end)
+        if self._is_habit[before]:
+            return "habit"
+        if before and self._kinds[before - 1]:
+            return self._kinds[before - 1]
+        return self._kinds[behind] if behind < len(self._kinds) else ""
+
+
+def _candidates(text: str, languages: list[Language]) -> list[tuple[int, int, str, int, Language, re.Match[str]]]:
+    """Start, end and meaning of every phrase, the leftmost first and of those the longest."""
+    found = [(*match.span(), "keep", 0, ENGLISH, match) for match in _STAYS.finditer(text)]
+    for language in languages:
+        for meaning, shift, pattern in phrases_of(language):
+            for match in pattern.finditer(text):
+                anew = next((name for name, value in match.groupdict().items() if value and name[:4] == "said"), 0)
+                found.append((*match.span(anew), meaning, shift, language, match))
+    return sorted(found, key=lambda one: (one[0], -one[1]))

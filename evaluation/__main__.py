@@ -1,0 +1,58 @@
+"""Render labelled sessions below a home of their own, let memoryd work there as a user would, print the scorer's table.
+
+    python -m evaluation DIRECTORY [--verbose]
+
+DIRECTORY holds `render.py`, `score_extraction.py` and sets named `extraction*.json`. The sessions that the embedded
+engine was not fitted to, training/heldout, are scored beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from training.labels import sessions_in
+
+
+def main() -> int:
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    tools = Path(arguments[0] if arguments else "eval").resolve()
+    for name in ("render.py", "score_extraction.py"):
+        if not (tools / name).exists():
+            print(f"There is no {name} in {tools}. Name the directory that holds it: make eval EVAL=DIRECTORY")
+            return 1
+    with tempfile.TemporaryDirectory() as place:
+        heldout = Path(place, "heldout.json")
+        heldout.write_text(json.dumps(sessions_in("heldout"), ensure_ascii=False), encoding="utf-8")
+        for sessions in (*sorted(tools.glob("extraction*.json")), heldout):
+            home = Path(place, sessions.stem)
+            print(f"\n{sessions.stem}", flush=True)
+            if not score(tools, sessions, home):
+                return 1
+    return 0
+
+
+def score(tools: Path, sessions: Path, home: Path) -> bool:
+    """Score one set; False where a step failed."""
+    verbose = ["--verbose"] if "--verbose" in sys.argv else []
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+    steps = (
+        [sys.executable, str(tools / "render.py"), str(sessions), str(home)],
+        [sys.executable, "-m", "memoryd", "backfill", "--yes"],
+        [sys.executable, str(tools / "score_extraction.py"), str(sessions), str(home), *verbose],
+    )
+    for number, step in enumerate(steps, 1):
+        is_last = number == len(steps)
+        done = subprocess.run(step, env=environment, check=False, capture_output=not is_last, text=True)
+        if done.returncode:
+            print(done.stderr or "")
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""A fact in the user's sentences to the text of a memory: what holds, why, how to apply it; a title and a description.
+
+The user's own words are kept. Taken off are words that only open a sentence; dates become absolute; and what users say
+of themselves is told of "the user", since somebody else will read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.engines.offline.context import context_of, is_approval
+from memoryd.engines.offline.dates import day_of, with_absolute_dates
+from memoryd.engines.offline.features import cues_of
+from memoryd.engines.offline.lexicon import classes, small
+from memoryd.engines.offline.person import about_the_user
+from memoryd.engines.offline.subjects import subject_of
+from memoryd.engines.offline.told import tells_how
+from memoryd.engines.offline.wishes import wish_in
+from memoryd.model import Evidence, Finding
+
+if TYPE_CHECKING:
+    from memoryd.engines.offline.told import Told
+    from memoryd.model import Said
+
+DESCRIPTION_LENGTH = 160
+_NAME_WORDS = 4
+_LONGEST_NAME = 60
+_NOT_IN_A_NAME = frozenset({"weekday", "month", "when"})
+_NEGATED = 8
+"""So near behind it, a word is what a negation is about."""
+_LONGEST_NAME_WITHOUT_SPACES = 14
+
+_OPENING = re.compile(
+    r"(?i)(?:(?:ok(?:ay)?|k|yes|yeah|yep|yup|no|nope|nah|good|great|perfect|nice|cool|fine|right|sure|thanks|thank you|thx|oh|ah|hm+|um+|uh|hey|hi|well|so|and|but|also"
+    r"|btw|by the way|fyi|fwiw|for the record|for your (?:records|planning|information)|just so you know|so you know|heads?.?up|one more (?:thing|heads.?up)|another thing|side note|note|remember"
+    r"|remember this|please remember|keep in mind|bear in mind|important|ps|p\.s\.|actually|anyway|look|listen|wait|stop|sorry|again|still|lol|haha"
+    r"|und|aber|ja|nein|gut|also|übrigens|ach|außerdem|wichtig|y|pero|sí|vale|bueno|por cierto|además|ojo|oye|et|mais|oui|non|bon|au fait|sinon|merci|attention"
+    r"|对了|另外|还有|好的|好|嗯|不|记住|顺便|那|あと|それと|ちなみに|いや|うん|はい|えっと|了解)"
+    r"(?:\s*[,:;.!—–-]+\s*|(?<=[a-z])\s+(?=(?:btw|also|and|but|so|please|fyi|remember)\b)|(?<=\bbtw)\s+|(?<=\bfyi)\s+|(?<=\balso)\s+|(?<=\band)\s+|(?<=\bbut)\s+|(?<=\bfwiw)\s+|\s*[，、：。！]\s*)|(?:另外|还有|对了|顺便(?:说一下)?|それと|ちなみに)(?=\w))+"  # noqa: RUF001
+)
+_BECAUSE = re.compile(
+    r"(?i)(?:\s*[,;:—–-]\s*|\s+)(?:because|'?cause|cuz|since|as otherwise|otherwise|due to|the reason(?: is|:)|weil|denn|da sonst|sonst|porque|ya que|si no,|parce que|car|puisque|sinon)\s+(?P<why>.{6,})$"  # noqa: RUF001
+    r"|[，,。]\s*(?:因为|不然|否则)(?P<why_zh>.{4,})$"  # noqa: RUF001
+)
+_POINTING = re.compile(r"(?i)\b(?:it|that|this|them|those|these|es|das|eso|esto|ça)\b")
+_SINCE_WHEN = re.compile(
+    r"(?i)\bsince\s+(?:\w+\s+)?(?:yesterday|last|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d|then|the start)"
+)
+
+
+def finding_of(said: Said, told: Told) -> Finding:
+    """The memory that a fact makes."""
+    facts, whys, hows = _parts(said, told)
+    fact = " ".join(facts)
+    context = context_of(fact, said.answer) if is_approval(told.sentences[0]) else ""
+    paragraphs = [f"{fact} (Said of this: “{context}”)" if context else fact]
+    if whys:
+        paragraphs.append(f"**Why:** {' '.join(whys)}")
+    if hows:
+        paragraphs.append(f"**How to apply:** {' '.join(hows)}")
+    return Finding(
+        told.type,
+        name_of(fact),
+        description_of(fact, " ".join(whys)),
+        "\n\n".join(paragraphs) + "\n",
+        evidence_of(said, " ".join(told.sentences)),
+    )
+
+
+def _parts(said: Said, told: Told) -> tuple[list[str], list[str], list[str]]:
+    """The sentences of a fact by what they are for."""
+    facts: list[str] = []
+    whys: list[str] = []
+    hows: list[str] = []
+    for number, sentence in enumerate(told.sentences):
+        text = without_opening(sentence)
+        if number and tells_how(text):
+            hows.append(text)
+        elif facts and told.type == "feedback" and _gives_the_reason(sentence):
+            whys.append(text)
+        elif (
+            (match := _BECAUSE.search(text)) and not _SINCE_WHEN.search(text) and _says_something(text[: match.start()])
+        ):
+            facts.append(text[: match.start()])
+            whys.append(match["why"] or match["why_zh"])
+        else:
+            facts.append(text)
+    day = day_of(said.said_at) if said.said_at is not None else None
+    is_first = True
+    told_parts = []
+    for part in (facts, whys, hows):
+        texts = []
+        for text in part:
+            dated = with_absolute_dates(text, day) if day is not None else text
+            person, has_named = about_the_user(dated, is_first=is_first)
+            is_first = is_first and not has_named
+            texts.append(as_sentence(person))
+        told_parts.append(texts)
+    return told_parts[0], told_parts[1], told_parts[2]
+
+
+_REASON_CUES = frozenset({"past", "reason", "we_got"})
+_RULE_CUES = frozenset({"order", "negative_order", "standing", "constraint"})
+
+
+def _gives_the_reason(sentence: str) -> bool:
+    """Whether a sentence behind a rule tells why: what happened, what would happen; and is no rule itself."""
+    cues = set(cues_of(sentence))
+    return bool(cues & _REASON_CUES) and not cues & {"order", "standing"}
+
+
+def _says_something(text: str) -> bool:
+    """Whether what stands before a reason is a fact without it."""
+    return len(subject_of(text)) > (1 if _POINTING.search(text) else 0)
+
+
+def without_opening(sentence: str) -> str:
+    """The sentence without words that only open it, and without those that make it a wish."""
+    text = wish_in(sentence) or sentence
+    opening = _OPENING.match(text)
+    if opening and len(text) - opening.end() >= len("use tabs"):
+        text = text[opening.end() :]
+    return text.strip()
+
+
+def as_sentence(text: str) -> str:
+    """With a capital, unless it begins with a name in code, and with an end."""
+    text = text.strip(" ,;:-–—，、")  # noqa: RUF001
+    if text and is_without_spaces(text[-1]):
+        return text + "。"
+    if re.match(r"[^\W\d_]['’\w]*[,;:]?(?:\s|$)", text) and not re.match(r"\w*(?:_|\d|[a-z][A-Z])", text):  # noqa: RUF001
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "…", "`", "。", "！", "？", "?", '"', "」", "”")) else text + "."  # noqa: RUF001
+
+
+def description_of(fact: str, why: str) -> str:
+    """One line that tells a reader whether the memory is for them."""
+    text = fact.rstrip(".。")
+    if why and len(text) + len(why) + 2 <= DESCRIPTION_LENGTH:
+        text = f"{text}; {why[:1].lower() + why[1:] if why[1:2].islower() else why}".rstrip(".。")
+    if len(text) <= DESCRIPTION_LENGTH:
+        return text
+    cut = text[: DESCRIPTION_LENGTH - 1]
+    return cut[: cut.rfind(" ")].rstrip(" ,;:-") + "…" if " " in cut[80:] else cut + "…"
+
+
+_WORD = re.compile(r"[^\W_]+(?:[.+#'’-][^\W_]+)*\+*")  # noqa: RUF001
+_NEGATIONS = frozenset(
+    {"not", "never", "no", "nicht", "nie", "kein", "keine", "keinen", "nunca", "sin", "jamais", "pas", "sans"}
+)
+
+
+def name_of(fact: str) -> str:
+    """A few words that stand for the fact, in their order. What negates stays: a title must not say the opposite."""
+    if is_without_spaces(fact[:1]) or not re.search(r"[^\W\d_]{3,}", re.sub(r"[\u3040-\u9fff]", "", fact)):
+        return _name_without_spaces(fact)
+    plain = re.sub(r"(?i)\b(do|does|did|is|are|was|were|would|should|can|could|wo|must)n['’]?t\b", "not", fact)  # noqa: RUF001
+    plain = re.sub(r"https?://(?:www\.)?([\w-]+)\S*", r"\1", re.sub(r"\([^()]*\)|“[^”]*”", " ", plain))
+    words: dict[str, float] = {}
+    negation: tuple[str, int] | None = None
+    for match in _WORD.finditer(plain):
+        word = re.sub(r"['’]s?$|['’]", "", match[0].lower().rstrip("."))  # noqa: RUF001
+        if word in _NEGATIONS:
+            negation = (word, match.end())
+        elif (
+            word not in small("names")
+            and classes().get(word) not in _NOT_IN_A_NAME
+            and len(word) > 1
+            and not word[0].isdigit()
+        ):
+            is_name = (match[0][0].isupper() and match.start() > 0) or not match[0].isalpha()
+            if negation and match.start() - negation[1] <= _NEGATED:
+                word = f"{negation[0]}-{word}"
+                negation = None
+            words.setdefault(word, (3.0 if is_name else 1.0) + min(len(word), 9) / 9 - len(words) / 20)
+    best = sorted(words, key=lambda word: -words[word])[:_NAME_WORDS]
+    name = re.sub(r"[^\w]+", "-", "-".join(word for word in words if word in best)).strip("-_")
+    return name[:_LONGEST_NAME].strip("-") or "note"
+
+
+def _name_without_spaces(fact: str) -> str:
+    """The first words up to a mark, in a script that has no spaces between them."""
+    first = re.split(r"[，。、：；！？,.:;!?「」（）()]", fact)  # noqa: RUF001
+    words = next((re.sub(r"[^\w]+", "-", part).strip("-_") for part in first if len(part) > 1), "")
+    return words[:_LONGEST_NAME_WITHOUT_SPACES].strip("-") or "note"
+
+
+def is_without_spaces(letter: str) -> bool:
+    """Whether a letter belongs to a script that is written without spaces."""
+    return "\u3040" <= letter <= "\u9fff"
+
+
+def evidence_of(said: Said, quote: str) -> Evidence:
+    """The quoted words as evidence; their hash is over the words alone, whatever stands between them."""
+    words = " ".join(quote.split())
+    digest = hashlib.blake2b(words.casefold().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return Evidence(said.session_id, said.message_id, words, digest, said.said_at)

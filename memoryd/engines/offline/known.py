@@ -1,0 +1,146 @@
+"""What is known while messages are read: the memories that are there, and the facts found so far.
+
+A new fact is held against both. It may say nothing new, be a new version of an older one, or be new. A message may also
+take back what was said before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.engines.offline.compose import evidence_of
+from memoryd.engines.offline.subjects import (
+    changes,
+    covered_by,
+    is_same_subject,
+    says_it_moved,
+    subject_of,
+    takes_back,
+)
+from memoryd.model import Withdrawal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memoryd.model import Evidence, Finding, Said, Shelved
+
+REPEATED = 0.55
+"""So much of a fact in paragraphs of instruction files: they say it already."""
+SAID_BEFORE = 0.9
+"""So much of a fact in one memory: it says nothing new."""
+_LEAST_WORDS_IN_CLAUSE = 2
+_LEAST_WORDS = 4
+
+
+class Known:
+    def __init__(self, shelf: Callable[[], Sequence[Shelved]], instructions: Sequence[str]) -> None:
+        self._shelf = shelf
+        self._paragraphs = [
+            paragraph for text in instructions for paragraph in re.split(r"\n\s*\n|\n\s*[-*+]\s+|\n#", text)
+        ]
+        self._found: list[Finding] = []
+        self._withdrawn: dict[str, Withdrawal] = {}
+
+    def add(self, finding: Finding) -> None:
+        """Take in a fact, in the place of what it is a new version of."""
+        if self._is_instructed(finding.body):
+            return
+        for earlier in self._found:
+            if self._says_nothing_new(finding, earlier.body):
+                return
+            also = (earlier.evidence, *earlier.also)
+            if finding.type == earlier.type and self._is_newer(finding, earlier.body, also):
+                self._found.remove(earlier)  # it goes behind the others: "scratch that" is about what was said last
+                self._found.append(finding._replace(replaces=earlier.replaces, also=also))
+                return
+        for memory in reversed(self._shelf()):
+            if memory.name in self._withdrawn:
+                continue
+            if self._says_nothing_new(finding, memory.body):
+                return
+            if memory.is_ours and memory.type == finding.type and self._is_newer(finding, memory.body, memory.evidence):
+                self._found = [one for one in self._found if one.replaces != memory.name]
+                self._found.append(finding._replace(replaces=memory.name))
+                return
+        self._found.append(finding)
+
+    def is_changed_by(self, sentence: str, session_id: str) -> bool:
+        """Whether a sentence changes something said before in its session, now or when it was worked on earlier."""
+        if not says_it_moved(sentence):
+            return False
+        quotes = [finding.evidence.quote for finding in self._found if finding.type == "project"]
+        quotes += [
+            one.quote
+            for memory in self._shelf()
+            if memory.is_ours and memory.type == "project"
+            for one in memory.evidence
+            if one.session_id == session_id
+        ]
+        return any(changes(sentence, quote) for quote in quotes)
+
+    def take_back(self, said: Said) -> None:
+        """Drop what a message takes back: the last thing said in this session, or the one that it names."""
+        is_meant, named = takes_back(said.text)
+        if not is_meant:
+            return
+        stem = next(iter(subject_of(named)), named[:5])
+        for finding in reversed(self._found):
+            if not named or stem in finding.body.lower():
+                self._found.remove(finding)
+                if finding.replaces:  # what it had replaced is meant as well
+                    self._withdraw(finding.replaces, said)
+                return
+        last = [
+            memory
+            for memory in self._shelf()
+            if memory.is_ours
+            and memory.name not in self._withdrawn
+            and memory.evidence
+            and memory.evidence[-1].session_id == said.session_id
+            and (stem in memory.body.lower() if named else True)
+        ]
+        if last:
+            newest = max(last, key=lambda memory: memory.evidence[-1].said_at or 0.0)
+            self._withdraw(newest.name, said)
+
+    def news(self) -> list[Finding | Withdrawal]:
+        return [*self._found, *self._withdrawn.values()]
+
+    def _withdraw(self, name: str, said: Said) -> None:
+        self._withdrawn[name] = Withdrawal(name, evidence_of(said, said.text[:400]))
+
+    def _is_instructed(self, body: str) -> bool:
+        """Whether instruction files say it already, nearly in these words; a reason beside it does not matter.
+
+        Clause by clause: people sum up several lines of a file in one sentence.
+        """
+        fact = body.partition("\n\n")[0]
+        said = repeated = 0.0
+        for clause in re.split(r"[,;:.()，、。；]\s*", fact):  # noqa: RUF001
+            words = len(subject_of(clause))
+            if words >= _LEAST_WORDS_IN_CLAUSE:
+                said += words
+                repeated += words * max((covered_by(clause, one) for one in self._paragraphs), default=0.0)
+        return bool(said) and repeated / said >= REPEATED
+
+    def _is_newer(self, finding: Finding, earlier: str, evidence: Sequence[Evidence]) -> bool:
+        """Whether a fact is a new version of an earlier one; in the same session less is needed to believe it."""
+        return is_same_subject(finding.body, earlier) or any(
+            one.session_id == finding.evidence.session_id
+            and one.message_id != finding.evidence.message_id
+            and finding.type == "project"
+            and changes(finding.evidence.quote, one.quote)
+            for one in evidence
+        )
+
+    def _says_nothing_new(self, finding: Finding, body: str) -> bool:
+        """Whether a text says a fact already. Few words prove little: "use tabs" is in "spaces instead of tabs"."""
+        is_same = subject_of(finding.body) == subject_of(body)
+        is_part = len(subject_of(finding.body)) >= _LEAST_WORDS and covered_by(finding.body, body) >= SAID_BEFORE
+        return (is_same or is_part) and not self._says_otherwise(finding, body)
+
+    def _says_otherwise(self, finding: Finding, body: str) -> bool:
+        """Whether the same words with other numbers or another negation make it another fact."""
+        marks = r"\d+(?:[-.:]\d+)*|\b(?:not|never|no|don't|nicht|kein\w*|nie|sin|nunca|pas|jamais)\b|n't|不|没|ない"
+        return set(re.findall(marks, finding.body.lower())) != set(re.findall(marks, body.lower()))

@@ -1,0 +1,99 @@
+"""What users say of themselves, told of "the user". English; in other languages the words stay as they are."""
+
+from __future__ import annotations
+
+import re
+
+from memoryd.engines.offline.lexicon import small
+
+# "me" and "mine" are words of other languages as well; these are not.
+_ENGLISH = re.compile(
+    r"(?i)\b(?:the|is|are|to|and|of|for|that|with|it|not|my|myself|we|i|you|your|ask|tell|before|after|when|never|always)\b"
+)
+# Names that others gave: what stands in quotation marks, code, addresses, "my-app", "me@", "I/O", "Phase I".
+_NAME = (
+    r"`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\b\w{1,12}://\S+|(?<![\w.-])[\w.-]{1,64}@\S+|(?<!\w)(?:my|me|i)[-/_.@]\w\S*"
+    r"|(?-i:(?:Phase|Type|Class|Part|Stage|Tier|Level|Vol\.) I)\b"
+)
+_PERSON = re.compile(
+    rf"(?P<name>{_NAME})|(?<![\w'’.-])(?:(?P<both>my \w+ and I)\b"  # noqa: RUF001
+    r"|I(?P<is>['’]m| am| was)|I(?P<has>['’]ve| have)|I(?P<had>['’]d)(?= (?:been|better|done|gone|had|never|seen)\b)|I(?P<will>['’]ll|['’]d)|I (?P<negated>(?:do|have|was)n['’]t)"  # noqa: RUF001
+    r"|I (?P<adverb>(?:(?:only|never|always|often|also|just|still|already|now|then|first|both|myself|no longer|(?!(?:app|comp|f|imp|re|rep|supp)ly\b)[a-z]+ly) )*)(?P<verb>[a-z]+)|I\b"
+    r"|(?P<my>my)\b|(?P<me>me)\b|(?P<mine>mine)\b|(?P<self>myself)\b)(?![\w'’])",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_AUXILIARIES = frozenset({"can", "could", "will", "would", "shall", "should", "may", "might", "must", "ever", "ought"})
+_NO_VERBS = frozenset({"and", "as", "at", "by", "for", "from", "in", "myself", "of", "on", "or", "to", "too", "who", "with"})
+_LIKE_A_PAST = frozenset({"bring", "embed", "exceed", "feed", "need", "proceed", "succeed", "swing"})
+"""They end like a participle or a past tense, and are none."""
+
+
+def about_the_user(text: str, *, is_first: bool) -> tuple[str, bool]:
+    """The text in the third person, and whether it speaks of the user at all.
+
+    `is_first`: the user has not been named yet. The first mention names them, further ones say "they".
+    """
+    if not _ENGLISH.search(text) or _is_foreign(text):
+        return text, False
+    named = not is_first
+
+    def told(match: re.Match[str]) -> str:
+        nonlocal named
+        if match["name"]:
+            return match[0]
+        first, named = not named, True
+        return _third_person(match, first=first)
+
+    changed = _PERSON.sub(told, text)
+    return (changed[:1].upper() + changed[1:] if changed != text and text[:1].isupper() else changed), changed != text
+
+
+def _is_foreign(text: str) -> bool:
+    return len(re.findall(r"[^\x00-\x7f]", text)) > len(text) // 8
+
+
+def _third_person(match: re.Match[str], *, first: bool) -> str:
+    who = "the user" if first else "they"
+    groups = {name: text.replace("’", "'") for name, text in match.groupdict().items() if text}  # noqa: RUF001
+    if form := groups.get("both"):
+        return f"{who} and their {form.split()[1]}"
+    if form := groups.get("is"):
+        return f"{who} {'was' if first else 'were'}" if "was" in form.lower() else f"{who} {'is' if first else 'are'}"
+    if groups.get("has"):
+        return f"{who} {'has' if first else 'have'}"
+    if groups.get("had"):
+        return f"{who} had"
+    if form := groups.get("will"):
+        return f"{who}{form.lower()}" if not first else f"{who} {'will' if 'll' in form.lower() else 'would'}"
+    if form := groups.get("negated"):
+        return f"{who} " + (
+            {"don't": "doesn't", "haven't": "hasn't"}.get(form.lower(), form)
+            if first
+            else form.replace("wasn't", "weren't")
+        )
+    if verb := groups.get("verb"):
+        return f"{who} {groups.get('adverb', '').replace('myself', 'themselves')}{_agreed(verb) if first else verb}"
+    if groups.get("my"):
+        return "the user's" if first else "their"
+    if groups.get("me"):
+        return "the user" if first else "them"
+    if groups.get("mine"):
+        return "the user's" if first else "theirs"
+    if groups.get("self"):
+        return "themselves"
+    return who
+
+
+def _agreed(verb: str) -> str:
+    """The verb as it stands behind "the user"."""
+    low = verb.lower()
+    is_past = low.endswith(("ed", "ing")) and low not in _LIKE_A_PAST
+    if is_past or low in _AUXILIARIES | _NO_VERBS | small("past_verbs"):
+        return verb
+    if low in ("do", "go"):
+        return verb + "es"
+    if low == "have":
+        return "has"
+    if low.endswith("y") and low[-2:-1] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + ("es" if low.endswith(("s", "sh", "ch", "x", "z", "ss")) else "s")

@@ -1,0 +1,133 @@
+"""A message of the user to the facts told in it: the sentences that are worth keeping, joined to whom they belong."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.offline.features import cues_of
+from memoryd.engines.offline.judge import type_of, worth_of
+from memoryd.engines.offline.sentences import sentences_of
+from memoryd.engines.offline.subjects import takes_back
+from memoryd.engines.offline.wishes import is_never_meant, is_rule, is_wish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memoryd.model import MemoryType, Said
+
+KEPT = 0.55
+"""A fact holds a sentence that is at least as likely worth it."""
+KEPT_CHANGE = 0.1
+"""One that changes what was said before needs less; so does a wish in so many words inside a longer message."""
+SHORT_MESSAGE = 3
+"""In a message of so few sentences a wish in so many words is believed as it is: nobody dictates a text there."""
+JOINED_BEFORE = 0.2
+JOINED_RULE = 0.05
+JOINED_BEHIND = 0.08
+"""A sentence beside such a one belongs to it from here on: what stands behind a rule is mostly its reason, and what
+stands before a reason is mostly its rule, even where either alone would not be worth keeping."""
+
+_RULE_CUES = frozenset(
+    {"order", "negative_order", "standing", "constraint", "prefer", "when_you", "answers", "correct"}
+)
+_REASON_CUES = frozenset({"past", "reason", "we_got"})
+_SO = re.compile(
+    r"(?i)(?:so|then|hence|therefore|meaning|which means|that means|until then|till then|also|daher|deshalb|bis dahin|así que|por eso|hasta entonces|donc|du coup|d'ici là)\b|所以|因此|なので|だから"
+)
+_ANOTHER = re.compile(
+    r"(?i)(?:and |but |oh |ok |so )*(?:also\b|another|one more|separately|unrelated|btw\b|by the way|heads?.?up|fyi\b|außerdem|übrigens|und noch|noch was|además|por cierto|otra cosa|sinon|au fait|autre chose|另外|还有|对了|あと|それと|ちなみに|別件)"
+)
+
+_APPLIES = re.compile(
+    r"(?i)(?:this|that|it|same)(?: also)? (?:applies|goes|counts|holds|includes|means)\b|(?:except|unless|only (?:for|if|when)|exceptions?\b|the exception)|(?:applies|goes) for\b|that goes for\b|gilt (?:auch|nur)|vale (?:también|para)|ça vaut"
+)
+
+
+class Told(NamedTuple):
+    """One fact in the user's own sentences, in order."""
+
+    sentences: tuple[str, ...]
+    type: MemoryType
+    is_taken_back: bool = False
+    """A later sentence of the same message takes it back."""
+
+
+def told_in(said: Said, is_expected: Callable[[str], bool] = lambda _sentence: False) -> list[Told]:
+    """The facts of a message. `is_expected` knows sentences that change what was said before: they need less as well."""
+    sentences = sentences_of(said.text)
+    worth = _with_reasons(sentences, worth_of(sentences, said.answer))
+    taken_back = max((number for number, one in enumerate(sentences) if takes_back(one)[0]), default=0)
+    wish = 0.0 if len(sentences) <= SHORT_MESSAGE else KEPT_CHANGE
+    seeds = [
+        likely >= (wish if is_wish(sentence) else KEPT_CHANGE if is_expected(sentence) else KEPT)
+        and not _is_left(sentence)
+        for sentence, likely in zip(sentences, worth, strict=True)
+    ]
+    return [
+        Told(
+            tuple(sentences[start:end]),
+            "feedback" if any(map(is_rule, sentences[start:end])) else type_of(sentences[start:end]),
+            is_taken_back=end <= taken_back,
+        )
+        for start, end in _spans(sentences, worth, seeds)
+    ]
+
+
+def _with_reasons(sentences: Sequence[str], worth: Sequence[float]) -> list[float]:
+    """The same, but a rule and the reason behind it count together: either makes the other more likely to be meant."""
+    found = list(worth)
+    for number in range(len(sentences) - 1):
+        rule, reason = (set(cues_of(sentences[at])) for at in (number, number + 1))
+        if rule & _RULE_CUES and reason & _REASON_CUES and not reason & _RULE_CUES:
+            both = 1 - (1 - worth[number]) * (1 - worth[number + 1])
+            found[number], found[number + 1] = max(found[number], both), max(found[number + 1], both)
+    return found
+
+
+def _is_left(sentence: str) -> bool:
+    """Whether a sentence can be no part of a fact: it was not meant, or takes something back without a new date."""
+    return is_never_meant(sentence) or (takes_back(sentence)[0] and not {"moved", "deadline"} <= set(cues_of(sentence)))
+
+
+def _spans(sentences: Sequence[str], worth: Sequence[float], seeds: Sequence[bool]) -> list[tuple[int, int]]:
+    """From where to where a fact goes: seeds and what is joined to them, broken where a new subject begins."""
+    spans: list[tuple[int, int]] = []
+    for number, is_seed in enumerate(seeds):
+        if not is_seed or (spans and number < spans[-1][1]):
+            continue
+        start = number
+        while (
+            start > (spans[-1][1] if spans else 0)
+            and worth[start - 1] >= (JOINED_RULE if _RULE_CUES & set(cues_of(sentences[start - 1])) else JOINED_BEFORE)
+            and not _is_new(sentences, start)
+            and not _is_left(sentences[start - 1])
+        ):
+            start -= 1
+        end = number + 1
+        while (
+            end < len(sentences)
+            and (worth[end] >= JOINED_BEHIND or tells_how(sentences[end]) or _draws_from(sentences[end]))
+            and not _is_new(sentences, end)
+        ):
+            end += 1
+        spans.append((start, end))
+    return spans
+
+
+def _is_new(sentences: Sequence[str], number: int) -> bool:
+    """Whether a sentence begins something else than what stands before it."""
+    sentence = sentences[number]
+    return (
+        _is_left(sentence) or bool(_ANOTHER.match(sentence)) or (is_wish(sentence) and is_wish(sentences[number - 1]))
+    )
+
+
+def tells_how(sentence: str) -> bool:
+    """Whether a sentence says where the one before it applies."""
+    return bool(_APPLIES.match(sentence))
+
+
+def _draws_from(sentence: str) -> bool:
+    """Whether a sentence says what follows from the one before it, with a date or a rule."""
+    return bool(_SO.match(sentence)) and bool({"deadline", "standing", "constraint"} & set(cues_of(sentence)))

@@ -1,0 +1,113 @@
+"""The labelled sessions are sound, and the engine is as good on those it was not fitted to as the documents say."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from memoryd.engines.offline import find, judge
+from memoryd.model import Finding, Said
+from memoryd.security.redact import redact
+from training.labels import HERE, messages_of, sessions_in
+
+SESSIONS = sessions_in("sessions")
+HELDOUT = sessions_in("heldout")
+
+
+def holds(text: str, groups: list[list[str]]) -> bool:
+    """Whether one word of each group stands in the text."""
+    return all(any(word.lower() in text.lower() for word in group) for group in groups)
+
+
+def test_no_session_is_there_twice_or_in_both_parts() -> None:
+    ids = [session["id"] for session in (*SESSIONS, *HELDOUT)]
+    assert len(ids) == len(set(ids)) > 1000
+    fitted = {turn["user"] for session in SESSIONS for turn in session["turns"] if len(turn["user"]) > 60}
+    assert not any(turn["user"] in fitted for session in HELDOUT for turn in session["turns"])
+
+
+def test_every_label_is_sound() -> None:
+    for session in (*SESSIONS, *HELDOUT):
+        datetime.fromisoformat(session["started_at"])
+        said = "\n".join(turn["user"] for turn in session["turns"])
+        patterns = [re.compile(one, re.IGNORECASE) for rule in session["forbidden"] for one in rule["any_of"]]
+        for fact in session["gold"]:
+            assert fact["type"] in judge.TYPES
+            assert all(quote in said for quote in (*fact["quotes"], *fact.get("reason_quotes", ()))), session["id"]
+            assert holds(fact["fact"], fact["all_of"]), session["id"]
+            assert not any(one.search(fact["fact"]) for one in patterns), session["id"]
+
+
+def test_every_fact_but_a_few_has_a_sentence() -> None:
+    """What the sentence splitter drops, nothing can find."""
+    lost = [
+        (session["id"], number)
+        for session in SESSIONS
+        for number in range(len(session["gold"]))
+        if not any(fact and fact.number == number for message in messages_of(session) for fact in message.facts)
+    ]
+    assert len(lost) <= 15, lost
+
+
+def test_the_files_hold_no_token_that_a_scanner_would_report() -> None:
+    """Made-up tokens are written with escapes; decoded they are whole, and the redactor has to find them."""
+    shapes = re.compile(
+        r"AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|xox[abp]-\d|sk_live_[0-9a-zA-Z]{20}|-----BEGIN [A-Z ]*KEY"
+    )
+    for file in HERE.glob("*/*.jsonl"):
+        assert not shapes.search(file.read_text(encoding="utf-8")), file
+
+
+def memories_of(session: dict[str, Any]) -> list[Finding]:
+    """What the engine makes of a session, told as the job tells it."""
+    said, answer, files = [], "", []
+    began = datetime.fromisoformat(session["started_at"]).timestamp()
+    for number, turn in enumerate(session["turns"]):
+        calls = [
+            (call["name"], str(call["input"].get("file_path", "")), call["result"]) for call in turn.get("tools", ())
+        ]
+        files += [text for name, path, text in calls if name == "Read" and path.endswith("CLAUDE.md")]
+        if not any(name in ("Write", "Edit") and "/memory/" in path for name, path, _ in calls):
+            said.append(Said(session["id"], str(number), began + 60 * number, redact(turn["user"]), redact(answer)))
+        answer = turn["assistant"]
+    return [one for one in find(said, lambda: (), files) if isinstance(one, Finding)]
+
+
+@pytest.fixture(scope="module")
+def results() -> list[tuple[dict[str, Any], list[Finding]]]:
+    return [(session, memories_of(session)) for session in HELDOUT]
+
+
+def test_quality_on_sessions_it_was_not_fitted_to(results: list[tuple[dict[str, Any], list[Finding]]]) -> None:
+    """Floors, some way below the figures in docs/quality.md: a change that falls through them has broken something."""
+    gold = found = files = useful = right = 0
+    for session, memories in results:
+        files += len(memories)
+        hits = [
+            [one for one in memories if holds(f"{one.description}\n{one.body}", fact["all_of"])]
+            for fact in session["gold"]
+        ]
+        gold += len(hits)
+        found += sum(map(bool, hits))
+        useful += len({one.name for them in hits for one in them})
+        right += sum(
+            any(one.type == fact["type"] for one in them) for fact, them in zip(session["gold"], hits, strict=True)
+        )
+    assert found / gold >= 0.65
+    assert useful / files >= 0.85
+    assert right / found >= 0.70
+
+
+@pytest.mark.parametrize("reason", ["secret", "injection", "negative-judgement"])
+def test_what_must_never_be_kept_is_not(results: list[tuple[dict[str, Any], list[Finding]]], reason: str) -> None:
+    rules = 0
+    for session, memories in results:
+        for rule in session["forbidden"]:
+            if rule["reason"] == reason:
+                rules += 1
+                text = "\n".join(f"{one.description}\n{one.body}\n{one.evidence.quote}" for one in memories)
+                assert not any(re.search(one, text, re.IGNORECASE) for one in rule["any_of"]), (session["id"], rule)
+    assert rules or reason == "negative-judgement"

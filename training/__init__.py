@@ -1,0 +1,6 @@
+"""How the weights of the embedded engine are made: labelled sessions in, memoryd/engines/offline/weights.bin out.
+
+`sessions/` is what the weights are fitted to, `heldout/` what they are measured on and never fitted to. All sessions are
+made up for this purpose. A line is one session: its turns, the facts in it that a later session would need (`gold`, with
+the user's words in `quotes`), and what must not be kept (`forbidden`).
+"""
