@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench import append, commit, inventory, memory, parse, startup
+from bench import append, commit, extract, inventory, memory, parse, startup
 
 SUBJECTS = {
     "parse": parse.run,
@@ -21,6 +21,7 @@ SUBJECTS = {
     "append": append.run,
     "memory": memory.run,
     "commit": commit.run,
+    "extract": extract.run,
     "startup": startup.run,
 }
 

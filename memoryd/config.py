@@ -57,6 +57,13 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True)
+class Extraction:
+    every_turns: int = _key(
+        "A session is worked on when so many of its turns wait, or when it is over; 1 is after every turn.", 1, least=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Projects:
     exclude: tuple[str, ...] = _key(
         "Folders that memoryd leaves alone, with all below them: absolute or ~/ paths, with * and ? and [ ] as in a shell.",
@@ -85,6 +92,7 @@ class Config:
     claude_code: ClaudeCode = field(default_factory=ClaudeCode)
     scan: Scan = field(default_factory=Scan)
     turns: Turns = field(default_factory=Turns)
+    extraction: Extraction = field(default_factory=Extraction)
     projects: Projects = field(default_factory=Projects)
     log: Log = field(default_factory=Log)
 
@@ -163,12 +171,14 @@ class _Reader:
         return kind(**built)
 
     def _checked(self, hint: Any, value: Any, path: tuple[str, ...], least: float | None) -> Any:
-        if hint is float:
+        if hint in (int, float):
             if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _MOST:
                 raise self._wrong(path, "a number, and less than a billion")
+            if hint is int and not isinstance(value, int):
+                raise self._wrong(path, "a whole number")
             if least is not None and value < least:
                 raise self._wrong(path, f"at least {least:g}")
-            return float(value)
+            return hint(value)
         if hint in (str, str | None):
             if not isinstance(value, str):
                 raise self._wrong(path, "a string")

@@ -143,15 +143,27 @@ class Daemon:
         for job in jobs.ended_since(database, self._told_job):
             self._told_job = job.id
             who = _who(known_projects.root_of_session(database, job.session_id), job.session_id)
-            for name in job.names:
+            for name in job.removed:
+                self._say(
+                    f"{who}: took back {short(os.path.join(job.memory_dir, name), self._paths.home)}, as you said."
+                )
+            for name in job.saved:
                 self._say(f"{who}: saved {short(os.path.join(job.memory_dir, name), self._paths.home)}.")
-            if job.names:
+            if job.saved:
                 self._say("  The next session loads it. memoryd why FILE explains it, memoryd undo takes it back.")
             elif job.outcome == "succeeded_no_output":
-                self._say(f"{who}: read, nothing to keep.")
-            else:
+                self._say(f"{who}: read, nothing to keep{'; ' + job.detail if job.detail else ''}.")
+            elif not job.removed:
                 self._say(f"{who}: {job.outcome}{': ' + job.detail if job.detail else ''}")
-            self._log.info("job", kind=job.kind, session=job.session_id, outcome=job.outcome, files=len(job.names))
+            self._log.info(
+                "job",
+                kind=job.kind,
+                session=job.session_id,
+                outcome=job.outcome,
+                saved=len(job.saved),
+                removed=len(job.removed),
+                **({"detail": job.detail} if job.detail else {}),
+            )
         code = self._child.ended()
         if code:
             self._rest_until = now + CHILD_REST_SECONDS

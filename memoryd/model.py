@@ -157,6 +157,10 @@ class WaitingSession(NamedTuple):
     failures: int = 0
     """Jobs in a row that failed."""
     retry_at: float | None = None
+    has_grown: bool = True
+    """Its transcript is not what it was when a job on it last failed: longer, or rewritten and shorter."""
+    is_trailing: bool = False
+    """A turn ended while a job on this session ran."""
     opted_out: bool = False
     is_gone: bool = False
     """Its transcript is no longer there."""
@@ -174,9 +178,11 @@ class Run(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """It is not time yet."""
+    """It is not time yet, for a reason that has a name."""
 
-    until: float
+    until: float | None
+    """None: until its transcript grows."""
+    reason: Literal["session_active", "throttled", "backing_off", "breaker_open"]
     why: str
 
 
@@ -210,6 +216,9 @@ class Said(NamedTuple):
     message_id: str
     said_at: float | None
     text: str
+    answer: str = ""
+    """What the assistant had said just before: words like "that" point there."""
+    cwd: str = ""
 
 
 class Finding(NamedTuple):
@@ -221,6 +230,31 @@ class Finding(NamedTuple):
     description: str
     body: str
     evidence: Evidence
+    also: tuple[Evidence, ...] = ()
+    """Earlier words that it rests on, newest first."""
+    replaces: str = ""
+    """The file of the memory that says the older version of this; empty where it is a new one."""
+
+
+class Withdrawal(NamedTuple):
+    """A memory that the user has taken back."""
+
+    name: str
+    """Its file."""
+    evidence: Evidence
+
+
+class Shelved(NamedTuple):
+    """A memory that is there already, as an engine sees it."""
+
+    name: str
+    """Its file."""
+    type: MemoryType | None
+    description: str
+    body: str
+    is_ours: bool = False
+    """memoryd wrote it, and nobody has changed or pinned it since: it may be rewritten."""
+    evidence: tuple[Evidence, ...] = ()
 
 
 class FileChange(NamedTuple):

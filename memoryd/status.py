@@ -64,6 +64,8 @@ class Status(NamedTuple):
     running: Instance | None
     totals: report.Totals | None
     waiting: tuple[tuple[WaitingSession, Run | Wait | Skip], ...]
+    last: tuple[report.JobResult, ...]
+    """The last jobs, newest first."""
     damaged: tuple[report.Damage, ...]
     odd: tuple[tuple[str, str], ...]
     unreadable: tuple[tuple[str, str], ...]
@@ -115,6 +117,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
             (session, gates.extraction(session, config, paths.state_dir, now))
             for session in (waiting.waiting_sessions(database) if database else ())
         ),
+        last=tuple(report.last_jobs(database, _NAMED)) if database else (),
         damaged=tuple(report.damaged(database)) if database else (),
         odd=tuple(report.oddities(database)) if database else (),
         unreadable=tuple(unreadable),
@@ -190,6 +193,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "open": totals.open_turns if totals else 0,
             "history": totals.history_turns if totals else 0,
             "vanished": totals.vanished_turns if totals else 0,
+            "outcomes": dict(totals.outcomes) if totals else {},
         },
         "waiting": [
             {
@@ -200,6 +204,18 @@ def as_json(status: Status) -> dict[str, Any]:
                 **_decision(decision),
             }
             for session, decision in status.waiting
+        ],
+        "last": [
+            {
+                "session": job.session_id,
+                "project": job.project_root,
+                "at": iso(job.ended_at),
+                "outcome": job.outcome,
+                "detail": job.detail or None,
+                "saved": list(job.saved),
+                "removed": list(job.removed),
+            }
+            for job in status.last
         ],
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
@@ -218,10 +234,16 @@ def _skipped_turns(status: Status) -> int:
 
 def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
     if isinstance(decision, Run):
-        return {"decision": "ready", "why": decision.why, "until": None}
+        return {"decision": "ready", "reason": None, "why": decision.why, "until": None}
     if isinstance(decision, Wait):
-        return {"decision": "wait", "why": decision.why, "until": iso(decision.until)}
-    return {"decision": f"skipped({decision.reason})", "why": decision.why, "until": None}
+        until = iso(decision.until) if decision.until is not None else None
+        return {"decision": "wait", "reason": decision.reason, "why": decision.why, "until": until}
+    return {
+        "decision": f"skipped({decision.reason})",
+        "reason": decision.reason,
+        "why": decision.why,
+        "until": None,
+    }
 
 
 def as_text(status: Status) -> str:
@@ -251,6 +273,7 @@ def as_text(status: Status) -> str:
             )
         )
     lines += _waiting_lines(status)
+    lines += _last_lines(status)
     lines += _left_out_lines(status)
     lines += _index_lines(status)
     if status.problems:
@@ -283,13 +306,29 @@ def _waiting_lines(status: Status) -> list[str]:
         if isinstance(decision, Run):
             what = f"ready: {decision.why}"
         elif isinstance(decision, Wait):
-            what = f"in {max(0, decision.until - status.now):.0f} s: {decision.why}"
+            when = "when it grows" if decision.until is None else f"in {ago(decision.until - status.now)}"
+            what = f"{when} ({decision.reason}): {decision.why}"
         else:
             what = f"skipped({decision.reason}): {decision.why}"
         name = shown(os.path.basename(session.project_root) or session.project_root)
         turns = count(len(session.turn_ids), "turn")
         lines.append(f"    {name:<20}  {shown(session.session_id[:8])}  {turns:<8}  {what}")
     return lines + _more(len(status.waiting))
+
+
+def _last_lines(status: Status) -> list[str]:
+    """What the last jobs brought; those that found nothing say nothing."""
+    told = [job for job in status.last if job.outcome != "succeeded_no_output" or job.detail]
+    lines = []
+    for job in told:
+        name = shown(os.path.basename(job.project_root) or job.project_root)
+        what = [f"saved {', '.join(map(shown, job.saved))}"] if job.saved else []
+        what += [f"took back {', '.join(map(shown, job.removed))}"] if job.removed else []
+        what = what or [job.outcome]
+        what += [shown(job.detail)] if job.detail else []
+        when = f"{ago(status.now - job.ended_at)} ago"
+        lines.append(f"    {name:<20}  {shown(job.session_id[:8])}  {when:<8}  {'; '.join(what)}")
+    return ["", "  last", *lines] if lines else []
 
 
 def _left_out_lines(status: Status) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.config import Config, Projects, Scan, key_names, load, parse
+from memoryd.config import Config, Extraction, Projects, Scan, key_names, load, parse
 from memoryd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -163,3 +163,14 @@ def test_the_example_is_a_valid_config_also_with_every_key_set(paths: Paths) -> 
     everything = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
     assert len(tomllib.loads(everything)) == len(fields(Config))
     parse(everything.encode(), paths)
+
+
+def test_the_throttle_is_a_whole_number_of_turns(paths: Paths) -> None:
+    assert parse(b"[extraction]\nevery_turns = 3", paths) == Config(extraction=Extraction(every_turns=3))
+    for value, wanted in (
+        ("0", "at least 1"),
+        ("1.5", "a whole number"),
+        ("true", "a number, and less than a billion"),
+    ):
+        sentence = f"line 2: `extraction.every_turns` must be {wanted}."
+        assert problem(f"[extraction]\nevery_turns = {value}", paths) == sentence

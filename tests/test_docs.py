@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.config import key_names
+from memoryd.jobs.exclusion import Covered
+from memoryd.model import Skip, Wait
 from memoryd.status import _DAMAGE_WORDS
 
 ROOT = Path(os.path.dirname(__file__), "..").resolve()
@@ -59,6 +62,17 @@ def test_commands_and_keys_that_are_named_exist(path: Path) -> None:
 def test_every_kind_of_damage_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "reading.md").read_text(), re.MULTILINE)
     assert sorted(explained) == sorted(_DAMAGE_WORDS)
+
+
+def test_every_reason_for_not_working_is_explained() -> None:
+    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "extraction.md").read_text(), re.MULTILINE)
+    named = {name for kind in (Skip, Wait, Covered) for name in _literals(kind)}
+    assert sorted(explained) == sorted(named)
+
+
+def _literals(kind: type) -> list[str]:
+    """The names that a field of this value type can have."""
+    return [name for hint in get_type_hints(kind).values() for name in get_args(hint) if isinstance(name, str)]
 
 
 def test_every_path_is_in_the_contract() -> None:

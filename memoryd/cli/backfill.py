@@ -48,7 +48,7 @@ def execute(context: Context) -> int:
         if not context.arguments.yes and not _agreed(estimate):
             print("Nothing was done.", file=sys.stderr)
             return 0
-        done = list(work(database, context.paths, sessions, now, with_history=True))
+        done = list(work(database, context.paths, sessions, now, with_history=True, clock=context.clock))
     finally:
         database.close()
     return tell(context, done)

@@ -16,11 +16,12 @@ NAME = "demo"
 HELP = "the whole way on sample transcripts, in seconds"
 
 _SAID = (
-    "Please add a test for the parser.",
-    "Good. From now on, keep commits small, one concern each.",
+    "please add a test for the mailer",
+    "no, don't mock the mailer in tests. we did that last year and a broken template reached every customer",
     "Never push to main without asking, because every push deploys.",
-    "Remember that incidents are tracked in the Linear project OPS.",
-    "Should I always run all tests?",
+    "ok good. btw the shop is frozen from Thursday because the auditors come, only hotfixes go out",
+    "if something burns look at the Grafana board 'Night Desk', nobody reads the wiki any more",
+    "should I always run all tests? the suite takes 9 minutes",
 )
 
 

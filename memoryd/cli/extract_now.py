@@ -35,7 +35,7 @@ def execute(context: Context) -> int:
         look(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
-        done = list(work(database, context.paths, sessions, now))
+        done = list(work(database, context.paths, sessions, now, clock=context.clock))
     finally:
         database.close()
     return tell(context, done)
@@ -63,6 +63,7 @@ def tell(context: Context, done: list[Worked]) -> int:
                     "memory_dir": worked.memory_dir,
                     "outcome": worked.outcome.outcome,
                     "saved": list(worked.outcome.saved),
+                    "removed": list(worked.outcome.removed),
                     "detail": worked.outcome.detail or None,
                 }
                 for worked in done
@@ -71,6 +72,9 @@ def tell(context: Context, done: list[Worked]) -> int:
     else:
         for worked, name in saved:
             print(f"saved {short(worked.memory_dir, context.paths.home)}/{name}")
+        for worked in done:
+            for name in worked.outcome.removed:
+                print(f"took back {short(worked.memory_dir, context.paths.home)}/{name}")
         for worked in failed:
             print(f"memoryd: session {worked.outcome.session_id[:8]}: {worked.outcome.detail}", file=sys.stderr)
         print(

@@ -24,7 +24,8 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         now = context.clock.now()
-        for _ in work(database, context.paths, due(database, context.paths, context.config, now), now, gives_way=True):
+        sessions = due(database, context.paths, context.config, now)
+        for _ in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock):
             pass
     finally:
         database.close()

@@ -6,30 +6,37 @@ import fcntl
 import hashlib
 import os
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clock import iso
+from memoryd.clients.instructions import instructions_at
 from memoryd.engines import offline
 from memoryd.errors import BusyError, MemorydError, StateError
+from memoryd.jobs.changeset import ChangedMeanwhileError, groups_of
+from memoryd.jobs.exclusion import covered_turns
 from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
-from memoryd.memory.document import body_of, new_document
 from memoryd.memory.guards import RefusedError
-from memoryd.model import Changeset, FileChange, Group
+from memoryd.memory.shelf import shelf_of
+from memoryd.model import Changeset
+from memoryd.security.redact import redact
 from memoryd.state import history, jobs
+from memoryd.transcripts.conversation import Place, read_turns
 from memoryd.transcripts.follow import NotATranscriptError
-from memoryd.transcripts.prompts import read_prompts
+from memoryd.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from memoryd.memory.directory import MemoryDirectory
-    from memoryd.model import Finding
+    from memoryd.clock import Clock
+    from memoryd.jobs.exclusion import Covered
+    from memoryd.model import Finding, Group, Said, Shelved, Withdrawal
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 _TRIES = 3
 """How often a session is worked on at once when somebody edits the same files meanwhile."""
+_CHANGED_MEANWHILE = "somebody else changed the same files"
 
 
 class Outcome(NamedTuple):
@@ -39,6 +46,7 @@ class Outcome(NamedTuple):
     outcome: str
     saved: tuple[str, ...] = ()
     detail: str = ""
+    removed: tuple[str, ...] = ()
 
 
 class Session(NamedTuple):
@@ -72,8 +80,9 @@ def extract(
     now: float,
     *,
     with_history: bool = False,
+    clock: Clock | None = None,
 ) -> Iterator[Outcome]:
-    """Work on the waiting turns of these sessions, one after the other.
+    """Work on the waiting turns of these sessions, one after the other. Without a clock no time passes meanwhile.
 
     1. Be the only worker of this directory; finish the commits and end the jobs of dead ones.
     2. For each session: lease its turns, read what the user said, let the engine find, commit.
@@ -86,126 +95,156 @@ def extract(
         with suppress(FileNotFoundError, StateError), open_directory(memory_dir) as directory, directory.locked():
             recover(database, directory, now)
         jobs.drop_lost(database, memory_dir, now)
+        time = clock.now if clock is not None else lambda: now
         for session in sessions:
-            for _ in range(_TRIES):
+            for tries_left in reversed(range(_TRIES)):
                 job = jobs.claim(
-                    database, memory_dir, session.transcript_id, session.session_id, now, history=with_history
+                    database, memory_dir, session.transcript_id, session.session_id, time(), history=with_history
                 )
                 if job is None:
                     break
-                outcome = _work(database, memory_dir, session, job, now)
+                outcome = _work(_Task(database, paths, memory_dir, session, job, time), is_last=tries_left == 0)
                 if outcome is not None:
                     yield outcome
                     break
 
 
-def _work(database: Database, memory_dir: str, session: Session, job: jobs.Job, now: float) -> Outcome | None:
+class _Task(NamedTuple):
+    """One job, and what it is done with."""
+
+    database: Database
+    paths: Paths
+    memory_dir: str
+    session: Session
+    job: jobs.Job
+    time: Callable[[], float]
+
+    def finish(self, outcome: str, turns: tuple[int, ...], detail: str = "") -> None:
+        jobs.finish(self.database, self.job, outcome, self.time(), turns=turns, detail=detail)
+
+    def fail(self, why: str) -> Outcome:
+        jobs.fail(self.database, self.job, why, self.time())
+        return Outcome(self.session.session_id, "failed", detail=why)
+
+
+def _work(task: _Task, *, is_last: bool) -> Outcome | None:
     """Do one job; None where somebody's edit got in between and it is to be done again.
 
     Whatever fails, only this session waits: one that cannot be worked on must not hold up the others.
     """
     try:
-        return _attempt(database, memory_dir, session, job, now)
+        return _attempt(task)
     except RefusedError as error:
-        jobs.finish(
-            database,
-            job,
-            f"refused({error.guard})",
-            now,
-            turns=tuple(turn.id for turn in job.turns),
-            detail=error.sentence,
-        )
-        return Outcome(session.session_id, f"refused({error.guard})", detail=error.sentence)
+        outcome = f"refused({error.guard})"
+        task.finish(outcome, tuple(turn.id for turn in task.job.turns), error.sentence)
+        return Outcome(task.session.session_id, outcome, detail=error.sentence)
+    except ChangedMeanwhileError:
+        if is_last:
+            return task.fail(_CHANGED_MEANWHILE)
+        jobs.set_aside(task.database, task.job, _CHANGED_MEANWHILE, task.time())
+        return None
     except Exception as error:  # noqa: BLE001 - the border of a worker
-        detail = str(error) if isinstance(error, MemorydError | OSError) else f"{type(error).__name__}: {error}"
-        jobs.fail(database, job, detail, now)
-        return Outcome(session.session_id, "failed", detail=detail)
+        is_told = isinstance(error, MemorydError | OSError)
+        return task.fail(redact(str(error) if is_told else f"{type(error).__name__}: {error}"))
 
 
-def _attempt(database: Database, memory_dir: str, session: Session, job: jobs.Job, now: float) -> Outcome | None:
+def _attempt(task: _Task) -> Outcome:
+    """The steps of one job:
+
+    1. read what was said
+    2. pass over the turns that the client itself has saved something for
+    3. take every secret out of the others, let the engine find, and save it
+    """
+    session_id = task.session.session_id
+    places = [Place(turn.prompt_id, turn.start, turn.end, turn.before) for turn in task.job.turns]
     try:
-        said = read_prompts(session.path, [(turn.prompt_id, turn.start) for turn in job.turns])
+        heard = read_turns(task.session.path, places, task.memory_dir)
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
-        jobs.finish(database, job, "skipped(transcript_gone)", now, turns=tuple(turn.id for turn in job.turns))
-        return Outcome(session.session_id, "skipped(transcript_gone)")
+        task.finish("skipped(transcript_gone)", tuple(turn.id for turn in task.job.turns))
+        return Outcome(session_id, "skipped(transcript_gone)")
     # A turn whose words are not where they were waits: the next look at the rewritten file finds them, or their end.
-    turns = tuple(turn.id for turn in job.turns if turn.prompt_id in said)
-    if not turns:
-        jobs.fail(database, job, "the transcript was rewritten", now)
-        return Outcome(session.session_id, "failed", detail="the transcript was rewritten")
-    found = [one for one in offline.find(said.values()) if not _is_settled(database, memory_dir, one)]
-    if found:
-        with open_directory(memory_dir, create=True) as directory:
-            groups = memories_of(directory, found, session.session_id, now)
-            if groups:
-                why = "what you asked to be remembered"
-                changeset = Changeset("extract", why, groups, session.session_id, turns, job.id)
-                if commit(database, directory, changeset, now).conflicted:
-                    jobs.fail(database, job, "somebody else changed the same files", now)
-                    return None
-                jobs.succeed(database, job)
-                return Outcome(
-                    session.session_id, "succeeded", tuple(change.name for group in groups for change in group.changes)
-                )
-    jobs.finish(database, job, "succeeded_no_output", now, turns=turns)
-    return Outcome(session.session_id, "succeeded_no_output")
-
-
-def _is_settled(database: Database, memory_dir: str, finding: Finding) -> bool:
-    """Whether these words have led to a memory already, or to one that the user took back."""
-    return history.is_refused(database, memory_dir, finding.evidence) or history.rests_on(
-        database, memory_dir, finding.evidence
+    present = [turn for turn in task.job.turns if turn.prompt_id in heard]
+    if not present:
+        return task.fail("the transcript was rewritten")
+    covered = covered_turns(task.database, task.memory_dir, session_id, present, heard)
+    passed_over = {one.turn_id: f"skipped({one.by})" for one in covered}
+    detail = _told(covered)
+    if covered:
+        jobs.pass_over(task.database, task.job, passed_over, detail)
+    left = [turn for turn in present if turn.id not in passed_over]
+    if not left:
+        outcome = f"skipped({covered[0].by})"
+        task.finish(outcome, ())
+        return Outcome(session_id, outcome, detail=detail)
+    return _save(
+        task, [_redacted(heard[turn.prompt_id].said) for turn in left], tuple(turn.id for turn in left), detail
     )
 
 
-def memories_of(directory: MemoryDirectory, found: list[Finding], session_id: str, now: float) -> tuple[Group, ...]:
-    """One new file for each finding that no memory says in the same words."""
-    bodies = {}
-    names = set()
-    listing = directory.listing()
-    for name in listing.topics:
-        names.add(name.casefold())
+def _save(task: _Task, said: list[Said], turns: tuple[int, ...], detail: str) -> Outcome:
+    """Let the engine find, beside the memories and the instruction files that are there, and commit what it found.
+
+    The commit closes the job and its turns. Raises ChangedMeanwhileError where somebody else's edit came first.
+    """
+    database, memory_dir, session_id = task.database, task.memory_dir, task.session.session_id
+    found = [
+        one
+        for one in offline.find(said, _shelf(database, memory_dir), instructions_at(said[-1].cwd, task.paths))
+        if not _is_settled(database, memory_dir, one)
+    ]
+    if found:
+        with open_directory(memory_dir, create=True) as directory:
+            now = task.time()
+            groups = groups_of(directory, found, session_id, now, history.made(database, memory_dir))
+            if groups:
+                changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id)
+                if commit(database, directory, changeset, now).conflicted:
+                    raise ChangedMeanwhileError
+                jobs.succeed(database, task.job)
+                changed = [change for group in groups for change in group.changes]
+                saved = tuple(change.name for change in changed if change.after is not None)
+                removed = tuple(change.name for change in changed if change.after is None)
+                return Outcome(session_id, "succeeded", saved, detail, removed)
+    task.finish("succeeded_no_output", turns)
+    return Outcome(session_id, "succeeded_no_output", detail=detail)
+
+
+def _redacted(said: Said) -> Said:
+    return said._replace(text=redact(said.text), answer=redact(said.answer))
+
+
+def _shelf(database: Database, memory_dir: str) -> Callable[[], list[Shelved]]:
+    """The memories that are there, read when the engine first asks: most turns need none of them."""
+
+    @cache
+    def shelf() -> list[Shelved]:
         try:
-            state = directory.read(name)
-        except PermissionError:  # somebody else's: it cannot be compared, and is no reason to stop
-            continue
-        if state is not None:
-            bodies[_words(body_of(state.data))] = name
-    names.update(name.casefold() for name in listing.odd)
-    groups = []
-    for finding in found:
-        if _words(finding.body) in bodies:
-            continue
-        name = _free_name(f"{finding.type}_{finding.name.replace('-', '_')}", names)
-        names.add(name.casefold())
-        bodies[_words(finding.body)] = name
-        document = new_document(
-            name=finding.name,
-            description=finding.description,
-            kind=finding.type,
-            body=finding.body,
-            session_id=session_id,
-            evidence=finding.evidence.hash,
-            modified=iso(now),
-        )
-        groups.append(
-            Group(
-                (FileChange(name, None, document.render()),),
-                f"you said: {finding.evidence.quote}",
-                ((name, finding.evidence),),
-            )
-        )
-    return tuple(groups)
+            with open_directory(memory_dir) as directory:
+                return shelf_of(database, directory)
+        except FileNotFoundError:
+            return []
+
+    return shelf
 
 
-def _free_name(stem: str, taken: set[str]) -> str:
-    number = 1
-    name = f"{stem}.md"
-    while name.casefold() in taken:
-        number += 1
-        name = f"{stem}_{number}.md"
-    return name
+def _is_settled(database: Database, memory_dir: str, one: Finding | Withdrawal) -> bool:
+    """Whether these words have led to a memory already, or to one that the user took back."""
+    return history.is_refused(database, memory_dir, one.evidence) or history.rests_on(
+        database, memory_dir, one.evidence
+    )
 
 
-def _words(text: str) -> str:
-    return " ".join(text.split()).casefold()
+def _told(covered: list[Covered]) -> str:
+    """What the log and `status` say about the turns that the client has dealt with."""
+    told = []
+    for by, who in (("main_agent_saved", "the main agent"), ("client_saved", "the client's own extraction")):
+        names = [one.name for one in covered if one.by == by]
+        if names:
+            told.append(f"{count(len(names), 'turn')} left to {who}, which saved {', '.join(dict.fromkeys(names))}")
+    return "; ".join(told)
+
+
+def _why(groups: tuple[Group, ...]) -> str:
+    if all(change.after is None for group in groups for change in group.changes):
+        return "what you took back"
+    return "what you said"

@@ -13,6 +13,7 @@ from memoryd.state import waiting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.clock import Clock
     from memoryd.config import Config
     from memoryd.jobs.extract import Outcome
     from memoryd.model import WaitingSession
@@ -48,13 +49,14 @@ def work(
     *,
     with_history: bool = False,
     gives_way: bool = False,
+    clock: Clock | None = None,
 ) -> Iterator[Worked]:
     """Work on these sessions. Raises BusyError where somebody else is at work; who `gives_way` passes over it."""
     for memory_dir, waiting_here in sessions.items():
         roots = {session.session_id: session.project_root for session in waiting_here}
         todo = [Session(session.transcript_id, session.session_id, session.path) for session in waiting_here]
         try:
-            for outcome in extract(database, paths, memory_dir, todo, now, with_history=with_history):
+            for outcome in extract(database, paths, memory_dir, todo, now, with_history=with_history, clock=clock):
                 yield Worked(roots[outcome.session_id], memory_dir, outcome)
         except BusyError:
             if not gives_way:

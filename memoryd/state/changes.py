@@ -183,6 +183,14 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
             " WHERE evidence.memory_dir = ?2)",
             (change_id, change["memory_dir"]),
         )
+    if root["kind"] == "extract" and change["kind"] != "undo":
+        # What the user took back in words is gone with all that it rested on.
+        database.execute(
+            "INSERT OR IGNORE INTO refused_evidence SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
+            " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
+            " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2",
+            (change_id, change["memory_dir"]),
+        )
     if (root["kind"] == "forget") == (change["kind"] == "undo"):
         return
     # Of a forgotten file all evidence; of an undone change its own, for the files that were indeed taken back.
@@ -236,9 +244,14 @@ def _store_file(database: Database, change_id: int, file: PlannedFile) -> None:
 def _store_blob(database: Database, data: bytes | None) -> bytes | None:
     if data is None:
         return None
-    digest = hashlib.blake2b(data, digest_size=32).digest()
-    database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (digest, data))
-    return digest
+    name = digest(data)
+    database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (name, data))
+    return name
+
+
+def digest(data: bytes) -> bytes:
+    """The name under which a content is kept."""
+    return hashlib.blake2b(data, digest_size=32).digest()
 
 
 def _insert(database: Database, sql: str, values: tuple[Any, ...]) -> int:

@@ -62,14 +62,45 @@ def files_of(database: Database, change_id: int) -> list[PlannedFile]:
 
 def evidence_of(database: Database, memory_dir: str, name: str) -> list[Evidence]:
     """What a memory rests on, oldest first; evidence of undone changes does not count."""
+    return evidence_in(database, memory_dir, name).get(name, [])
+
+
+def evidence_in(database: Database, memory_dir: str, name: str | None = None) -> dict[str, list[Evidence]]:
+    """What the memories of a directory rest on, or one of them."""
     rows = database.query(
-        "SELECT evidence.* FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?"
-        " AND name = ? AND state = 'applied' AND NOT EXISTS (SELECT 1 FROM refused_evidence AS refused WHERE"
-        " refused.memory_dir = evidence.memory_dir AND refused.message_id = evidence.message_id"
+        "SELECT evidence.* FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?1"
+        " AND (?2 IS NULL OR name = ?2) AND state = 'applied' AND NOT EXISTS (SELECT 1 FROM refused_evidence AS refused"
+        " WHERE refused.memory_dir = evidence.memory_dir AND refused.message_id = evidence.message_id"
         " AND refused.hash = evidence.hash) ORDER BY evidence.id",
         (memory_dir, name),
     )
-    return [Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"]) for row in rows]
+    found: dict[str, list[Evidence]] = {}
+    for row in rows:
+        one = Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"])
+        found.setdefault(row["name"], []).append(one)
+    return found
+
+
+def made(database: Database, memory_dir: str) -> set[tuple[str, bytes]]:
+    """Name and digest of every version of a file that memoryd itself made; what it only put back is not among them."""
+    rows = database.query(
+        "SELECT DISTINCT name, after_hash FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?"
+        " AND kind IN ('extract', 'remember') AND change_files.state = 'applied' AND group_number >= 0"
+        " AND after_hash IS NOT NULL",
+        (memory_dir,),
+    )
+    return {(row["name"], row["after_hash"]) for row in rows}
+
+
+def has_written(database: Database, memory_dir: str, name: str) -> bool:
+    """Whether memoryd ever wrote a file of this name there."""
+    return bool(
+        database.query(
+            "SELECT 1 FROM change_files JOIN changes ON changes.id = change_id WHERE name = ? AND memory_dir = ?"
+            " AND change_files.state = 'applied' AND after_hash IS NOT NULL LIMIT 1",
+            (name, memory_dir),
+        )
+    )
 
 
 def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:

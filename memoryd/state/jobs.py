@@ -6,17 +6,25 @@ import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from memoryd.state.database import Database
 
-BREAKER_FAILURES = 3
 FIRST_DELAY_SECONDS = 60.0
 LONGEST_DELAY_SECONDS = 6 * 3600.0
+_MOST_DOUBLINGS = 16
 
 
 class WaitingTurn(NamedTuple):
     id: int
     prompt_id: str
     start: int
+    end: int
+    said_at: float | None
+    before: int | None
+    """Where the turn before it begins in the transcript."""
+    next_said_at: float | None
+    """When the user spoke again."""
 
 
 class Job(NamedTuple):
@@ -36,7 +44,8 @@ class JobReport(NamedTuple):
     session_id: str
     outcome: str | None
     detail: str
-    names: tuple[str, ...]
+    saved: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 def drop_lost(database: Database, memory_dir: str, now: float) -> None:
@@ -57,8 +66,10 @@ def claim(
     """Lease the turns of a session that have ended and wait; None where there are none."""
     with database.transaction():
         rows = database.query(
-            "SELECT id, prompt_id, start FROM turns WHERE transcript_id = ? AND outcome IS NULL AND end_reason IS NOT NULL"
-            " AND (is_history = 0 OR ?) ORDER BY start",
+            "SELECT id, prompt_id, start, end, said_at, before, next_said_at FROM (SELECT *, lag(start) OVER neighbours AS"
+            " before, lead(said_at) OVER neighbours AS next_said_at FROM turns WHERE transcript_id = ?"
+            " WINDOW neighbours AS (PARTITION BY generation ORDER BY start))"
+            " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) ORDER BY start",
             (transcript_id, history),
         )
         if not rows:
@@ -85,16 +96,36 @@ def finish(database: Database, job: Job, outcome: str, now: float, *, turns: tup
     return True
 
 
+def pass_over(database: Database, job: Job, outcomes: Mapping[int, str], detail: str) -> None:
+    """Give turns of a running job outcomes of their own: somebody else has dealt with them, as its detail says."""
+    with database.transaction():
+        rows = database.execute(
+            "UPDATE jobs SET detail = ? WHERE id = ? AND token = ? AND outcome IS NULL", (detail, job.id, job.token)
+        )
+        if rows.rowcount == 1:
+            database.execute_many(
+                "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL",
+                [(outcome, turn_id) for turn_id, outcome in outcomes.items()],
+            )
+
+
 def fail(database: Database, job: Job, why: str, now: float) -> None:
     """End a job that failed: its turns wait on, and the session for longer after every failure."""
     with database.transaction():
         _close(database, job, "failed", now, why)
         known = database.query("SELECT failures FROM transcripts WHERE id = ?", (job.transcript_id,))
         failures = 1 + (known[0]["failures"] if known else 0)
-        delay = min(FIRST_DELAY_SECONDS * 2 ** (failures - 1), LONGEST_DELAY_SECONDS)
+        delay = min(FIRST_DELAY_SECONDS * 2 ** min(failures - 1, _MOST_DOUBLINGS), LONGEST_DELAY_SECONDS)
         database.execute(
-            "UPDATE transcripts SET failures = ?, retry_at = ? WHERE id = ?", (failures, now + delay, job.transcript_id)
+            "UPDATE transcripts SET failures = ?, retry_at = ?, failed_bytes = size WHERE id = ?",
+            (failures, now + delay, job.transcript_id),
         )
+
+
+def set_aside(database: Database, job: Job, why: str, now: float) -> None:
+    """End a job that is to be done again at once: no failure of its session."""
+    with database.transaction():
+        _close(database, job, "failed", now, why)
 
 
 def succeed(database: Database, job: Job) -> None:
@@ -112,9 +143,7 @@ def retry(database: Database) -> int:
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
     """Jobs behind this one that have ended, up to the first that still runs, with the files that they changed."""
     rows = database.query(
-        "SELECT jobs.*, (SELECT group_concat(name, char(0)) FROM change_files JOIN changes ON changes.id = change_id"
-        " WHERE changes.job_id = jobs.id AND group_number >= 0 AND change_files.state = 'applied') AS names"
-        " FROM jobs WHERE id > ?1 AND outcome IS NOT NULL"
+        "SELECT jobs.*, saved, removed FROM jobs JOIN job_files ON job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
         " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
     )
@@ -126,10 +155,16 @@ def ended_since(database: Database, job_id: int) -> list[JobReport]:
             row["session_id"],
             row["outcome"],
             row["detail"],
-            tuple(row["names"].split("\0")) if row["names"] else (),
+            names_in(row["saved"]),
+            names_in(row["removed"]),
         )
         for row in rows
     ]
+
+
+def names_in(joined: str | None) -> tuple[str, ...]:
+    """File names as the view `job_files` joins them."""
+    return tuple(joined.split("\0")) if joined else ()
 
 
 def last_id(database: Database) -> int:
@@ -138,8 +173,10 @@ def last_id(database: Database) -> int:
 
 
 def _close(database: Database, job: Job, outcome: str, now: float, detail: str) -> bool:
+    """What is known of the turns that were passed over stays beside the rest of the story."""
     cursor = database.execute(
-        "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ? AND token = ? AND outcome IS NULL",
+        "UPDATE jobs SET outcome = ?, ended_at = ?, detail = detail || iif(detail <> '' AND ?3 <> '', '; ', '') || ?3"
+        " WHERE id = ? AND token = ? AND outcome IS NULL",
         (outcome, now, detail, job.id, job.token),
     )
     return cursor.rowcount == 1

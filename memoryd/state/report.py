@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.state.jobs import names_in
+
 if TYPE_CHECKING:
     from memoryd.state.database import Database
 
@@ -22,6 +24,8 @@ class Totals(NamedTuple):
     waiting_turns: int
     vanished_turns: int
     scanned_at: float | None
+    outcomes: tuple[tuple[str, int], ...] = ()
+    """What came of the turns that have been worked on."""
 
 
 class ProjectReport(NamedTuple):
@@ -33,6 +37,16 @@ class ProjectReport(NamedTuple):
     waiting_turns: int
     history_turns: int
     active_at: float | None
+
+
+class JobResult(NamedTuple):
+    session_id: str
+    project_root: str
+    ended_at: float
+    outcome: str
+    detail: str
+    saved: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 class Damage(NamedTuple):
@@ -65,7 +79,36 @@ def totals(database: Database) -> Totals:
         waiting_turns=turns[2],
         vanished_turns=turns[3],
         scanned_at=scanned[0],
+        outcomes=tuple(
+            (row[0], row[1])
+            for row in database.query(
+                "SELECT outcome, count(*) FROM turns WHERE outcome IS NOT NULL GROUP BY outcome ORDER BY outcome"
+            )
+        ),
     )
+
+
+def last_jobs(database: Database, limit: int) -> list[JobResult]:
+    """The jobs that ended last, newest first."""
+    rows = database.query(
+        "SELECT jobs.session_id, coalesce(projects.root, '') AS root, ended_at, jobs.outcome, detail, saved, removed FROM jobs"
+        " JOIN job_files ON job_files.job_id = jobs.id LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
+        " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)"
+        " WHERE jobs.outcome IS NOT NULL ORDER BY jobs.id DESC LIMIT ?",
+        (limit,),
+    )
+    return [
+        JobResult(
+            row["session_id"],
+            row["root"],
+            row["ended_at"],
+            row["outcome"],
+            row["detail"],
+            names_in(row["saved"]),
+            names_in(row["removed"]),
+        )
+        for row in rows
+    ]
 
 
 def projects(database: Database) -> list[ProjectReport]:

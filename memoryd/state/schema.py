@@ -196,6 +196,19 @@ MIGRATIONS: tuple[str, ...] = (
         hash BLOB NOT NULL REFERENCES blobs (hash)
     ) STRICT;
     """,
+    """
+    ALTER TABLE transcripts ADD COLUMN failed_bytes INTEGER NOT NULL DEFAULT 0;  -- how long it was at the last failure
+    CREATE INDEX jobs_by_session ON jobs (session_id, ended_at);
+    CREATE INDEX changes_by_job ON changes (job_id) WHERE job_id IS NOT NULL;
+
+    CREATE VIEW job_files AS                     -- the memories that a job wrote and took away, names joined by NUL
+        SELECT jobs.id AS job_id,
+            group_concat(name, char(0)) FILTER (WHERE after_hash IS NOT NULL) AS saved,
+            group_concat(name, char(0)) FILTER (WHERE name IS NOT NULL AND after_hash IS NULL) AS removed
+        FROM jobs LEFT JOIN changes ON changes.job_id = jobs.id
+        LEFT JOIN change_files ON change_id = changes.id AND group_number >= 0 AND change_files.state = 'applied'
+        GROUP BY jobs.id;
+    """,
 )
 
 VERSION = len(MIGRATIONS)

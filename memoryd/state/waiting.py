@@ -46,7 +46,9 @@ def forget_future_activity(database: Database, now: float) -> None:
 _WAITING = (
     "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
     " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
-    " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at"
+    " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at,"
+    " size <> failed_bytes AS has_grown, max(EXISTS (SELECT 1 FROM jobs WHERE jobs.session_id = transcripts.session_id"
+    " AND jobs.ended_at >= turns.ended_at AND started_at < turns.ended_at)) AS is_trailing"
     " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
     " LEFT JOIN projects ON projects.id = transcripts.project_id"
     " LEFT JOIN collisions ON collisions.project_id = projects.id"
@@ -73,6 +75,8 @@ def waiting_sessions(database: Database, *, with_history: bool = False) -> list[
             row["memory_dir"],
             row["failures"],
             row["retry_at"],
+            bool(row["has_grown"]),
+            bool(row["is_trailing"]),
             bool(row["opted_out"]),
             bool(row["is_gone"]),
             row["collides_with"],

@@ -68,7 +68,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "scanned_at": "2033-05-18T03:33:20Z",
         "projects": 1,
         "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},
-        "turns": {"waiting": 1, "skipped": 0, "open": 0, "history": 1, "vanished": 0},
+        "turns": {"waiting": 1, "skipped": 0, "open": 0, "history": 1, "vanished": 0, "outcomes": {}},
         "waiting": [
             {
                 "session": looked.id,
@@ -76,10 +76,12 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
                 "transcript": transcript,
                 "turns": 1,
                 "decision": "wait",
+                "reason": "session_active",
                 "why": "the session is being written",
                 "until": "2033-05-18T03:33:40Z",
             }
         ],
+        "last": [],
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,11 +15,10 @@ from memoryd.jobs import extract as module
 from memoryd.jobs.extract import only_worker
 from memoryd.jobs.sweep import Sweeper
 from memoryd.jobs.work import due, work
-from memoryd.memory.commit import commit
-from memoryd.memory.directory import MemoryDirectory, open_directory
-from memoryd.memory.history import undoing
-from memoryd.model import Changeset, FileChange, Group
-from memoryd.state import changes, history, jobs, waiting
+from memoryd.memory.commit import Committed, commit
+from memoryd.memory.directory import MemoryDirectory
+from memoryd.state import changes, jobs, waiting
+from tests.jobs.desk import MOCKS, MOCKS_MD, NOW, TABS, TABS_MD
 from tests.sample import Session, write
 
 if TYPE_CHECKING:
@@ -27,52 +26,20 @@ if TYPE_CHECKING:
 
     from memoryd.config import Config
     from memoryd.memory.directory import FileState
-    from memoryd.model import Finding, Said
+    from memoryd.model import Finding, Said, Withdrawal
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-
-NOW = 2_000_000_000.0
-
-
-class Desk:
-    """A user's transcripts and the memory directory that they lead to."""
-
-    def __init__(self, database: Database, paths: Paths, config: Config) -> None:
-        self.database, self.paths, self.config = database, paths, config
-        os.makedirs(paths.transcripts_root)
-        self.sweeper = Sweeper(database, paths, config)
-        self.sweeper.sweep(NOW)
-        self.memory = Path(paths.transcripts_root, "-code-acme", "memory")
-
-    def say(self, *texts: str, session: Session | None = None) -> Session:
-        session = session or Session()
-        path = Path(self.paths.transcripts_root, "-code-acme", f"{session.id}.jsonl")
-        before = path.read_bytes() if path.exists() else b""
-        write(self.paths.transcripts_root, session, before + b"".join(session.turn(text) for text in texts))
-        self.sweeper.sweep(NOW)
-        return session
-
-    def work(self, *, history_too: bool = False) -> list[tuple[str, tuple[str, ...]]]:
-        sessions = due(self.database, self.paths, self.config, NOW, at_once=True, with_history=history_too)
-        done = work(self.database, self.paths, sessions, NOW, with_history=history_too)
-        return [(worked.outcome.outcome, worked.outcome.saved) for worked in done]
-
-    def files(self) -> list[str]:
-        return sorted(os.listdir(self.memory)) if self.memory.exists() else []
-
-    def outcomes(self) -> list[str | None]:
-        return [row["outcome"] for row in self.database.query("SELECT outcome FROM turns ORDER BY id")]
+    from memoryd.transcripts.conversation import Heard
+    from tests.jobs.desk import Desk
 
 
-@pytest.fixture
-def desk(database: Database, paths: Paths, config: Config) -> Desk:
-    return Desk(database, paths, config)
+TABS_2_MD = TABS_MD.replace(".md", "_2.md")
 
 
 def test_a_wish_is_saved_once(desk: Desk) -> None:
-    desk.say("hello", "from now on, use tabs")
-    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
-    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    desk.say("hello", TABS)
+    assert desk.work() == [("succeeded", (TABS_MD,))]
+    assert desk.files() == ["MEMORY.md", TABS_MD]
     assert desk.outcomes() == ["succeeded", "succeeded"]
     assert desk.work() == []
 
@@ -85,60 +52,56 @@ def test_turns_without_a_wish_are_done_without_a_change(desk: Desk) -> None:
 
 
 def test_the_same_words_in_another_session_make_no_second_file(desk: Desk) -> None:
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
     desk.work()
-    desk.say("from now on, use tabs", session=Session("two"))
+    desk.say(TABS, session=Session("two"))
     assert desk.work() == [("succeeded_no_output", ())]
-    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    assert desk.files() == ["MEMORY.md", TABS_MD]
 
 
-def test_another_wish_of_the_same_name_gets_a_name_of_its_own(desk: Desk) -> None:
-    desk.say("from now on, use tabs", "from now on, use tabs!")
-    assert desk.work() == [("succeeded", ("feedback_tabs.md", "feedback_tabs_2.md"))]
+def test_a_name_that_is_taken_gets_a_number(desk: Desk) -> None:
+    desk.memory.mkdir(parents=True)
+    (desk.memory / TABS_MD).write_text("Somebody's own words about birds.\n")
+    desk.say(TABS)
+    assert desk.work() == [("succeeded", (TABS_2_MD,))]
+    assert (desk.memory / TABS_MD).read_text() == "Somebody's own words about birds.\n"
 
 
 def test_what_was_undone_does_not_come_back(desk: Desk) -> None:
     """Not even if the turns are worked on again."""
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
     desk.work()
-    change = history.last_undoable(desk.database, str(desk.memory))
-    assert change is not None
-    with open_directory(str(desk.memory)) as directory:
-        commit(desk.database, directory, undoing(desk.database, change), NOW)
+    desk.undo()
     desk.database.execute("UPDATE turns SET outcome = NULL")
     assert desk.work() == [("succeeded_no_output", ())]
     assert desk.files() == ["MEMORY.md"]
 
 
 def test_what_was_forgotten_does_not_come_back_and_a_new_wish_does(desk: Desk) -> None:
-    session = desk.say("from now on, use tabs")
+    session = desk.say(TABS)
     desk.work()
-    with open_directory(str(desk.memory)) as directory:
-        state = directory.read("feedback_tabs.md")
-        assert state is not None
-        gone = FileChange("feedback_tabs.md", state.data, None, state.mtime_ns)
-        commit(desk.database, directory, Changeset("forget", "", (Group((gone,), ""),)), NOW)
+    desk.forget(TABS_MD)
     desk.database.execute("UPDATE turns SET outcome = NULL")
     assert desk.work() == [("succeeded_no_output", ())]
-    desk.say("from now on, use tabs", session=session)
-    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    desk.say(TABS, session=session)
+    assert desk.work() == [("succeeded", (TABS_MD,))]
 
 
 def test_history_is_worked_on_only_if_asked(database: Database, paths: Paths, config: Config) -> None:
     session = Session()
-    write(paths.transcripts_root, session, session.turn("from now on, use tabs"))
+    write(paths.transcripts_root, session, session.turn(TABS))
     Path(paths.transcripts_root).mkdir(exist_ok=True)
     Sweeper(database, paths, config).sweep(NOW)
     sessions = due(database, paths, config, NOW, at_once=True)
     assert sessions == {}
     sessions = due(database, paths, config, NOW, at_once=True, with_history=True)
     done = list(work(database, paths, sessions, NOW, with_history=True))
-    assert [worked.outcome.saved for worked in done] == [("feedback_tabs.md",)]
+    assert [worked.outcome.saved for worked in done] == [(TABS_MD,)]
     assert due(database, paths, config, NOW, at_once=True, with_history=True) == {}
 
 
 def test_a_deleted_transcript_is_a_named_outcome(desk: Desk) -> None:
-    session = desk.say("from now on, use tabs")
+    session = desk.say(TABS)
     sessions = due(desk.database, desk.paths, desk.config, NOW, at_once=True)
     os.remove(os.path.join(desk.paths.transcripts_root, "-code-acme", f"{session.id}.jsonl"))
     done = list(work(desk.database, desk.paths, sessions, NOW))
@@ -147,7 +110,7 @@ def test_a_deleted_transcript_is_a_named_outcome(desk: Desk) -> None:
 
 
 def test_a_directory_that_cannot_be_made_is_a_failure_that_waits_longer_each_time(desk: Desk) -> None:
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
     desk.memory.write_text("in the way")
     for number, delay in ((1, 60.0), (2, 120.0), (3, 240.0)):
         assert desk.work()[0][0] == "failed"
@@ -156,37 +119,37 @@ def test_a_directory_that_cannot_be_made_is_a_failure_that_waits_longer_each_tim
     assert due(desk.database, desk.paths, desk.config, NOW) == {}
     assert jobs.retry(desk.database) == 1
     desk.memory.unlink()
-    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    assert desk.work() == [("succeeded", (TABS_MD,))]
 
 
 def test_an_edit_in_between_is_met_by_another_try(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody makes a file of the same name after the names were chosen: theirs stays, ours gets another name."""
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
     real = commit
 
     def disturbed(*arguments: object) -> object:
         monkeypatch.setattr(module, "commit", real)
-        (desk.memory / "feedback_tabs.md").write_text("mine")
+        (desk.memory / TABS_MD).write_text("mine")
         return real(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "commit", disturbed)
-    assert desk.work() == [("succeeded", ("feedback_tabs_2.md",))]
-    assert (desk.memory / "feedback_tabs.md").read_text() == "mine"
+    assert desk.work() == [("succeeded", (TABS_2_MD,))]
+    assert (desk.memory / TABS_MD).read_text() == "mine"
 
 
 def test_an_edit_of_one_file_does_not_lose_the_other_wishes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of the groups conflict: what was applied stands, the rest is done again under another name."""
-    desk.say("from now on, use tabs", "never use mocks")
+    desk.say(TABS, MOCKS)
     real = commit
 
     def disturbed(*arguments: object) -> object:
         monkeypatch.setattr(module, "commit", real)
-        (desk.memory / "feedback_tabs.md").write_text("mine")
+        (desk.memory / TABS_MD).write_text("mine")
         return real(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "commit", disturbed)
-    assert desk.work() == [("succeeded", ("feedback_tabs_2.md",))]
-    assert desk.files() == ["MEMORY.md", "feedback_never_mocks.md", "feedback_tabs.md", "feedback_tabs_2.md"]
+    assert desk.work() == [("succeeded", (TABS_2_MD,))]
+    assert desk.files() == sorted(["MEMORY.md", MOCKS_MD, TABS_MD, TABS_2_MD])
     assert desk.outcomes() == ["succeeded", "succeeded"]
 
 
@@ -194,62 +157,62 @@ def test_a_session_that_breaks_the_engine_does_not_hold_up_the_next(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.say("poison")
-    desk.say("from now on, use tabs", session=Session("two"))
+    desk.say(TABS, session=Session("two"))
     real = offline.find
 
-    def breaking(messages: Iterable[Said]) -> list[Finding]:
+    def breaking(messages: Iterable[Said], *known: Any) -> list[Finding | Withdrawal]:
         messages = list(messages)
         if any(said.text == "poison" for said in messages):
             raise RuntimeError("broken")
-        return real(messages)
+        return real(messages, *known)
 
     monkeypatch.setattr(offline, "find", breaking)
-    assert sorted(desk.work()) == [("failed", ()), ("succeeded", ("feedback_tabs.md",))]
+    assert sorted(desk.work()) == [("failed", ()), ("succeeded", (TABS_MD,))]
     assert [row[0] for row in desk.database.query("SELECT failures FROM transcripts ORDER BY id")] == [1, 0]
 
 
 def test_a_passing_error_of_reading_loses_no_turn(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
 
-    def failing(*_: object) -> dict[str, Said]:
+    def failing(*_: object) -> dict[str, Heard]:
         raise OSError(24, "Too many open files")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "read_prompts", failing)
+        patch.setattr(module, "read_turns", failing)
         assert desk.work()[0][0] == "failed"
     assert desk.outcomes() == [None]
-    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    assert desk.work() == [("succeeded", (TABS_MD,))]
 
 
 def test_an_unreadable_memory_does_not_stop_the_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
     desk.work()
     real = MemoryDirectory.read
 
     def refused(self: MemoryDirectory, name: str, limit: int = 1 << 20) -> FileState | None:
-        if name == "feedback_tabs.md":
+        if name == TABS_MD:
             raise PermissionError(13, "Permission denied")
         return real(self, name, limit)
 
     monkeypatch.setattr(MemoryDirectory, "read", refused)
-    desk.say("never use mocks", session=Session("two"))
-    assert desk.work() == [("succeeded", ("feedback_never_mocks.md",))]
+    desk.say(MOCKS, session=Session("two"))
+    assert desk.work() == [("succeeded", (MOCKS_MD,))]
 
 
 def test_one_worker_a_directory(desk: Desk) -> None:
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
     with only_worker(desk.paths, str(desk.memory)):
         with pytest.raises(BusyError), only_worker(desk.paths, str(desk.memory)):
             pass
         with pytest.raises(BusyError):
             desk.work()
-    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    assert desk.work() == [("succeeded", (TABS_MD,))]
 
 
 def test_the_job_of_a_dead_worker_is_ended_and_its_turns_are_done(desk: Desk) -> None:
-    session = desk.say("from now on, use tabs")
+    session = desk.say(TABS)
     assert jobs.claim(desk.database, str(desk.memory), 1, session.id, NOW) is not None
-    assert desk.work() == [("succeeded", ("feedback_tabs.md",))]
+    assert desk.work() == [("succeeded", (TABS_MD,))]
     rows = desk.database.query("SELECT outcome, detail FROM jobs ORDER BY id")
     assert [tuple(row) for row in rows] == [("failed", "its process died"), ("succeeded", "")]
 
@@ -260,7 +223,7 @@ class Killed(BaseException):
 
 def test_what_a_killed_worker_had_written_counts_as_done(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its files are there and its commit was never closed: the next worker closes it, and finds nothing anew."""
-    desk.say("from now on, use tabs")
+    desk.say(TABS)
 
     def killed(*_: object) -> None:
         raise Killed
@@ -270,10 +233,10 @@ def test_what_a_killed_worker_had_written_counts_as_done(desk: Desk, monkeypatch
         with pytest.raises(Killed):
             desk.work()
     assert desk.outcomes() == [None]
-    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    assert desk.files() == ["MEMORY.md", TABS_MD]
     assert desk.work() == []
     assert desk.outcomes() == ["succeeded"]
-    assert desk.files() == ["MEMORY.md", "feedback_tabs.md"]
+    assert desk.files() == ["MEMORY.md", TABS_MD]
     assert changes.prepared(desk.database, str(desk.memory)) == []
     assert [row["outcome"] for row in desk.database.query("SELECT outcome FROM jobs")] == ["succeeded"]
 
@@ -310,10 +273,18 @@ def test_nothing_but_the_commit_opens_a_memory_file_for_writing(desk: Desk) -> N
             opened.append(str(arguments[0]))
 
     sys.addaudithook(watch)
-    desk.say("from now on, use tabs", "never use mocks")
+    desk.say(TABS, MOCKS)
     desk.work()
     watching = False
     in_memory = [name for name in opened if not os.path.isabs(name) or name.startswith(str(desk.memory))]
     assert len(in_memory) == 3  # two memories and the index
     planned = {row["temporary"] for row in desk.database.query("SELECT temporary FROM change_files")}
     assert set(in_memory) == planned
+
+
+def test_somebody_who_never_stops_editing_is_one_failure_and_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tries of one go meet an edit: that is one failure, and no reason to open the breaker."""
+    desk.say("from now on, use tabs")
+    monkeypatch.setattr(module, "commit", lambda *_: Committed(1, conflicted=(0,)))
+    assert desk.work() == [("failed", ())]
+    assert [tuple(row) for row in desk.database.query("SELECT failures FROM transcripts")] == [(1,)]

@@ -1,0 +1,115 @@
+"""What an engine found, as groups of file changes: a new file for each finding, or the one that it brings up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.clock import iso
+from memoryd.memory.document import body_of, new_document, parse
+from memoryd.model import FileChange, Finding, Group, Withdrawal
+from memoryd.state.changes import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from memoryd.memory.directory import MemoryDirectory
+
+
+class ChangedMeanwhileError(Exception):
+    """A memory that was to be rewritten is no longer as the engine saw it: it is to look again."""
+
+
+def groups_of(
+    directory: MemoryDirectory,
+    found: Sequence[Finding | Withdrawal],
+    session_id: str,
+    now: float,
+    made: Collection[tuple[str, bytes]] = frozenset(),
+) -> tuple[Group, ...]:
+    """The changes, in order. A finding that some memory says in the same words makes none.
+
+    `made` are the versions, by name and digest, that are memoryd's own: nothing else is rewritten or taken away.
+    Raises ChangedMeanwhileError where somebody changed such a memory since the engine saw it.
+    """
+    listing = directory.listing()
+    taken = {name.casefold() for name in (*listing.topics, *listing.odd)}
+    replaced = {one.replaces for one in found if isinstance(one, Finding)}
+    # What is said anew after it was taken back stays, in its new words.
+    withdrawn = {one.name for one in found if isinstance(one, Withdrawal)} - replaced
+    bodies = _bodies(directory, [name for name in listing.topics if name not in withdrawn])
+    groups = []
+    for one in found:
+        if isinstance(one, Withdrawal):
+            if one.name in withdrawn:
+                groups.append(_rewritten(directory, one, now, made))
+            continue
+        if _words(one.body) in bodies:
+            continue
+        bodies.add(_words(one.body))
+        if one.replaces:
+            groups.append(_rewritten(directory, one, now, made))
+            continue
+        name = _free_name(f"{one.type}_{one.name.replace('-', '_')}", taken)
+        taken.add(name.casefold())
+        groups.append(_group(FileChange(name, None, _new_file(one, session_id, now)), one, "you said"))
+    return tuple(groups)
+
+
+def _rewritten(
+    directory: MemoryDirectory, one: Finding | Withdrawal, now: float, made: Collection[tuple[str, bytes]]
+) -> Group:
+    """A memory brought up to date, or taken away."""
+    name = one.replaces if isinstance(one, Finding) else one.name
+    state = directory.read(name)
+    if state is None or (name, digest(state.data)) not in made:
+        raise ChangedMeanwhileError(name)
+    if isinstance(one, Finding):
+        document = parse(state.data).with_value(("description",), one.description)
+        document = document.with_value(("metadata", "modified"), iso(now)).with_body(one.body.strip("\n") + "\n")
+        change = FileChange(name, state.data, document.render(), state.mtime_ns, mode=state.mode)
+        return _group(change, one, "you said later")
+    change = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
+    return _group(change, one, "you took it back")
+
+
+def _group(change: FileChange, one: Finding | Withdrawal, why: str) -> Group:
+    newest_first = (one.evidence, *one.also) if isinstance(one, Finding) else (one.evidence,)
+    evidence = tuple((change.name, piece) for piece in reversed(newest_first))
+    return Group((change,), f"{why}: {one.evidence.quote}", evidence)
+
+
+def _new_file(finding: Finding, session_id: str, now: float) -> bytes:
+    return new_document(
+        name=finding.name,
+        description=finding.description,
+        kind=finding.type,
+        body=finding.body,
+        session_id=session_id,
+        evidence=finding.evidence.hash,
+        modified=iso(now),
+    ).render()
+
+
+def _bodies(directory: MemoryDirectory, names: Sequence[str]) -> set[str]:
+    found = set()
+    for name in names:
+        try:
+            state = directory.read(name)
+        except PermissionError:  # somebody else's: it cannot be compared, and is no reason to stop
+            continue
+        if state is not None:
+            found.add(_words(body_of(state.data)))
+    return found
+
+
+def _free_name(stem: str, taken: set[str]) -> str:
+    number = 1
+    name = f"{stem}.md"
+    while name.casefold() in taken:
+        number += 1
+        name = f"{stem}_{number}.md"
+    return name
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,75 @@
+"""Turns that somebody else has already turned into memories: the main agent itself, or the client's own extractor."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memoryd.errors import StateError
+from memoryd.memory.directory import HEAD_BYTES, open_directory
+from memoryd.memory.document import parse
+from memoryd.state import history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from memoryd.state.database import Database
+    from memoryd.state.jobs import WaitingTurn
+    from memoryd.transcripts.conversation import Heard
+
+
+class Covered(NamedTuple):
+    """A turn to be passed over, and the file that was saved for it."""
+
+    turn_id: int
+    by: Literal["main_agent_saved", "client_saved"]
+    name: str
+
+
+def covered_turns(
+    database: Database, memory_dir: str, session_id: str, turns: Iterable[WaitingTurn], heard: Mapping[str, Heard]
+) -> list[Covered]:
+    """Which of these turns the client has dealt with.
+
+    The main agent's own writes stand in the transcript. The client's extractor leaves no trace there: its memories are
+    known by the session they name, by not being ours, and belong to the turn in whose time they appeared.
+    """
+    found = []
+    turns = list(turns)
+    since = min((turn.said_at for turn in turns if turn.said_at is not None), default=0.0)
+    appeared: list[tuple[str, float]] | None = None
+    for turn in turns:
+        if saved := heard[turn.prompt_id].saved:
+            found.append(Covered(turn.id, "main_agent_saved", saved[0]))
+            continue
+        if turn.said_at is None:
+            continue
+        if appeared is None:
+            appeared = _foreign_memories(database, memory_dir, session_id, since)
+        end = turn.next_said_at if turn.next_said_at is not None else float("inf")
+        name = next((name for name, at in appeared if turn.said_at <= at < end), None)
+        if name is not None:
+            found.append(Covered(turn.id, "client_saved", name))
+    return found
+
+
+def _foreign_memories(database: Database, memory_dir: str, session_id: str, since: float) -> list[tuple[str, float]]:
+    """Files that name this session as their origin, changed since then, and never written by us."""
+    try:
+        with open_directory(memory_dir) as directory:
+            found = []
+            for name, mtime_ns in directory.listing().topics.items():
+                if mtime_ns / 1e9 < since:
+                    continue
+                try:
+                    state = directory.read(name, HEAD_BYTES)
+                except OSError:
+                    continue
+                if state is None or os.fsencode(session_id) not in state.data:
+                    continue
+                is_of_session = parse(state.data).origin_session_id == session_id
+                if is_of_session and not history.has_written(database, memory_dir, name):
+                    found.append((name, mtime_ns / 1e9))
+            return found
+    except (FileNotFoundError, StateError):
+        return []

@@ -1,0 +1,19 @@
+"""The desk at which the tests of jobs work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.jobs.desk import Desk
+
+if TYPE_CHECKING:
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+
+@pytest.fixture
+def desk(database: Database, paths: Paths, config: Config) -> Desk:
+    return Desk(database, paths, config)

@@ -1,0 +1,296 @@
+"""What was said at a place in a transcript, what had been answered before it, and what the assistant saved there."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.clock import parse_iso
+from memoryd.model import Cursor, Said
+from memoryd.transcripts.claude_code import failed_calls, may_be_a_reply, saved_by
+from memoryd.transcripts.conversation import Heard, Place, read_turns
+from memoryd.transcripts.follow import NotATranscriptError, follow
+from tests.sample import Session, an_id, id_of, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEMORY = "/home/ada/.claude/projects/-code-acme/memory"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s.jsonl"
+
+
+def places_in(path: Path) -> list[Place]:
+    """Every turn of a transcript, as the ledger hands them to a job."""
+    turns = follow(str(path), Cursor(), ()).turns
+    before: list[int | None] = [None, *(turn.start for turn in turns)]
+    return [Place(turn.prompt_id, turn.start, turn.end, start) for turn, start in zip(turns, before, strict=False)]
+
+
+def heard_in(path: Path) -> list[Heard]:
+    places = places_in(path)
+    heard = read_turns(str(path), places, MEMORY)
+    return [heard[place.prompt_id] for place in places]
+
+
+def a_call(session: Session, name: str, asked: object, call_id: str = "t", **fields: Any) -> bytes:
+    content = [{"type": "tool_use", "id": call_id, "name": name, "input": asked}]
+    message = {"role": "assistant", "content": content, "stop_reason": "tool_use"}
+    return line(session.entry("assistant", message=message, **fields))
+
+
+def a_failure(session: Session, text: str, call_id: str = "t") -> bytes:
+    content = [{"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": True}]
+    return line(session.entry("user", message={"role": "user", "content": content}))
+
+
+# --- what was said ----------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_has_the_words_the_answer_before_them_and_the_directory(path: Path) -> None:
+    session = Session()
+    one = session.prompt("shall we?")
+    answer = session.reply("Yes, with tabs.")
+    two = session.prompt("do that always", cwd="/code/acme/sub")
+    path.write_bytes(one + answer + two + session.reply("Done."))
+    assert heard_in(path) == [
+        Heard(Said(session.id, id_of(one), parse_iso("2026-10-18T09:00:01Z"), "shall we?", "", "/code/acme")),
+        Heard(
+            Said(
+                session.id,
+                id_of(two),
+                parse_iso("2026-10-18T09:00:03Z"),
+                "do that always",
+                "Yes, with tabs.",
+                "/code/acme/sub",
+            )
+        ),
+    ]
+
+
+def test_the_answer_before_is_found_also_if_its_turn_is_not_asked_for(path: Path) -> None:
+    """It was worked on in an earlier job."""
+    session = Session()
+    path.write_bytes(session.turn("one") + session.prompt("two") + session.reply("Second.") + session.turn("three"))
+    last = places_in(path)[-1]
+    (heard,) = read_turns(str(path), [last], MEMORY).values()
+    assert (heard.said.text, heard.said.answer) == ("three", "Second.")
+
+
+def test_the_assistants_last_words_are_the_answer(path: Path) -> None:
+    """Not what it said before a tool was called, and not what the tool said."""
+    session = Session()
+    path.write_bytes(
+        session.prompt("look")
+        + session.reply("I look.", stop_reason=None)
+        + session.call("t")
+        + session.result("t", 'it says {"type":"assistant"}')
+        + session.reply("I looked.", stop_reason=None)
+        + session.reply("It is fine.")
+        + session.reply("A sub-agent's words.", isSidechain=True)
+        + session.turn("good")
+    )
+    assert [heard.said.answer for heard in heard_in(path)] == ["", "It is fine."]
+
+
+def test_an_answer_that_is_being_written_is_no_answer_yet(path: Path) -> None:
+    session = Session()
+    prompt, reply = session.prompt("look"), session.reply("I looked.")
+    path.write_bytes(prompt + reply[:-9])
+    heard = read_turns(str(path), [Place(id_of(prompt), 0, len(prompt), None)], MEMORY)
+    assert [one.said.text for one in heard.values()] == ["look"]
+
+
+def test_bulk_between_prompt_and_answer_is_passed_by(path: Path) -> None:
+    session = Session()
+    path.write_bytes(session.prompt("look") + session.bulk(3_000_000) + session.reply("Seen.") + session.turn("good"))
+    assert [heard.said.answer for heard in heard_in(path)] == ["", "Seen."]
+
+
+def test_a_copy_whose_original_is_gone_is_known_by_the_originals_id(path: Path) -> None:
+    """The ledger keeps the id under which a message was first seen."""
+    session = Session("fork")
+    original = an_id("the original")
+    path.write_bytes(session.prompt("use tabs", forkedFrom={"sessionId": "other", "messageUuid": original}))
+    heard = read_turns(str(path), [Place(original, 0, path.stat().st_size, None)], MEMORY)
+    assert [(number, one.said.message_id, one.said.text) for number, one in heard.items()] == [
+        (original, original, "use tabs")
+    ]
+
+
+def test_of_a_rewritten_transcript_only_what_still_stands_in_its_place_is_read(path: Path) -> None:
+    session = Session()
+    path.write_bytes(session.turn("one") + session.turn("two") + session.turn("three"))
+    places = places_in(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = session.prompt("another, and longer")
+    path.write_bytes(b"".join(lines))
+    assert [one.said.text for one in read_turns(str(path), places, MEMORY).values()] == ["one"]
+    path.write_bytes(b"")
+    assert read_turns(str(path), places, MEMORY) == {}
+
+
+def test_damage_at_a_place_is_repaired_as_everywhere(path: Path) -> None:
+    session = Session()
+    prompt = session.prompt("use tabs")
+    path.write_bytes(b"\0\0\0" + prompt)
+    heard = read_turns(str(path), [Place(id_of(prompt), 0, path.stat().st_size, None)], MEMORY)
+    assert [one.said.text for one in heard.values()] == ["use tabs"]
+
+
+def test_what_is_no_transcript_is_not_opened(path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_turns(str(path), [], MEMORY)
+    os.mkfifo(path)
+    with pytest.raises(NotATranscriptError):
+        read_turns(str(path), [], MEMORY)
+
+
+# --- what was saved ---------------------------------------------------------------------------------------------------
+
+
+def saved_in(path: Path, *calls: bytes) -> tuple[str, ...]:
+    session = Session()
+    path.write_bytes(session.prompt("remember: tabs") + b"".join(calls) + session.reply("Done."))
+    (heard,) = heard_in(path)
+    return heard.saved
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "saved"),
+    [
+        ("Write", {"file_path": f"{MEMORY}/feedback_tabs.md", "content": "x"}, "feedback_tabs.md"),
+        ("Write", {"file_path": f"{MEMORY}/my own note.md", "content": "x"}, "my own note.md"),
+        ("Write", {"file_path": f"{MEMORY}/logs/2026/10.md", "content": "x"}, "logs/2026/10.md"),
+        ("Write", {"file_path": "~/.claude/projects/-code-acme/memory/a.md", "content": "x"}, "a.md"),
+        ("Write", {"file_path": "/mnt/home/.claude/projects/-code-acme/memory//a.md", "content": "x"}, "a.md"),
+        ("Edit", {"file_path": f"{MEMORY}/MEMORY.md", "old_string": "a", "new_string": "b"}, "MEMORY.md"),
+        ("MultiEdit", {"file_path": f"{MEMORY}/a.md", "edits": []}, "a.md"),
+        ("NotebookEdit", {"notebook_path": f"{MEMORY}/a.ipynb"}, "a.ipynb"),
+        ("Bash", {"command": f"rm {MEMORY}/a.md"}, "a.md"),
+        ("Bash", {"command": "rm ~/.claude/projects/-code-acme/memory/a.md"}, "a.md"),
+        ("Bash", {"command": f"cd {MEMORY} && rm a.md"}, "a.md"),
+        ("Bash", {"command": "cd ~/.claude/projects/-code-acme && echo hi >> memory/a.md"}, "a.md"),
+        ("Bash", {"command": f"cat > '{MEMORY}/a.md' <<'EOF'\nit's so\nEOF"}, "a.md"),
+        ("Bash", {"command": f"M={MEMORY}; sed -i s/a/b/ $M/a.md"}, "a.md"),
+    ],
+)
+def test_what_the_main_agent_writes_below_its_memory_is_seen(
+    path: Path, tool: str, asked: dict[str, Any], saved: str
+) -> None:
+    assert saved_in(path, a_call(Session(), tool, asked)) == (saved,)
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("Read", {"file_path": f"{MEMORY}/a.md"}),
+        ("Grep", {"path": MEMORY, "pattern": "tabs"}),
+        ("Bash", {"command": f"cat {MEMORY}/MEMORY.md 2>/dev/null || echo none"}),
+        ("Bash", {"command": f"cp {MEMORY}/a.md /tmp/"}),
+        ("Bash", {"command": f"grep -n tabs {MEMORY}/a.md > /tmp/out"}),
+        ("Write", {"file_path": "/code/acme/memory/a.md", "content": f"see {MEMORY}/a.md"}),
+        ("Write", {"file_path": "/home/ada/.claude/projects/-code-acme-web/memory/a.md", "content": "-code-acme"}),
+        ("Write", {"file_path": f"{MEMORY}-old/a.md"}),
+        ("Write", {"file_path": f"{MEMORY}/../a.md"}),
+        ("Write", {"file_path": MEMORY}),
+        ("Write", {"file_path": None, "content": MEMORY}),
+        ("Write", MEMORY),
+        ("Task", {"prompt": f"write {MEMORY}/a.md"}),
+    ],
+)
+def test_what_is_read_or_written_elsewhere_is_not(path: Path, tool: str, asked: object) -> None:
+    assert saved_in(path, a_call(Session(), tool, asked)) == ()
+
+
+def test_several_files_are_named_once_each_in_their_order(path: Path) -> None:
+    session = Session()
+    names = ["b.md", "a.md", "b.md"]
+    calls = [
+        a_call(session, "Write", {"file_path": f"{MEMORY}/{name}"}, f"t{number}") for number, name in enumerate(names)
+    ]
+    assert saved_in(path, *calls) == ("b.md", "a.md")
+
+
+def test_a_sub_agents_write_is_not_the_main_agents(path: Path) -> None:
+    asked = {"file_path": f"{MEMORY}/a.md"}
+    assert saved_in(path, a_call(Session(), "Write", asked, isSidechain=True)) == ()
+    assert saved_in(path, a_call(Session(), "Write", asked, agentId="a1")) == ()
+
+
+def test_a_write_that_failed_or_was_refused_saved_nothing(path: Path) -> None:
+    session = Session()
+    write = a_call(session, "Write", {"file_path": f"{MEMORY}/a.md"}, "one")
+    refused = a_failure(session, "The user doesn't want to proceed with this tool use.", "one")
+    again = a_call(session, "Write", {"file_path": f"{MEMORY}/a.md"}, "two")
+    assert saved_in(path, write, refused) == ()
+    assert saved_in(path, write, refused, again) == ("a.md",)
+    assert saved_in(path, write, a_failure(session, "no such tool", "another")) == ("a.md",)
+
+
+def test_a_command_that_ran_and_ended_badly_may_have_written(path: Path) -> None:
+    session = Session()
+    remove = a_call(session, "Bash", {"command": f"rm {MEMORY}/a.md /nowhere"})
+    assert saved_in(path, remove, a_failure(session, "Exit code 1\nrm: cannot remove '/nowhere'")) == ("a.md",)
+    assert saved_in(path, remove, a_failure(session, "The user doesn't want to proceed")) == ()
+
+
+def test_only_the_turn_in_which_it_was_saved_has_it(path: Path) -> None:
+    session = Session()
+    path.write_bytes(
+        session.turn("one")
+        + session.prompt("two")
+        + a_call(session, "Write", {"file_path": f"{MEMORY}/a.md"})
+        + session.result("t")
+        + session.reply("Saved.")
+        + session.turn("three")
+    )
+    assert [(heard.said.text, heard.saved) for heard in heard_in(path)] == [
+        ("one", ()),
+        ("two", ("a.md",)),
+        ("three", ()),
+    ]
+
+
+def test_a_directory_of_any_name_is_recognised_in_the_clients_json(path: Path) -> None:
+    session = Session()
+    place = '/home/ada/notes é "x"/the memory'
+    path.write_bytes(session.prompt("so") + a_call(session, "Write", {"file_path": f"{place}/a.md"}) + session.reply())
+    (heard,) = read_turns(str(path), places_in(path), place).values()
+    assert heard.saved == ("a.md",)
+    (heard,) = read_turns(str(path), places_in(path), "/memory").values()
+    assert heard.saved == ()
+
+
+def test_a_directory_at_the_top_of_the_file_system_is_recognised() -> None:
+    session = Session()
+    at_top = a_call(session, "Write", {"file_path": "/memory/a.md"})
+    assert saved_by(at_top, "/memory") == {"t": "a.md"}
+    assert saved_by(a_call(session, "Write", {"file_path": "/code/memory/a.md"}), "/memory") == {}
+
+
+@given(
+    st.binary(max_size=80)
+    | st.sampled_from(
+        [
+            b"[]",
+            b"null",
+            b'{"message": 3}',
+            b'{"message": {"content": "text"}}',
+            b'{"message": {"content": [3]}}',
+            b'{"message": {"content": null}}',
+        ]
+    )
+)
+def test_no_line_is_too_odd(noise: bytes) -> None:
+    data = noise + b' "-code-acme" "memory" "assistant" "is_error":true'
+    assert may_be_a_reply(data)
+    assert (saved_by(data, MEMORY), failed_calls(data)) == ({}, [])
+    assert (saved_by(noise, MEMORY), failed_calls(noise)) == ({}, [])
