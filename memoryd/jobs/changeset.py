@@ -65,7 +65,9 @@ def _rewritten(
         raise ChangedMeanwhileError(name)
     if isinstance(one, Finding):
         document = parse(state.data).with_value(("description",), one.description)
-        document = document.with_value(("metadata", "modified"), iso(now)).with_body(one.body.strip("\n") + "\n")
+        for key, value in (("evidence", one.evidence.hash), ("modified", iso(now))):
+            document = document.with_value(("metadata", key), value)
+        document = document.with_body(one.body.strip("\n") + "\n")
         change = FileChange(name, state.data, document.render(), state.mtime_ns, mode=state.mode)
         return _group(change, one, "you said later")
     change = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)

@@ -58,8 +58,9 @@ def _foreign_memories(database: Database, memory_dir: str, session_id: str, sinc
     try:
         with open_directory(memory_dir) as directory:
             found = []
+            ours = history.names_written(database, memory_dir)
             for name, mtime_ns in directory.listing().topics.items():
-                if mtime_ns / 1e9 < since:
+                if mtime_ns / 1e9 < since or name in ours:
                     continue
                 try:
                     state = directory.read(name, HEAD_BYTES)
@@ -67,8 +68,7 @@ def _foreign_memories(database: Database, memory_dir: str, session_id: str, sinc
                     continue
                 if state is None or os.fsencode(session_id) not in state.data:
                     continue
-                is_of_session = parse(state.data).origin_session_id == session_id
-                if is_of_session and not history.has_written(database, memory_dir, name):
+                if parse(state.data).origin_session_id == session_id:
                     found.append((name, mtime_ns / 1e9))
             return found
     except (FileNotFoundError, StateError):

@@ -92,15 +92,14 @@ def made(database: Database, memory_dir: str) -> set[tuple[str, bytes]]:
     return {(row["name"], row["after_hash"]) for row in rows}
 
 
-def has_written(database: Database, memory_dir: str, name: str) -> bool:
-    """Whether memoryd ever wrote a file of this name there."""
-    return bool(
-        database.query(
-            "SELECT 1 FROM change_files JOIN changes ON changes.id = change_id WHERE name = ? AND memory_dir = ?"
-            " AND change_files.state = 'applied' AND after_hash IS NOT NULL LIMIT 1",
-            (name, memory_dir),
-        )
+def names_written(database: Database, memory_dir: str) -> set[str]:
+    """Every file of a directory that memoryd ever wrote."""
+    rows = database.query(
+        "SELECT DISTINCT name FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?"
+        " AND change_files.state = 'applied' AND after_hash IS NOT NULL",
+        (memory_dir,),
     )
+    return {row["name"] for row in rows}
 
 
 def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:

@@ -116,6 +116,7 @@ def test_a_new_version_rewrites_what_is_ours_and_leaves_the_rest_of_the_file(dir
     after = (
         before.replace(b'description: "Use spaces"', b'description: "Use tabs"')
         .replace(b"modified: 2026-10-16T07:40:18Z", b"modified: 2026-10-14T17:46:40Z")
+        .replace(EARLIER.hash.encode(), SAID.hash.encode())
         .replace(b"Use spaces.\n", b"Use tabs.\n")
     )
     assert group.changes[0].after is not None
