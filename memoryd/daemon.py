@@ -12,7 +12,7 @@ from memoryd.jobs.work import due
 from memoryd.jobs.worker import Child
 from memoryd.memory.commit import recover
 from memoryd.memory.directory import open_directory
-from memoryd.model import Skip
+from memoryd.model import Run, Skip
 from memoryd.state import changes, jobs, notices, report, waiting
 from memoryd.state import projects as known_projects
 from memoryd.state.database import check, open_database, set_aside
@@ -60,7 +60,7 @@ class Daemon:
         self._sweeper: Sweeper | None = None
         self._found_told = False
         self._history_told = False
-        self._skipped: set[int] = set()  # turns that were said to be skipped
+        self._told_turns: dict[int, str] = {}  # waiting turns, and the reason that was last told for them
         self._unreadable = 0
         self._child = Child()
         self._told_job = 0  # the last job that was told
@@ -118,7 +118,7 @@ class Daemon:
         self._tell_work(self._database, now)
         if not swept.backlog:
             self._work_on_what_is_due(self._database, now)
-            self._tell_skipped(self._database, now)
+            self._tell_why_not(self._database, now)
             self._tell_unreadable(self._database)
 
     def _recover(self, database: Database) -> None:
@@ -267,16 +267,25 @@ class Daemon:
                 self._say(f"{who}: {count(begun, 'prompt')}; waiting for the end of the turn.")
             self._log.debug("turns", session=session_id, ended=ended, begun=begun)
 
-    def _tell_skipped(self, database: Database, now: float) -> None:
+    def _tell_why_not(self, database: Database, now: float) -> None:
+        """Say once for every turn why it is not worked on, and again when the reason changes.
+
+        That a session is being written is no news: it was said that it will be read when it falls silent.
+        """
+        told: dict[int, str] = {}
         for session in waiting.waiting_sessions(database):
             decision = gates.extraction(session, self._config, self._paths.state_dir, now)
-            fresh = [turn_id for turn_id in session.turn_ids if turn_id not in self._skipped]
-            if not isinstance(decision, Skip) or not fresh:
+            if isinstance(decision, Run) or decision.reason == "session_active":
                 continue
-            self._skipped.update(fresh)
+            fresh = [turn_id for turn_id in session.turn_ids if self._told_turns.get(turn_id) != decision.reason]
+            told.update(dict.fromkeys(session.turn_ids, decision.reason))
+            if not fresh:
+                continue
+            what = "skipped" if isinstance(decision, Skip) else "waiting"
             who = _who(session.project_root, session.session_id)
-            self._say(f"{who}: {count(len(fresh), 'turn')} skipped ({decision.reason}): {decision.why}.")
-            self._log.info(f"skipped({decision.reason})", session=session.session_id, turns=len(fresh))
+            self._say(f"{who}: {count(len(fresh), 'turn')} {what} ({decision.reason}): {decision.why}.")
+            self._log.info(f"{what}({decision.reason})", session=session.session_id, turns=len(fresh))
+        self._told_turns = told
 
 
 def _who(project_root: str, session_id: str) -> str:

@@ -26,7 +26,8 @@ def _after_failures(session: WaitingSession, now: float) -> Wait | None:
     """After a failure a delay, doubled each time; from the third on also something new in the transcript."""
     if not session.failures:
         return None
-    failed = f"it failed {session.failures} times in a row; `memoryd retry` tries at once"
+    times = "once" if session.failures == 1 else f"{session.failures} times in a row"
+    failed = f"it failed {times}; `memoryd retry` tries at once"
     if session.failures >= BREAKER_FAILURES and not session.has_grown:
         return Wait(None, "breaker_open", failed)
     if session.retry_at is not None and now < session.retry_at:

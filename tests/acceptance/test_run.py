@@ -59,6 +59,32 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
         assert daemon.said.rstrip().endswith("Stopped.")
 
 
+def test_what_the_client_saved_and_what_fails_is_told_by_name(quick: dict[str, str], paths: Paths) -> None:
+    """The main agent saved the first turn's wish itself; the second cannot be saved, and is tried again later."""
+    saved, failing = Session("saved"), Session("failing", cwd="/code/beta")
+    memory = f"{paths.transcripts_root}/-code-acme/memory"
+    call = saved.call("call_1", "Write").replace(b"/code/acme/a.py", f"{memory}/tabs.md".encode())
+    with Daemon(quick) as daemon:
+        daemon.says("nothing there yet")
+        turn = saved.prompt("from now on, use tabs") + call + saved.result("call_1") + saved.reply()
+        write(paths.transcripts_root, saved, turn)
+        daemon.says("skipped(main_agent_saved): 1 turn left to the main agent, which saved tabs.md")
+        beta = write(paths.transcripts_root, failing, b"", folder="-code-beta")
+        (beta.parent / "memory").write_text("in the way")
+        append(beta, failing.turn("from now on, use tabs"))
+        daemon.says(f"beta {failing.id[:8]}: failed: ")
+        daemon.says(f"beta {failing.id[:8]}: 1 turn waiting (backing_off): it failed once")
+        status = as_json(quick, "status")
+        assert status["turns"]["outcomes"] == {"skipped(main_agent_saved)": 1}
+        assert [(one["decision"], one["reason"]) for one in status["waiting"]] == [("wait", "backing_off")]
+        assert [one["outcome"] for one in status["last"]] == ["failed", "skipped(main_agent_saved)"]
+    with open(paths.log_file, encoding="utf-8") as log:
+        text = log.read()
+    assert "waiting(backing_off)" in text
+    assert "which saved tabs.md" in text
+    assert "use tabs" not in text
+
+
 def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dict[str, str], paths: Paths) -> None:
     session = Session()
     memory = f"{paths.transcripts_root}/-code-acme/memory"
