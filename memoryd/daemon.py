@@ -155,7 +155,8 @@ class Daemon:
                 self._say(f"{who}: read, nothing to keep{'; ' + job.detail if job.detail else ''}.")
             elif not job.removed:
                 self._say(f"{who}: {job.outcome}{': ' + job.detail if job.detail else ''}")
-            self._log.info(
+            log = self._log.warning if job.outcome == "failed" else self._log.info
+            log(
                 "job",
                 kind=job.kind,
                 session=job.session_id,

@@ -219,6 +219,8 @@ class Said(NamedTuple):
     answer: str = ""
     """What the assistant had said just before: words like "that" point there."""
     cwd: str = ""
+    after: str = ""
+    """The message before it in the session."""
 
 
 class Finding(NamedTuple):

@@ -105,6 +105,10 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
             problems.append(
                 Problem(f"{len(unreadable) - _NAMED} more transcripts cannot be read.", "memoryd status --json")
             )
+        problems += [
+            Problem(f"{count(number, 'session')} could not be worked on: {why.rstrip('.')}.", "memoryd retry")
+            for why, number in report.failing(database)[:_NAMED]
+        ]
         problems += [_collision(root, older, paths) for root, older in report.collisions(database)]
     return Status(
         now=now,

@@ -25,6 +25,8 @@ class WaitingTurn(NamedTuple):
     """Where the turn before it begins in the transcript."""
     next_said_at: float | None
     """When the user spoke again."""
+    before_id: str = ""
+    """The prompt of the turn before it."""
 
 
 class Job(NamedTuple):
@@ -66,8 +68,9 @@ def claim(
     """Lease the turns of a session that have ended and wait; None where there are none."""
     with database.transaction():
         rows = database.query(
-            "SELECT id, prompt_id, start, end, said_at, before, next_said_at FROM (SELECT *, lag(start) OVER neighbours AS"
-            " before, lead(said_at) OVER neighbours AS next_said_at FROM turns WHERE transcript_id = ?"
+            "SELECT id, prompt_id, start, end, said_at, before, next_said_at, before_id FROM (SELECT *, lag(start) OVER"
+            " neighbours AS before, lead(said_at) OVER neighbours AS next_said_at,"
+            " coalesce(lag(prompt_id) OVER neighbours, '') AS before_id FROM turns WHERE transcript_id = ?"
             " WINDOW neighbours AS (PARTITION BY generation ORDER BY start))"
             " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) ORDER BY start",
             (transcript_id, history),

@@ -126,6 +126,16 @@ def projects(database: Database) -> list[ProjectReport]:
     return [ProjectReport(*row) for row in rows]
 
 
+def failing(database: Database) -> list[tuple[str, int]]:
+    """Why sessions cannot be worked on, and how many there are for each reason."""
+    rows = database.query(
+        "SELECT coalesce((SELECT detail FROM jobs WHERE jobs.session_id = transcripts.session_id AND outcome = 'failed'"
+        " ORDER BY id DESC LIMIT 1), '') AS why, count(*) FROM transcripts WHERE failures > 0 AND EXISTS (SELECT 1 FROM"
+        " turns WHERE transcript_id = transcripts.id AND outcome IS NULL) GROUP BY why ORDER BY why"
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def collisions(database: Database) -> list[tuple[str, str]]:
     """Projects whose memory directory an older one has: their root and the older one's."""
     rows = database.query(

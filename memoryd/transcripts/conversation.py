@@ -23,6 +23,8 @@ class Place(NamedTuple):
     end: int
     before: int | None = None
     """Where the turn before it begins; None where there is none."""
+    before_id: str = ""
+    """The prompt of that turn."""
 
 
 class Heard(NamedTuple):
@@ -56,7 +58,9 @@ def read_turns(path: str, places: Iterable[Place], memory_dir: str) -> dict[str,
                 read[place.before] = _rest(descriptor, place.before, place.start, memory_dir)
             read[place.start] = rest = _rest(descriptor, place.start, place.end, memory_dir)
             answer = read[place.before].answer if place.before is not None else ""
-            said = Said(prompt.session_id, place.prompt_id, prompt.said_at, prompt.text, answer, prompt.cwd)
+            said = Said(
+                prompt.session_id, place.prompt_id, prompt.said_at, prompt.text, answer, prompt.cwd, place.before_id
+            )
             found[place.prompt_id] = Heard(said, rest.saved)
     finally:
         os.close(descriptor)

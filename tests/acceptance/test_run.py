@@ -78,6 +78,9 @@ def test_what_the_client_saved_and_what_fails_is_told_by_name(quick: dict[str, s
         assert status["turns"]["outcomes"] == {"skipped(main_agent_saved)": 1}
         assert [(one["decision"], one["reason"]) for one in status["waiting"]] == [("wait", "backing_off")]
         assert [one["outcome"] for one in status["last"]] == ["failed", "skipped(main_agent_saved)"]
+        (problem,) = status["problems"]
+        assert problem["problem"].startswith("1 session could not be worked on: The memory directory")
+        assert problem["fix"] == "memoryd retry"
     with open(paths.log_file, encoding="utf-8") as log:
         text = log.read()
     assert "waiting(backing_off)" in text
