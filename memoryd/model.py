@@ -219,8 +219,8 @@ class Said(NamedTuple):
     answer: str = ""
     """What the assistant had said just before: words like "that" point there."""
     cwd: str = ""
-    after: str = ""
-    """The message before it in the session."""
+    after: tuple[str, ...] = ()
+    """The messages before it in the session, the last one first; a few are enough."""
 
 
 class Finding(NamedTuple):

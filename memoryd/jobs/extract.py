@@ -156,7 +156,7 @@ def _attempt(task: _Task) -> Outcome:
     3. take every secret out of the others, let the engine find, and save it
     """
     session_id = task.session.session_id
-    places = [Place(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_id) for turn in task.job.turns]
+    places = [Place(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_ids) for turn in task.job.turns]
     try:
         heard = read_turns(task.session.path, places, task.memory_dir)
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):

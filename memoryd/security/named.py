@@ -22,14 +22,15 @@ _PLACES = (
     *("pass", "secret", "token", "key", "pw", "cred", " pin", "_auth", "login"),
     *("kennwort", "zugangsdaten", "contrase", "clave", "mdp", "jeton"),
 )
-_PLACES_WITH_ACCENTS = ("schlüssel", "clé", "пароль")
+_PLACES_WITH_ACCENTS = ("chlüssel", "lé", "ароль")  # the first letter may be a capital
+_NOUN_WITH_ACCENTS = re.compile("[Ss]chlüssel|[Cc]lé|[Пп]ароль")
 _NOUN = re.compile(
     r"pass(?:word|wort|wd|phrase|code|e(?<=mot de passe))?|secret|token|key|pwd?|cred(?:ential)?s| pin|_auth|login"
-    r"|kennwort|zugangsdaten|contrase[nñ]a|clave|mdp|jeton|schlüssel|clé|пароль"
+    r"|kennwort|zugangsdaten|contrase[n?]a|clave|mdp|jeton"
 )
 _PASSWORDS = frozenset(
     {"pass", "password", "passwort", "passwd", "passphrase", "passcode", "passe", "pwd", "pw"}
-    | {"kennwort", "mdp", "contraseña", "contrasena", "clave", "пароль"}
+    | {"kennwort", "mdp", "contrasena", "contrase?a", "clave", "пароль"}
 )
 _PAIRS = frozenset(("creds", "credentials", "zugangsdaten", "login"))
 _NO_PARTS = frozenset(("pass", "passe", "pw", "clave", "clé", "jeton", "mdp"))
@@ -42,14 +43,15 @@ _IDEOGRAMS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _EASTERN_PASSWORDS = ("密码", "口令", "パスワード", "パスフレーズ", "暗証番号", "비밀번호")
 _EASTERN_SECRETS = ("密钥", "秘钥", "令牌", "私钥", "凭证", "シークレット", "トークン", "キー", "秘密鍵")
 
-# A key is a secret if it is one of these; of others only what looks random is taken for one.
-_SECRET_KEY = re.compile(
-    r"(?i)(?:api|access|secret|private|signing|encryption|master|auth|service|account|shared|subscription|client|consumer|deploy"
-    r"|webhook|license|storage|session|app|application|jwt|hmac|admin|root|ssh)[ _-]?$"
+# A key is a secret if one of these stands before it; of others only what looks random is taken for one.
+_SECRET_KEY = (
+    *("api", "access", "secret", "private", "signing", "encryption", "master", "auth", "service", "account", "shared"),
+    *("subscription", "client", "consumer", "deploy", "webhook", "license", "storage", "session", "app", "application"),
+    *("jwt", "hmac", "admin", "root", "ssh"),
 )
-_NO_SECRET_BEFORE = {
-    "key": re.compile(r"(?i)(?:pub|public|primary|foreign|sort|cache|partition|hot|short)[ _-]?$"),
-    "token": re.compile(r"(?i)public[ _-]?key[ _-]?$"),
+_PUBLIC = {
+    "key": ("pub", "public", "primary", "foreign", "sort", "cache", "partition", "hot", "short"),
+    "token": ("publickey", "public key", "public_key"),
 }
 # What may follow a noun inside of a name: SECRET_KEY_BASE, passwordProd, TOKEN_2. Of others (password_hint, tokenForCi) only
 # what looks random counts, and of some not even that.
@@ -61,7 +63,7 @@ _NO_SECRET = re.compile(
 )
 _MARKER_LENGTH = 40
 _REST_OF_NAME = re.compile(r"[\w-]{0,40}")
-_LONG_RUN = re.compile(r"[\w+/~-]{20}")
+_LONG_RUN_SOON = re.compile(r"[^\w+/~-]{0,12}(?:\w{1,8}[^\w+/~-]{1,4}){0,2}[\w+/~-]{20}")
 
 # -- what leads from a noun to its value ------------------------------------------------------------------------------
 
@@ -144,14 +146,24 @@ class _Value(NamedTuple):
 
 
 def named_in(text: str, lowered: str) -> Iterator[Span]:
-    """Every value that is called a secret and looks like one, in no order; spans may overlap."""
-    for piece in _PLACES if text.isascii() else _PLACES + _PLACES_WITH_ACCENTS:
+    """Every value that is called a secret and looks like one, in no order; spans may overlap.
+
+    `lowered` is the text in lower case and ASCII, with a question mark for all other letters.
+    """
+    for piece in _PLACES:
         if piece in lowered:
+            past = 0  # a noun inside of a secret says nothing
             for place in _places(lowered, piece):
-                if (match := _NOUN.match(lowered, place)) and (span := _behind(text, match)):
+                if place >= past and (match := _NOUN.match(lowered, place)) and (span := _behind(text, match)):
+                    past = span.end
                     yield span
-    if not text.isascii() and _IDEOGRAMS.search(text):
-        yield from _in_the_east(text)
+    if not text.isascii():
+        for piece in _PLACES_WITH_ACCENTS:
+            for place in _places(text, piece):
+                if (match := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1))) and (span := _behind(text, match)):
+                    yield span
+        if _IDEOGRAMS.search(text):
+            yield from _in_the_east(text)
 
 
 def _places(text: str, piece: str) -> Iterator[int]:
@@ -169,37 +181,33 @@ def _behind(text: str, match: re.Match[str]) -> Span | None:
         return _pin(text, noun)
     if noun.word in _PAIRS:
         return _pair(text, noun)
-    if not noun.is_sure and not _LONG_RUN.search(text, noun.end, noun.end + 100):
-        return None
     return _assigned(text, noun) or _said(text, noun) or _next(text, noun) or _before(text, noun)
 
 
 def _noun(text: str, match: re.Match[str]) -> _Noun | None:
     """The noun at a place, if it is one there: not in `bypass`, `tokens`, `secretary`, a marker of ours."""
-    word, start, end = match[0], match.start(), match.end()
-    if text.find("[redacted:", max(0, start - _MARKER_LENGTH), start) >= 0:
-        return None
+    word, start, end = match[0].lower(), match.start(), match.end()
     if text[end : end + 1].isalpha() and not (text[end - 1].islower() and text[end].isupper()):
         return None
-    if (
-        word in _NO_PARTS
-        and text[start - 1 : start].isalpha()
-        and not _BEGINS_IN_NAME.search(text[max(0, start - 8) : start + 1])
-    ):
-        return None
-    rest = _REST_OF_NAME.match(text, end)
-    if rest is None or _NO_SECRET.match(rest[0]):
-        return None
-    is_sure = _NAME_GOES_ON.fullmatch(rest[0]) is not None
     before = text[max(0, start - 16) : start]
-    if word in _NO_SECRET_BEFORE and _NO_SECRET_BEFORE[word].search(before):
+    if word in _NO_PARTS and before[-1:].isalpha() and not _BEGINS_IN_NAME.search(before + text[start]):
         return None
-    if word == "key":
-        is_sure = is_sure and _SECRET_KEY.search(before) is not None
-    is_verb = (
-        word == "pass" and text[start : rest.end()] in ("pass", "Pass") and text[start - 1 : start] not in ("_", "-")
-    )
-    return _Noun(word, start, rest.end(), word in _PASSWORDS, is_sure, is_verb)
+    adjective = before.lower().rstrip(" _-")
+    if word in _PUBLIC and adjective.endswith(_PUBLIC[word]):
+        return None
+    is_sure = word != "key" or adjective.endswith(_SECRET_KEY)
+    rest = _REST_OF_NAME.match(text, end)
+    if rest is not None and rest[0]:
+        if _NO_SECRET.match(rest[0]):
+            return None
+        is_sure = is_sure and _NAME_GOES_ON.fullmatch(rest[0]) is not None
+        end = rest.end()
+    if not is_sure and not _LONG_RUN_SOON.match(text, end):
+        return None
+    if text.find("[redacted:", max(0, start - _MARKER_LENGTH), start) >= 0:
+        return None
+    is_verb = word == "pass" and text[start:end] in ("pass", "Pass") and before[-1:] not in ("_", "-")
+    return _Noun(word, start, end, word in _PASSWORDS, is_sure, is_verb)
 
 
 def _start_of_name(text: str, start: int) -> int:

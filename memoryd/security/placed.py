@@ -61,6 +61,8 @@ def placed_in(text: str, lowered: str) -> Iterator[Span]:
         for match in _BEARER.finditer(text):
             if len(match[1]) >= _SHORTEST_BEARER and _is_credible(match[1]):
                 yield Span(*match.span(1), "a bearer token")
+    if "auth" not in lowered:
+        return
     if "authorization" in lowered:
         for match in _AUTHORIZATION.finditer(text):
             if match["scheme"].lower() == "basic" and _is_basic(match[2]):

@@ -6,14 +6,9 @@ in it has become `[redacted: github token]`. `find_secret` tells people why a te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memoryd.security.named import named_in
 from memoryd.security.placed import placed_in
 from memoryd.security.shapes import Span, shapes_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _SHORTEST = 6
 _ROUNDS = 4
@@ -49,10 +44,13 @@ def _spans(text: str) -> list[Span]:
     """The secrets in order. Of those that overlap one is made: a shape says more of its kind than the words around it."""
     if len(text) < _SHORTEST:
         return []
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a letter became two, and places would differ
-        lowered = "".join(letter.lower() if letter.isascii() else letter for letter in text)
-    found = [(span, rank) for rank, spans in enumerate(_searches(text, lowered)) for span in spans]
+    # Every other letter becomes a question mark, so that places stay the same: in lower case some letters become two.
+    letters = text.encode("ascii", "replace")
+    lowered = text.lower() if text.isascii() else letters.lower().decode("ascii")
+    searches = (shapes_in(text, letters), placed_in(text, lowered), named_in(text, lowered))
+    found = [(span, rank) for rank, spans in enumerate(searches) for span in spans]
+    if not found:
+        return []
     joined: list[tuple[Span, int]] = []
     for span, rank in sorted(found):
         if joined and span.start < joined[-1][0].end:
@@ -62,7 +60,3 @@ def _spans(text: str) -> list[Span]:
         else:
             joined.append((span, rank))
     return [span for span, _ in joined]
-
-
-def _searches(text: str, lowered: str) -> tuple[Iterable[Span], ...]:
-    return shapes_in(text), placed_in(text, lowered), named_in(text, lowered)

@@ -104,12 +104,14 @@ _SHAPES = (
 )
 _RUN = re.compile(rb" ([^ ]{16,})")
 _START_SIZES = (3, 4)
+# The `\n` of an escaped text is not the first letter of what follows; but for npm_, r8_, tskey- behind a backslash.
+_ESCAPE = re.compile(rb"\\[nrt](?!pm_|tn_|vapi-|8_|k_|ubygems_|vly-|skey-)")
 _OUTSIDE_OF_RUNS = bytes(
     place if chr(place).isascii() and (chr(place).isalnum() or chr(place) in "_.-") else ord(" ")
     for place in range(256)
 )
 
-# Shapes that something else than a prefix gives away, each with the piece without which it cannot be there: of the text,
+# Shapes that something else than a prefix gives away, each with the piece without which it cannot be there: of a text,
 _OTHERS = (
     ("an Azure key", "Q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,}"),
     ("an Azure key", "sig=", r"(?<=sig=)[A-Za-z0-9%+/]{40,}[=%A-Z0-9]*"),
@@ -118,20 +120,19 @@ _OTHERS = (
         "hooks",
         r"https://(?:hooks\.slack\.com/[a-z]{1,20}|[a-z.]{0,20}discord(?:app)?\.com/api/webhooks/\d{1,30})/[\w/-]{20,}",
     ),
-    ("a Google token", "1//0", r"(?<![\w/])1//0[\w-]{40,}"),
 )
 # or of its runs, which are fewer.
 _OTHERS_IN_RUNS = (
-    ("a bot token", b" AA", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
-    ("a Terraform token", b".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{50,}"),
-    ("an Azure key", b"JQQJ99", r"(?<![A-Za-z0-9])[A-Za-z0-9]{40,60}JQQJ99[A-Za-z0-9]{20,}"),
-    ("an Azure key", b"AZDO", r"(?<![A-Za-z0-9])[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,}"),
-    ("a Mailchimp key", b"-us", r"(?<![A-Za-z0-9])" + _HEX + r"{32}-us\d\d?(?!\w)"),
+    ("a bot token", " AA", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
+    ("a Terraform token", ".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{50,}"),
+    ("an Azure key", "JQQJ99", r"(?<![A-Za-z0-9])[A-Za-z0-9]{40,60}JQQJ99[A-Za-z0-9]{20,}"),
+    ("an Azure key", "AZDO", r"(?<![A-Za-z0-9])[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,}"),
+    ("a Mailchimp key", "-us", r"(?<![A-Za-z0-9])" + _HEX + r"{32}-us\d\d?(?!\w)"),
 )
 
 # The secret half of a pair has no prefix; beside the other half it is known by its length.
 _HALVES = {
-    "an AWS key": re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"),
+    "an AWS key": re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"),
     "an Alibaba key": re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{30}(?![A-Za-z0-9])"),
     "a Tencent key": re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
 }
@@ -147,18 +148,20 @@ _LAST_LINE = re.compile(_AROUND + r"[A-Za-z0-9+/=]{4,}" + _AROUND)
 _FULL_LINE = re.compile(_AROUND + r"[A-Za-z0-9+/=]{30,}" + _AROUND)
 
 
-def shapes_in(text: str) -> Iterator[Span]:
-    """Every secret with a shape of its own, in no order; spans may overlap."""
-    letters = b" " + _letters_of(text)
+def shapes_in(text: str, letters: bytes) -> Iterator[Span]:
+    """Every secret with a shape of its own, in no order; spans may overlap. `letters` is the text in ASCII."""
+    if b"\\" in letters:
+        letters = _ESCAPE.sub(b"  ", letters)
+    letters = b" " + letters.translate(_OUTSIDE_OF_RUNS)
     runs = _RUN.findall(letters)
     if runs:
-        joined = b" " + b" ".join(runs)
+        joined = " " + b" ".join(runs).decode()
         for shape, match in _tokens(text, letters, runs, joined):
             if not _is_masked(match[0][4:], shape.kind):
                 yield Span(*match.span(), shape.kind)
                 yield from _other_half(text, *match.span(), shape.kind)
-        for kind, piece_of_run, pattern in _OTHERS_IN_RUNS:
-            if piece_of_run in joined:
+        for kind, piece, pattern in _OTHERS_IN_RUNS:
+            if piece in joined:
                 yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
     for kind, piece, pattern in _OTHERS:
         if piece in text:
@@ -167,16 +170,7 @@ def shapes_in(text: str) -> Iterator[Span]:
         yield from _private_keys(text)
 
 
-def _letters_of(text: str) -> bytes:
-    """What can be part of a run, in its place; and a space for all else."""
-    letters = text.encode("ascii", "replace")
-    if b"\\" in letters:
-        for escape in (rb"\n", rb"\r", rb"\t"):
-            letters = letters.replace(escape, b"  ")
-    return letters.translate(_OUTSIDE_OF_RUNS)
-
-
-def _tokens(text: str, letters: bytes, runs: list[bytes], joined: bytes) -> Iterator[tuple[_Shape, re.Match[str]]]:
+def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterator[tuple[_Shape, re.Match[str]]]:
     starts, inside = _starts()
     for start in starts.keys() & {run[:size] for run in runs for size in _START_SIZES}:
         # There is one more letter in front, so that the space before a run is where the run begins in the text.
@@ -192,7 +186,7 @@ def _tokens(text: str, letters: bytes, runs: list[bytes], joined: bytes) -> Iter
 
 
 @cache
-def _starts() -> tuple[dict[bytes, set[_Shape]], list[tuple[bytes, _Shape]]]:
+def _starts() -> tuple[dict[bytes, set[_Shape]], list[tuple[str, _Shape]]]:
     """Shapes by the first three or four letters of a run, and the heads that are looked for inside of runs."""
     starts: dict[bytes, set[_Shape]] = {}
     inside = []
@@ -200,9 +194,9 @@ def _starts() -> tuple[dict[bytes, set[_Shape]], list[tuple[bytes, _Shape]]]:
         for head in shape.heads.split(" "):
             parts = re.findall(r"\[(.+?)\]|(.)", head.replace("0-9", "0123456789").replace("a-f", "abcdef"))
             for letters in product(*(one_of or letter for one_of, letter in parts)):
-                start = "".join(letters).encode()
+                start = "".join(letters)
                 if shape.where == "first":
-                    starts.setdefault(start[: max(_START_SIZES)], set()).add(shape)
+                    starts.setdefault(start[: max(_START_SIZES)].encode(), set()).add(shape)
                 else:
                     inside.append((start, shape))
     return starts, inside
@@ -221,7 +215,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _is_masked(body: str, kind: str) -> bool:
-    """Whether it is a picture of a secret: `xxxx…`, or those in the documentation of AWS."""
+    """Whether it only shows what one looks like: `xxxx…`, or those in the documentation of AWS."""
     is_one_letter = len(set(body.strip("-_"))) <= 2  # noqa: PLR2004 - and another between
     return is_one_letter or (kind == "an AWS key" and body.endswith(("EXAMPLE", "EXAMPLEKEY")))
 

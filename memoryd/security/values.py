@@ -12,7 +12,7 @@ _SYMBOL = re.compile(r"[!@#$%^&*+=~?§]")
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OF_TOKENS = re.compile(r"[A-Za-z0-9_+/=.~-]+")
 
-# Words with a number in them that are said of secrets: "is sha256-hashed", "is v2-only", "32bytes", "in 1Password".
+# Words with a number in them, as they are said of secrets (sha256-hashed, v2-only, 32bytes, in 1Password).
 _TERM = (
     r"(?:base|sha|md|utf|oauth|rsa|aes|hmac|ed|x|rs|hs|es|ps|v|ipv|https?|h|s|ec|p|k|argon|pbkdf|curve|secp|iso|rfc|win|arm|amd"
     r"|py|python|node|java|log|i|l|mp|b|web|sql|q|pr|rc|beta)\d+[a-z]{0,3}|(?:utf|sha|aes|rsa|md|iso)-\d+(?![a-z\d])"

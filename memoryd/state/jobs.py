@@ -6,6 +6,7 @@ import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Mapping
 
     from memoryd.state.database import Database
@@ -25,8 +26,8 @@ class WaitingTurn(NamedTuple):
     """Where the turn before it begins in the transcript."""
     next_said_at: float | None
     """When the user spoke again."""
-    before_id: str = ""
-    """The prompt of the turn before it."""
+    before_ids: tuple[str, ...] = ()
+    """The prompts of the turns before it, the last one first; three at most."""
 
 
 class Job(NamedTuple):
@@ -68,10 +69,9 @@ def claim(
     """Lease the turns of a session that have ended and wait; None where there are none."""
     with database.transaction():
         rows = database.query(
-            "SELECT id, prompt_id, start, end, said_at, before, next_said_at, before_id FROM (SELECT *, lag(start) OVER"
-            " neighbours AS before, lead(said_at) OVER neighbours AS next_said_at,"
-            " coalesce(lag(prompt_id) OVER neighbours, '') AS before_id FROM turns WHERE transcript_id = ?"
-            " WINDOW neighbours AS (PARTITION BY generation ORDER BY start))"
+            "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"
+            " lag(prompt_id) OVER near AS last, lag(prompt_id, 2) OVER near AS last_but_one, lag(prompt_id, 3) OVER near"
+            " AS third_last FROM turns WHERE transcript_id = ? WINDOW near AS (PARTITION BY generation ORDER BY start))"
             " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) ORDER BY start",
             (transcript_id, history),
         )
@@ -84,7 +84,21 @@ def claim(
         ).lastrowid
         assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
         database.execute_many("UPDATE turns SET job_id = ? WHERE id = ?", [(job_id, row["id"]) for row in rows])
-    return Job(job_id, token, transcript_id, session_id, tuple(WaitingTurn(*row) for row in rows))
+    return Job(job_id, token, transcript_id, session_id, tuple(map(_waiting_turn, rows)))
+
+
+def _waiting_turn(row: sqlite3.Row) -> WaitingTurn:
+    before = tuple(one for one in (row["last"], row["last_but_one"], row["third_last"]) if one is not None)
+    return WaitingTurn(
+        row["id"],
+        row["prompt_id"],
+        row["start"],
+        row["end"],
+        row["said_at"],
+        row["before"],
+        row["next_said_at"],
+        before,
+    )
 
 
 def finish(database: Database, job: Job, outcome: str, now: float, *, turns: tuple[int, ...], detail: str = "") -> bool:

@@ -23,8 +23,8 @@ class Place(NamedTuple):
     end: int
     before: int | None = None
     """Where the turn before it begins; None where there is none."""
-    before_id: str = ""
-    """The prompt of that turn."""
+    before_ids: tuple[str, ...] = ()
+    """The prompts of the turns before it, the last one first."""
 
 
 class Heard(NamedTuple):
@@ -59,7 +59,7 @@ def read_turns(path: str, places: Iterable[Place], memory_dir: str) -> dict[str,
             read[place.start] = rest = _rest(descriptor, place.start, place.end, memory_dir)
             answer = read[place.before].answer if place.before is not None else ""
             said = Said(
-                prompt.session_id, place.prompt_id, prompt.said_at, prompt.text, answer, prompt.cwd, place.before_id
+                prompt.session_id, place.prompt_id, prompt.said_at, prompt.text, answer, prompt.cwd, place.before_ids
             )
             found[place.prompt_id] = Heard(said, rest.saved)
     finally:

@@ -138,11 +138,45 @@ def test_a_number_or_a_negation_makes_it_another_fact() -> None:
 
 def test_a_memory_of_the_same_session_is_withdrawn() -> None:
     shelf = [a_memory("Use tabs everywhere.\n"), a_memory("Older.\n", "another session")._replace(name="old.md")]
-    assert find(conversation("forget that, please"), lambda: shelf) == [
-        Withdrawal("feedback_x.md", find(conversation("forget that, please"), lambda: shelf)[0].evidence)
+    (said,) = conversation("forget that, please")
+    said = said._replace(after=("earlier",))
+    (withdrawal,) = find([said], lambda: shelf[:1])
+    assert withdrawal == Withdrawal("feedback_x.md", withdrawal.evidence)
+    assert find([said._replace(after=("another",))], lambda: shelf) == []
+    assert find([said], lambda: [a_memory("Use tabs.\n", is_ours=False)]) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "scratch that, let's do the header first",
+        "forget that test, it's flaky anyway. continue with the parser",
+        "ok forget that branch and start a new one from main",
+        "ignore that, wrong window",
+    ],
+)
+def test_what_is_about_the_task_takes_nothing_back(message: str) -> None:
+    found = kept("never use lodash in this repo", "now please write the parser for the csv header", message)
+    assert [body for _, body in found] == ["Never use lodash in this repo.\n"]
+
+
+def test_what_is_named_is_taken_back_in_a_later_session_too() -> None:
+    shelf = [
+        a_memory("Never use lodash in this repo.\n", "another session"),
+        a_memory("Keep commits small.\n", "another session")._replace(name="other.md"),
     ]
-    assert find(conversation("forget that, please"), lambda: [a_memory("Use tabs.\n", "another session")]) == []
-    assert find(conversation("forget that, please"), lambda: [a_memory("Use tabs.\n", is_ours=False)]) == []
+    (withdrawal,) = find(conversation("forget what I said about lodash"), lambda: shelf)
+    assert (type(withdrawal), withdrawal.evidence.quote) == (Withdrawal, "forget what I said about lodash")
+
+
+def test_a_launch_that_slips_replaces_the_date_of_an_earlier_session() -> None:
+    old = a_memory("The launch is on 2026-11-14 so don't merge anything risky.\n", "another session", kind="project")
+    quote = "the launch is on the 14th so don't merge anything risky"
+    shelf = [old._replace(evidence=(old.evidence[0]._replace(quote=quote),))]
+    (update,) = find(conversation("The launch slipped to the 21st because QA is out"), lambda: shelf)
+    assert isinstance(update, Finding)
+    assert update.replaces == "feedback_x.md"
+    assert "2026-10-21" in update.body
 
 
 def test_what_an_instruction_file_says_is_not_repeated() -> None:
@@ -184,3 +218,12 @@ def test_the_shelf_is_read_only_where_something_was_found() -> None:
 def test_strange_input_takes_no_time(text: str) -> None:
     """Nothing here backtracks: a regular expression that did would not come back at all."""
     find(conversation(text, ("scratch that", text)))
+
+
+def test_the_fact_beside_a_secret_is_kept_without_it() -> None:
+    ((_, body),) = kept(
+        "the admin password is [redacted: password], and never deploy from the office network because the VPN cuts off"
+    )
+    assert "redacted" not in body
+    assert "office network" in body
+    assert kept("remember that the password for the vault is [redacted: password]") == []

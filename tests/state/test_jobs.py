@@ -59,8 +59,8 @@ def test_a_lease_knows_where_its_turns_stand_and_who_their_neighbours_are(desk: 
     starts = [0, len(one), len(one) + len(two), len(one) + len(two) + len(three)]
     assert claim(desk, session).turns == (
         WaitingTurn(1, ids[0], starts[0], starts[1], MORNING + 1, None, MORNING + 3),
-        WaitingTurn(2, ids[1], starts[1], starts[2], MORNING + 3, starts[0], MORNING + 5, ids[0]),
-        WaitingTurn(3, ids[2], starts[2], starts[3], MORNING + 5, starts[1], None, ids[1]),
+        WaitingTurn(2, ids[1], starts[1], starts[2], MORNING + 3, starts[0], MORNING + 5, (ids[0],)),
+        WaitingTurn(3, ids[2], starts[2], starts[3], MORNING + 5, starts[1], None, (ids[1], ids[0])),
     )
 
 

@@ -7,7 +7,6 @@ is then held against what is known already (`subjects`).
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.compose import evidence_of, finding_of
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
 
     from memoryd.model import Finding, Said, Shelved, Withdrawal
 
+_LOOKS_BACK = 3
+"""Messages that "forget what I said" can be about."""
+
 __all__ = ["find", "statement"]
 
 
@@ -30,10 +32,12 @@ def find(
 ) -> list[Finding | Withdrawal]:
     """What these messages, in the order they were said, add to the memories on the shelf, change in them or take back."""
     known = Known(shelf, instructions)
+    before: tuple[str, ...] = ()
     for said in messages:
-        facts = told_in(said, partial(known.is_changed_by, session_id=said.session_id))
+        facts = told_in(said, known.is_changed_by)
         if not any(told.is_taken_back for told in facts):
-            known.take_back(said)
+            known.take_back(said, said.after or before)
+        before = (said.message_id, *before[: _LOOKS_BACK - 1])
         for told in facts:
             if not told.is_taken_back:
                 known.add(finding_of(said, told))

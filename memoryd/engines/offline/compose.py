@@ -28,22 +28,24 @@ DESCRIPTION_LENGTH = 160
 _NAME_WORDS = 4
 _LONGEST_NAME = 60
 _NOT_IN_A_NAME = frozenset({"weekday", "month", "when"})
-_NEGATED = 8
-"""So near behind it, a word is what a negation is about."""
+_NEGATED = 20
+"""So near behind it in the same clause, a word is what a negation is about."""
+_NEGATED_FIRST = 5.0
 _LONGEST_NAME_WITHOUT_SPACES = 14
 
 _OPENING = re.compile(
     r"(?i)(?:(?:ok(?:ay)?|k|yes|yeah|yep|yup|no|nope|nah|good|great|perfect|nice|cool|fine|right|sure|thanks|thank you|thx|oh|ah|hm+|um+|uh|hey|hi|well|so|and|but|also"
-    r"|btw|by the way|fyi|fwiw|for the record|for your (?:records|planning|information)|just so you know|so you know|heads?.?up|one more (?:thing|heads.?up)|another thing|side note|note|remember"
-    r"|remember this|please remember|keep in mind|bear in mind|important|ps|p\.s\.|actually|anyway|look|listen|wait|stop|sorry|again|still|lol|haha"
+    r"|btw|by the way|fyi|fwiw|for the record|for your (?:records|planning|information)|just so you know|so you know|heads?.?up|one more (?:thing|heads.?up)|another thing|first(?:ly)?|second(?:ly)?|third(?:ly)?|finally|lastly|side note|note|remember"
+    r"|remember this|please remember|keep in mind|bear in mind|important|ps|p\.s\.|actually|anyway|look|listen|wait|no wait|no no|actually no|correction|update|(?:small |quick )?change of plans?|stop|sorry|again|still|lol|haha"
     r"|und|aber|ja|nein|gut|also|übrigens|ach|außerdem|wichtig|y|pero|sí|vale|bueno|por cierto|además|ojo|oye|et|mais|oui|non|bon|au fait|sinon|merci|attention"
-    r"|对了|另外|还有|好的|好|嗯|不|记住|顺便|那|あと|それと|ちなみに|いや|うん|はい|えっと|了解)"
-    r"(?:\s*[,:;.!—–-]+\s*|(?<=[a-z])\s+(?=(?:btw|also|and|but|so|please|fyi|remember)\b)|(?<=\bbtw)\s+|(?<=\bfyi)\s+|(?<=\balso)\s+|(?<=\band)\s+|(?<=\bbut)\s+|(?<=\bfwiw)\s+|\s*[，、：。！]\s*)|(?:另外|还有|对了|顺便(?:说一下)?|それと|ちなみに)(?=\w))+"  # noqa: RUF001
+    r"|对了|另外|还有|还有一件事|好的|好|嗯|不|记住|顺便|那|あと|それと|ちなみに|いや|うん|はい|えっと|了解)"
+    r"(?:\s*[,:;!—–]+\s*|\s*(?:\.+|-+)\s+|(?<=[a-z])\s+(?=(?:btw|also|and|but|so|please|fyi|remember)\b)|(?<=\bbtw)\s+|(?<=\bfyi)\s+|(?<=\balso)\s+|(?<=\band)\s+|(?<=\bbut)\s+|(?<=\bfwiw)\s+|\s*[，、：。！]\s*)|(?:另外|还有(?!一件事)|对了|顺便(?:说一下)?|それと|ちなみに)(?=\w))+"  # noqa: RUF001
 )
 _BECAUSE = re.compile(
-    r"(?i)(?:\s*[,;:—–-]\s*|\s+)(?:because|'?cause|cuz|since|as otherwise|otherwise|due to|the reason(?: is|:)|weil|denn|da sonst|sonst|porque|ya que|si no,|parce que|car|puisque|sinon)\s+(?P<why>.{6,})$"  # noqa: RUF001
-    r"|[，,。]\s*(?:因为|不然|否则)(?P<why_zh>.{4,})$"  # noqa: RUF001
+    r"(?i)(?:\s*[,;:—–-]\s*|\s+)(?:(?:because(?: of)?|'?cause|cuz|since|due to|the reason(?: is|:)|denn|porque|ya que|parce que|car|à cause (?:de(?: la| l'|s)?|du)|puisque)\s+(?=(?!of\b)(?P<why>.{6,}))|(?=(?P<else>(?:(?:as )?otherwise|weil|(?:da )?sonst|si no,|sinon)\s.{6,}))).*$"  # noqa: RUF001
+    r"|[，,。]\s*(?:因为(?=(?P<why_zh>.{4,}))|(?=(?P<else_zh>(?:不然|否则).{4,}))).*$"  # noqa: RUF001
 )
+"""What happens otherwise keeps that word: without it the sentence would say that it does happen."""
 _POINTING = re.compile(r"(?i)\b(?:it|that|this|them|those|these|es|das|eso|esto|ça)\b")
 _SINCE_WHEN = re.compile(
     r"(?i)\bsince\s+(?:\w+\s+)?(?:yesterday|last|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d|then|the start)"
@@ -53,7 +55,7 @@ _SINCE_WHEN = re.compile(
 def finding_of(said: Said, told: Told) -> Finding:
     """The memory that a fact makes."""
     facts, whys, hows = _parts(said, told)
-    fact = " ".join(facts)
+    fact = ("" if is_without_spaces(facts[0]) else " ").join(facts)
     context = context_of(fact, said.answer) if is_approval(told.sentences[0]) else ""
     paragraphs = [f"{fact} (Said of this: “{context}”)" if context else fact]
     if whys:
@@ -78,13 +80,13 @@ def _parts(said: Said, told: Told) -> tuple[list[str], list[str], list[str]]:
         text = without_opening(sentence)
         if number and tells_how(text):
             hows.append(text)
-        elif facts and told.type == "feedback" and _gives_the_reason(sentence):
+        elif told.type == "feedback" and any(map(_says_something, facts)) and _gives_the_reason(sentence):
             whys.append(text)
         elif (
             (match := _BECAUSE.search(text)) and not _SINCE_WHEN.search(text) and _says_something(text[: match.start()])
         ):
             facts.append(text[: match.start()])
-            whys.append(match["why"] or match["why_zh"])
+            whys.append(match["why"] or match["else"] or match["why_zh"] or match["else_zh"])
         else:
             facts.append(text)
     day = day_of(said.said_at) if said.said_at is not None else None
@@ -102,7 +104,6 @@ def _parts(said: Said, told: Told) -> tuple[list[str], list[str], list[str]]:
 
 
 _REASON_CUES = frozenset({"past", "reason", "we_got"})
-_RULE_CUES = frozenset({"order", "negative_order", "standing", "constraint"})
 
 
 def _gives_the_reason(sentence: str) -> bool:
@@ -128,18 +129,19 @@ def without_opening(sentence: str) -> str:
 def as_sentence(text: str) -> str:
     """With a capital, unless it begins with a name in code, and with an end."""
     text = text.strip(" ,;:-–—，、")  # noqa: RUF001
-    if text and is_without_spaces(text[-1]):
+    if is_without_spaces(text) and re.search(r"[\w」』）]$", text):  # noqa: RUF001
         return text + "。"
     if re.match(r"[^\W\d_]['’\w]*[,;:]?(?:\s|$)", text) and not re.match(r"\w*(?:_|\d|[a-z][A-Z])", text):  # noqa: RUF001
         text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "…", "`", "。", "！", "？", "?", '"', "」", "”")) else text + "."  # noqa: RUF001
+    return text if text.endswith((".", "!", "…", "。", "！", "？", "?", '"', "」", "”")) else text + "."  # noqa: RUF001
 
 
 def description_of(fact: str, why: str) -> str:
     """One line that tells a reader whether the memory is for them."""
     text = fact.rstrip(".。")
     if why and len(text) + len(why) + 2 <= DESCRIPTION_LENGTH:
-        text = f"{text}; {why[:1].lower() + why[1:] if why[1:2].islower() else why}".rstrip(".。")
+        is_plain = re.match(r"[A-Z][a-z]|A ", why)
+        text = f"{text}; {why[:1].lower() + why[1:] if is_plain else why}".rstrip(".。")
     if len(text) <= DESCRIPTION_LENGTH:
         return text
     cut = text[: DESCRIPTION_LENGTH - 1]
@@ -154,9 +156,9 @@ _NEGATIONS = frozenset(
 
 def name_of(fact: str) -> str:
     """A few words that stand for the fact, in their order. What negates stays: a title must not say the opposite."""
-    if is_without_spaces(fact[:1]) or not re.search(r"[^\W\d_]{3,}", re.sub(r"[\u3040-\u9fff]", "", fact)):
+    if is_without_spaces(fact):
         return _name_without_spaces(fact)
-    plain = re.sub(r"(?i)\b(do|does|did|is|are|was|were|would|should|can|could|wo|must)n['’]?t\b", "not", fact)  # noqa: RUF001
+    plain = re.sub(r"(?i)\b(do|does|did|is|are|was|were|would|should|ca|could|wo|must)n['’]?t\b", "not", fact)  # noqa: RUF001
     plain = re.sub(r"https?://(?:www\.)?([\w-]+)\S*", r"\1", re.sub(r"\([^()]*\)|“[^”]*”", " ", plain))
     words: dict[str, float] = {}
     negation: tuple[str, int] | None = None
@@ -165,16 +167,17 @@ def name_of(fact: str) -> str:
         if word in _NEGATIONS:
             negation = (word, match.end())
         elif (
-            word not in small("names")
+            word not in small("names") | small("abbreviations")
             and classes().get(word) not in _NOT_IN_A_NAME
             and len(word) > 1
             and not word[0].isdigit()
         ):
             is_name = (match[0][0].isupper() and match.start() > 0) or not match[0].isalpha()
-            if negation and match.start() - negation[1] <= _NEGATED:
-                word = f"{negation[0]}-{word}"
-                negation = None
-            words.setdefault(word, (3.0 if is_name else 1.0) + min(len(word), 9) / 9 - len(words) / 20)
+            weight = (3.0 if is_name else 1.0) + min(len(word), 9) / 9 - len(words) / 20
+            if negation and re.fullmatch(rf"[^,;:.!?]{{0,{_NEGATED}}}", plain[negation[1] : match.start()]):
+                word, weight = f"{negation[0]}-{word}", weight + _NEGATED_FIRST
+            negation = None
+            words.setdefault(word, weight)
     best = sorted(words, key=lambda word: -words[word])[:_NAME_WORDS]
     name = re.sub(r"[^\w]+", "-", "-".join(word for word in words if word in best)).strip("-_")
     return name[:_LONGEST_NAME].strip("-") or "note"
@@ -182,14 +185,16 @@ def name_of(fact: str) -> str:
 
 def _name_without_spaces(fact: str) -> str:
     """The first words up to a mark, in a script that has no spaces between them."""
-    first = re.split(r"[，。、：；！？,.:;!?「」（）()]", fact)  # noqa: RUF001
+    plain = re.sub(r"（[^（）]*）", "", fact)  # noqa: RUF001 - a date that was made absolute
+    first = re.split(r"[，。、：；！？,.:;!?「」（）()]", plain)  # noqa: RUF001
     words = next((re.sub(r"[^\w]+", "-", part).strip("-_") for part in first if len(part) > 1), "")
     return words[:_LONGEST_NAME_WITHOUT_SPACES].strip("-") or "note"
 
 
-def is_without_spaces(letter: str) -> bool:
-    """Whether a letter belongs to a script that is written without spaces."""
-    return "\u3040" <= letter <= "\u9fff"
+def is_without_spaces(text: str) -> bool:
+    """Whether a text is mostly in a script that is written without spaces."""
+    letters: list[str] = re.findall(r"[^\W\d_]", text)
+    return sum("\u3040" <= letter <= "\u9fff" for letter in letters) > len(letters) / 2
 
 
 def evidence_of(said: Said, quote: str) -> Evidence:

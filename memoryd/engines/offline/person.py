@@ -23,7 +23,9 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _AUXILIARIES = frozenset({"can", "could", "will", "would", "shall", "should", "may", "might", "must", "ever", "ought"})
-_NO_VERBS = frozenset({"and", "as", "at", "by", "for", "from", "in", "myself", "of", "on", "or", "to", "too", "who", "with"})
+_NO_VERBS = frozenset(
+    {"and", "as", "at", "by", "for", "from", "in", "myself", "of", "on", "or", "to", "too", "who", "with"}
+)
 _LIKE_A_PAST = frozenset({"bring", "embed", "exceed", "feed", "need", "proceed", "succeed", "swing"})
 """They end like a participle or a past tense, and are none."""
 

@@ -121,3 +121,14 @@ def _is_code(line: str) -> bool:
 def is_in_quotes(sentence: str) -> bool:
     """Whether the sentence as a whole is somebody else's words."""
     return len(sentence) > 1 and sentence[0] in "\"'“‘«„「" and sentence.rstrip(".,!。")[-1:] in "\"'”’»“」"  # noqa: RUF001
+
+
+_REDACTED = "[redacted:"
+_CLAUSE = re.compile(r"\s*[,;，；]\s*|\s+(?:and|but|und|aber|y|pero|et|mais)\s+|\s+[-–—]\s+")  # noqa: RUF001
+
+
+def without_secrets(sentence: str) -> str:
+    """The sentence without the clauses in which something was redacted: only the fact beside a secret is one."""
+    if _REDACTED not in sentence:
+        return sentence
+    return ", ".join(clause for clause in _CLAUSE.split(sentence) if _REDACTED not in clause)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.engines.offline.context import is_approval
 from memoryd.engines.offline.features import cues_of
 from memoryd.engines.offline.judge import type_of, worth_of
-from memoryd.engines.offline.sentences import sentences_of
-from memoryd.engines.offline.subjects import takes_back
+from memoryd.engines.offline.sentences import sentences_of, without_secrets
+from memoryd.engines.offline.subjects import names_nothing, speaks_of, subject_of, takes_back
 from memoryd.engines.offline.wishes import is_never_meant, is_rule, is_wish
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 KEPT = 0.55
 """A fact holds a sentence that is at least as likely worth it."""
-KEPT_CHANGE = 0.1
-"""One that changes what was said before needs less; so does a wish in so many words inside a longer message."""
+KEPT_CHANGE = 0.03
+"""One that changes what was said before needs little."""
+KEPT_WISH = 0.1
+"""So does a wish in so many words inside a longer message."""
 SHORT_MESSAGE = 3
 """In a message of so few sentences a wish in so many words is believed as it is: nobody dictates a text there."""
 JOINED_BEFORE = 0.2
@@ -32,9 +35,19 @@ _RULE_CUES = frozenset(
     {"order", "negative_order", "standing", "constraint", "prefer", "when_you", "answers", "correct"}
 )
 _REASON_CUES = frozenset({"past", "reason", "we_got"})
+_LEAST_APPROVED = 3
 _SO = re.compile(
     r"(?i)(?:so|then|hence|therefore|meaning|which means|that means|until then|till then|also|daher|deshalb|bis dahin|así que|por eso|hasta entonces|donc|du coup|d'ici là)\b|所以|因此|なので|だから"
 )
+_INSTEAD = re.compile(r"(?i)(?:actually|wait|no|oh|hm+)[, ]+(?:no|wait|actually)\b")
+"""A wish that begins so stands for the one before it."""
+_DICTATES = re.compile(
+    r"(?i)\b(?:prompt|message|text|readme|e?mail|comment|description|section|template|banner|tooltip)\b[^:.]{0,20}\b(?:should|must|says?|reads?|be)\b[^:.]{0,20}:"
+    r"|\b(?:please|to|and|then|you) (?:write|draft|compose)\b[^:.]{0,40}:|^(?:write|draft|compose|rewrite|translate)\b[^:.]{0,60}:"
+    r"|^you are (?:an?|the) [^.]{0,60}\b(?:assistant|agent|expert|bot|engineer|model)\b"
+    r"|^(?:please )?(?:add|write|put|insert)\b[^:.]{0,60}\b(?:prompt|message|text|readme|e?mail|comment|description|section|template|file)\b[^:.]{0,20}:"
+)
+"""From here on the words are for somebody else."""
 _ANOTHER = re.compile(
     r"(?i)(?:and |but |oh |ok |so )*(?:also\b|another|one more|separately|unrelated|btw\b|by the way|heads?.?up|fyi\b|außerdem|übrigens|und noch|noch was|además|por cierto|otra cosa|sinon|au fait|autre chose|另外|还有|对了|あと|それと|ちなみに|別件)"
 )
@@ -55,20 +68,30 @@ class Told(NamedTuple):
 
 def told_in(said: Said, is_expected: Callable[[str], bool] = lambda _sentence: False) -> list[Told]:
     """The facts of a message. `is_expected` knows sentences that change what was said before: they need less as well."""
-    sentences = sentences_of(said.text)
+    sentences = [one for one in map(without_secrets, sentences_of(said.text)) if one]
     worth = _with_reasons(sentences, worth_of(sentences, said.answer))
-    taken_back = max((number for number, one in enumerate(sentences) if takes_back(one)[0]), default=0)
-    wish = 0.0 if len(sentences) <= SHORT_MESSAGE else KEPT_CHANGE
+    taken_back = max(
+        (
+            number
+            for number, one in enumerate(sentences)
+            if takes_back(one)[0] or (_INSTEAD.match(one) and is_wish(one))
+        ),
+        default=0,
+    )
+    named = takes_back(sentences[taken_back])[1] if taken_back else ""
+    wish = 0.0 if len(sentences) <= SHORT_MESSAGE else KEPT_WISH
+    dictated = next((number for number, one in enumerate(sentences) if _DICTATES.search(one)), len(sentences))
     seeds = [
-        likely >= (wish if is_wish(sentence) else KEPT_CHANGE if is_expected(sentence) else KEPT)
-        and not _is_left(sentence)
-        for sentence, likely in zip(sentences, worth, strict=True)
+        number < dictated
+        and likely >= (wish if is_wish(sentence) else KEPT_CHANGE if is_expected(sentence) else KEPT)
+        and not (_is_left(sentence) or names_nothing(sentence) or _approves_of_nothing(sentence, said.answer))
+        for number, (sentence, likely) in enumerate(zip(sentences, worth, strict=True))
     ]
     return [
         Told(
             tuple(sentences[start:end]),
             "feedback" if any(map(is_rule, sentences[start:end])) else type_of(sentences[start:end]),
-            is_taken_back=end <= taken_back,
+            is_taken_back=end <= taken_back and speaks_of(" ".join(sentences[start:end]), named),
         )
         for start, end in _spans(sentences, worth, seeds)
     ]
@@ -87,7 +110,15 @@ def _with_reasons(sentences: Sequence[str], worth: Sequence[float]) -> list[floa
 
 def _is_left(sentence: str) -> bool:
     """Whether a sentence can be no part of a fact: it was not meant, or takes something back without a new date."""
-    return is_never_meant(sentence) or (takes_back(sentence)[0] and not {"moved", "deadline"} <= set(cues_of(sentence)))
+    return (is_never_meant(sentence) and not is_wish(sentence)) or (
+        takes_back(sentence)[0] and not {"moved", "deadline"} <= set(cues_of(sentence))
+    )
+
+
+def _approves_of_nothing(sentence: str, answer: str) -> bool:
+    """Whether a sentence is content with something that neither it nor the answer before names: "yes, just like that"."""
+    subject = subject_of(sentence)
+    return is_approval(sentence) and len(subject) < _LEAST_APPROVED and len(subject_of(answer)) < _LEAST_APPROVED
 
 
 def _spans(sentences: Sequence[str], worth: Sequence[float], seeds: Sequence[bool]) -> list[tuple[int, int]]:
