@@ -12,8 +12,9 @@ import pytest
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.config import key_names
+from memoryd.engines.offline import find
 from memoryd.jobs.exclusion import Covered
-from memoryd.model import Skip, Wait
+from memoryd.model import Finding, Said, Skip, Wait
 from memoryd.status import _DAMAGE_WORDS
 
 ROOT = Path(os.path.dirname(__file__), "..").resolve()
@@ -65,9 +66,22 @@ def test_every_kind_of_damage_is_explained() -> None:
 
 
 def test_every_reason_for_not_working_is_explained() -> None:
-    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "extraction.md").read_text(), re.MULTILINE)
+    explained = re.findall(r"^\| `(\w+)` \|", _extraction(), re.MULTILINE)
     named = {name for kind in (Skip, Wait, Covered) for name in _literals(kind)}
     assert sorted(explained) == sorted(named)
+
+
+def test_the_examples_of_facts_are_kept_with_their_type() -> None:
+    rows = re.findall(r"^\| (user|feedback|project|reference) \| .* \| \"(.+)\" \|$", _extraction(), re.MULTILINE)
+    assert len(rows) == 4
+    for kind, words in rows:
+        (one,) = find([Said("s", "m", 1.8e9, words)])
+        assert isinstance(one, Finding)
+        assert (one.type, one.evidence.quote) == (kind, words)
+
+
+def _extraction() -> str:
+    return (ROOT / "docs" / "extraction.md").read_text()
 
 
 def _literals(kind: type) -> list[str]:

@@ -30,6 +30,9 @@ _LIKE_A_PAST = frozenset({"bring", "embed", "exceed", "feed", "need", "proceed",
 """They end like a participle or a past tense, and are none."""
 
 
+_AM = re.compile(r"(?i)\b(and|but|so) am\b")
+
+
 def about_the_user(text: str, *, is_first: bool) -> tuple[str, bool]:
     """The text in the third person, and whether it speaks of the user at all.
 
@@ -47,6 +50,8 @@ def about_the_user(text: str, *, is_first: bool) -> tuple[str, bool]:
         return _third_person(match, first=first)
 
     changed = _PERSON.sub(told, text)
+    if named and is_first:
+        changed = _AM.sub(r"\1 is", changed)
     return (changed[:1].upper() + changed[1:] if changed != text and text[:1].isupper() else changed), changed != text
 
 
