@@ -23,6 +23,12 @@ def cues() -> dict[str, re.Pattern[str]]:
 
 
 @cache
+def pattern(name: str) -> re.Pattern[str]:
+    """How sentences hang together."""
+    return re.compile("|".join(_lexicon()["patterns"][name].split("\n")[:-1]), re.IGNORECASE)
+
+
+@cache
 def classes() -> dict[str, str]:
     """Words of open lists, and the name of their list."""
     return {word: name for name, words in _lexicon()["classes"].items() for word in words.split()}

@@ -16,7 +16,7 @@ _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 _END = r"(?=\s*(?:[.,;:!?…—–(-]|$)|\s+(?:please|pls|again|now|then|actually|sorry|too|and|i|we|use)\b)"  # noqa: RUF001
 """Behind "forget that"; "forget that the user is logged in" and "don't store it on disk" are about the task."""
 _TAKEN_BACK = re.compile(
-    rf"(?i)(?:^|[.!?,;]\s+|\b(?:actually|no|wait|sorry|hm+|ok|oh|nah)\b[,.]?\s+)(?:please )?(?:(?:forget|scratch) it{_END}|(?:forget|scratch|strike|ignore|disregard|drop|cancel)"
+    rf"(?i)(?:^|[.!?,;]\s+|\b(?:actually|no|wait|sorry|hm+|ok|oh|nah)\b[,.]?\s+)(?:please )?(?:(?:forget|scratch|scrap) it{_END}|(?:forget|scratch|scrap|strike|ignore|disregard|drop|cancel)"
     rf"\s+(?:that(?: (?:last|previous))?(?: (?:one|bit|part|thing|rule|note))?{_END}|that i (?:ever )?(?:said|told|asked|mentioned)\b|what i (?:just )?said(?: about (?:the )?(?P<said>[\w-]{{3,}}))?|my last \w+|(?:about the|what i said about(?: the)?|the (?:bit|thing|part) about(?: the)?)\s+(?P<what>[\w-]{{3,}})|the (?P<thing>[\w-]{{3,}}) (?:thing|bit|part|rule|note))"
     rf"|i take (?:that|it) back|i(?:'ve)? changed my mind(?: (?:about|on) (?:the |that )?(?P<mind>[\w-]{{3,}})|{_END})|don'?t (?:remember|save|store|note) (?:that|it){_END}|forget i said (?:that|it|anything)|(?:just |only |i'?m |i was )*(?:kidding|joking){_END}|lol no{_END})"
     r"|\b(?:vergiss (?:das|es)(?: wieder)?|nimm das zurück|streich das|olvida(?:lo| eso)|olvídalo|borra eso|oublie(?: ça|[- ]le| ce que j'ai dit)|laisse tomber)\b"
@@ -107,9 +107,11 @@ _DAY = re.compile(
     r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:mon|diens|donners|frei|sams|sonn)tag\b|\bmittwoch\b|\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b"
     r"|\b(?:lun|mar|mercre|jeu|vendre|same)di\b|\bdimanche\b|(?:周|星期)[一二三四五六日天]|[月火水木金土日]曜|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{1,2}\.(?= [A-ZÄ])|\b(?:tomorrow|morgen|mañana|demain)\b|明天|明日"
 )
+_DAY_NAME = _DAY.pattern.removeprefix("(?i)")
 _NOT_ON = re.compile(
-    rf"(?i)(?:\b(?:not|no longer|instead of|nicht(?: mehr)?|statt|ya no|en vez de(?:l)?|plus|pas|au lieu de?)\s+(?:(?:on|this|the|am|den|el|ce|le)\s+)?|不是|不在)(?P<day>{_DAY.pattern.removeprefix('(?i)')})"
-    rf"|(?P<day_ja>{_DAY.pattern.removeprefix('(?i)')})日?(?:ではなく|じゃなくて)"
+    rf"(?i)(?:\b(?:not|no longer|instead of|nicht(?: mehr)?|statt|ya no|en vez de(?:l)?|plus|pas|au lieu de?)\s+(?:\w+\s+)?(?:(?:on|this|the|am|den|el|ce|le)\s+)?|不是|不在)(?P<day>{_DAY_NAME})"
+    rf"|(?P<day_off>{_DAY_NAME})\s+(?:won['’]?t|is off|is out|doesn['’]?t|can['’]?t|is cancel+ed|got cancel+ed|fell through|wird ni[xc]\w*|geht nicht|klappt nicht|fällt aus|no va|no puede|ya no|tombe|saute|marche pas)\b"  # noqa: RUF001
+    rf"|(?P<day_ja>{_DAY_NAME})日?(?:ではなく|じゃなくて)"
 )
 """A day that no longer holds."""
 _ROOT_LENGTH = 4
@@ -128,7 +130,7 @@ def changes(quote: str, earlier: str) -> bool:
     """
     if not says_it_moved(quote) or "deadline" not in cues_of(earlier):
         return False
-    gone = {(match["day"] or match["day_ja"]).lower() for match in _NOT_ON.finditer(quote)}
+    gone = {(match["day"] or match["day_off"] or match["day_ja"]).lower() for match in _NOT_ON.finditer(quote)}
     if gone & {day.lower() for day in _DAY.findall(earlier)}:
         return True
     if "deadline" not in cues_of(quote) and not _DAY.search(quote):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.engines.offline.context import is_approval
 from memoryd.engines.offline.features import cues_of
 from memoryd.engines.offline.judge import type_of, worth_of
+from memoryd.engines.offline.lexicon import pattern
 from memoryd.engines.offline.sentences import sentences_of, without_secrets
 from memoryd.engines.offline.subjects import names_nothing, speaks_of, subject_of, takes_back
 from memoryd.engines.offline.wishes import is_never_meant, is_rule, is_wish
@@ -36,25 +37,8 @@ _RULE_CUES = frozenset(
 )
 _REASON_CUES = frozenset({"past", "reason", "we_got"})
 _LEAST_APPROVED = 3
-_SO = re.compile(
-    r"(?i)(?:so|then|hence|therefore|meaning|which means|that means|until then|till then|also|daher|deshalb|bis dahin|así que|por eso|hasta entonces|donc|du coup|d'ici là)\b|所以|因此|なので|だから"
-)
 _INSTEAD = re.compile(r"(?i)(?:actually|wait|no|oh|hm+)[, ]+(?:no|wait|actually)\b")
 """A wish that begins so stands for the one before it."""
-_DICTATES = re.compile(
-    r"(?i)\b(?:prompt|message|text|readme|e?mail|comment|description|section|template|banner|tooltip)\b[^:.]{0,20}\b(?:should|must|says?|reads?|be)\b[^:.]{0,20}:"
-    r"|\b(?:please|to|and|then|you) (?:write|draft|compose)\b[^:.]{0,40}:|^(?:write|draft|compose|rewrite|translate)\b[^:.]{0,60}:"
-    r"|^you are (?:an?|the) [^.]{0,60}\b(?:assistant|agent|expert|bot|engineer|model)\b"
-    r"|^(?:please )?(?:add|write|put|insert)\b[^:.]{0,60}\b(?:prompt|message|text|readme|e?mail|comment|description|section|template|file)\b[^:.]{0,20}:"
-)
-"""From here on the words are for somebody else."""
-_ANOTHER = re.compile(
-    r"(?i)(?:and |but |oh |ok |so )*(?:also\b|another|one more|separately|unrelated|btw\b|by the way|heads?.?up|fyi\b|außerdem|übrigens|und noch|noch was|además|por cierto|otra cosa|sinon|au fait|autre chose|另外|还有|对了|あと|それと|ちなみに|別件)"
-)
-
-_APPLIES = re.compile(
-    r"(?i)(?:this|that|it|same)(?: also)? (?:applies|goes|counts|holds|includes|means)\b|(?:except|unless|only (?:for|if|when)|exceptions?\b|the exception)|(?:applies|goes) for\b|that goes for\b|gilt (?:auch|nur)|vale (?:también|para)|ça vaut"
-)
 
 
 class Told(NamedTuple):
@@ -80,7 +64,7 @@ def told_in(said: Said, is_expected: Callable[[str], bool] = lambda _sentence: F
     )
     named = takes_back(sentences[taken_back])[1] if taken_back else ""
     wish = 0.0 if len(sentences) <= SHORT_MESSAGE else KEPT_WISH
-    dictated = next((number for number, one in enumerate(sentences) if _DICTATES.search(one)), len(sentences))
+    dictated = next((number for number, one in enumerate(sentences) if pattern("dictates").search(one)), len(sentences))
     seeds = [
         number < dictated
         and likely >= (wish if is_wish(sentence) else KEPT_CHANGE if is_expected(sentence) else KEPT)
@@ -150,15 +134,17 @@ def _is_new(sentences: Sequence[str], number: int) -> bool:
     """Whether a sentence begins something else than what stands before it."""
     sentence = sentences[number]
     return (
-        _is_left(sentence) or bool(_ANOTHER.match(sentence)) or (is_wish(sentence) and is_wish(sentences[number - 1]))
+        _is_left(sentence)
+        or bool(pattern("another").match(sentence))
+        or (is_wish(sentence) and is_wish(sentences[number - 1]))
     )
 
 
 def tells_how(sentence: str) -> bool:
     """Whether a sentence says where the one before it applies."""
-    return bool(_APPLIES.match(sentence))
+    return bool(pattern("applies").match(sentence))
 
 
 def _draws_from(sentence: str) -> bool:
     """Whether a sentence says what follows from the one before it, with a date or a rule."""
-    return bool(_SO.match(sentence)) and bool({"deadline", "standing", "constraint"} & set(cues_of(sentence)))
+    return bool(pattern("so").match(sentence)) and bool({"deadline", "standing", "constraint"} & set(cues_of(sentence)))
