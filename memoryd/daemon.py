@@ -150,7 +150,8 @@ class Daemon:
             for name in job.saved:
                 self._say(f"{who}: saved {short(os.path.join(job.memory_dir, name), self._paths.home)}.")
             if job.saved:
-                self._say("  The next session loads it. memoryd why FILE explains it, memoryd undo takes it back.")
+                them = "it" if len(job.saved) == 1 else "them"
+                self._say(f"  The next session loads {them}. memoryd why FILE explains, memoryd undo takes back.")
             elif job.outcome == "succeeded_no_output":
                 self._say(f"{who}: read, nothing to keep{'; ' + job.detail if job.detail else ''}.")
             elif not job.removed:

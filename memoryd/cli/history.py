@@ -69,6 +69,8 @@ def describe(change: Change) -> str:
     """One change in one line."""
     when = datetime.fromtimestamp(change.at).astimezone().strftime("%Y-%m-%d %H:%M")
     notes = "" if change.state == "applied" else f" ({change.state})"
+    if change.kind == "extract" and change.why != "what you said":
+        notes += f" ({change.why})"
     if change.undone_by is not None:
         notes += f" (undone by {change.undone_by})"
     return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(', '.join(change.names) or change.why)}{notes}"

@@ -245,6 +245,7 @@ def _told(covered: list[Covered]) -> str:
 
 
 def _why(groups: tuple[Group, ...]) -> str:
-    if all(change.after is None for group in groups for change in group.changes):
+    changed = [change for group in groups for change in group.changes]
+    if all(change.after is None for change in changed):
         return "what you took back"
-    return "what you said"
+    return "what you said later" if all(change.before is not None for change in changed) else "what you said"

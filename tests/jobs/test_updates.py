@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoryd.cli.history import describe
 from memoryd.config import Config
 from memoryd.engines import offline
 from memoryd.jobs import extract as module
@@ -360,3 +361,16 @@ def test_any_split_of_what_is_said_taken_back_and_said_again_leads_to_the_same_m
     texts: list[str], data: st.DataObject
 ) -> None:
     assert_any_split_is_the_same(texts, data)
+
+
+def test_the_history_tells_what_was_said_from_what_was_taken_back(desk: Desk) -> None:
+    session = desk.say(TABS)
+    desk.work()
+    desk.say("forget that, please", session=session)
+    desk.work()
+    changes = history.recent(desk.database)
+    assert [change.why for change in changes] == ["what you took back", "what you said"]
+    assert [describe(change).rpartition("  ")[2] for change in changes] == [
+        f"{TABS_MD} (what you took back)",
+        TABS_MD,
+    ]
