@@ -87,7 +87,8 @@ def report(messages: list[Message], model: judge.Model) -> str:
     likely, labels = [], []
     for message in messages:
         for number, fact in enumerate(message.facts):
-            likely.append(model.score(0, features_of(message.sentences, number, message.answer)))
+            features = features_of(message.sentences, number, message.answer)
+            likely.append(model.score(0, judge.places_of(features, model.buckets)))
             labels.append(fact is not None)
     facts = facts_of(messages)
     right = sum(judge.type_by(model, sentences) == kind for sentences, kind in facts)

@@ -165,6 +165,7 @@ def test_what_is_named_is_taken_back_in_a_later_session_too() -> None:
         a_memory("Never use lodash in this repo.\n", "another session"),
         a_memory("Keep commits small.\n", "another session")._replace(name="other.md"),
     ]
+    assert find(conversation("drop the lodash part, a plain loop will do"), lambda: shelf) == []
     (withdrawal,) = find(conversation("forget what I said about lodash"), lambda: shelf)
     assert (type(withdrawal), withdrawal.evidence.quote) == (Withdrawal, "forget what I said about lodash")
 

@@ -16,7 +16,7 @@ from zlib import crc32
 from memoryd.engines.offline.features import fact_features_of, features_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from memoryd.model import MemoryType
 
@@ -32,9 +32,8 @@ class Model(NamedTuple):
     scales: tuple[float, ...]
     tables: tuple[array[int], ...]
 
-    def score(self, number: int, features: Iterable[str]) -> float:
-        """The score of the table with this number."""
-        places = places_of(features, self.buckets)
+    def score(self, number: int, places: Collection[int]) -> float:
+        """The score of the table with this number, for features whose weights stand at these places."""
         total = sum(map(self.tables[number].__getitem__, places))
         return self.biases[number] + self.scales[number] * total / math.sqrt(len(places) or 1)
 
@@ -47,10 +46,11 @@ def places_of(features: Iterable[str], buckets: int) -> set[int]:
 def worth_of(sentences: Sequence[str], answer: str) -> list[float]:
     """For each sentence of a message how likely it is worth remembering; `answer` is what the assistant said before."""
     model = _model()
-    return [
-        1 / (1 + math.exp(-max(-30.0, min(30.0, model.score(0, features_of(sentences, number, answer))))))
-        for number in range(len(sentences))
-    ]
+    found = []
+    for number in range(len(sentences)):
+        score = model.score(0, places_of(features_of(sentences, number, answer), model.buckets))
+        found.append(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))))
+    return found
 
 
 def type_of(sentences: Sequence[str]) -> MemoryType:
@@ -59,8 +59,8 @@ def type_of(sentences: Sequence[str]) -> MemoryType:
 
 
 def type_by(model: Model, sentences: Sequence[str]) -> MemoryType:
-    features = fact_features_of(sentences)
-    return max(TYPES, key=lambda kind: model.score(1 + TYPES.index(kind), features))
+    places = places_of(fact_features_of(sentences), model.buckets)
+    return max(TYPES, key=lambda kind: model.score(1 + TYPES.index(kind), places))
 
 
 @cache

@@ -19,6 +19,7 @@ from memoryd.engines.offline.subjects import (
     says_it_moved,
     short_words_of,
     speaks_of,
+    speaks_of_words,
     subject_of,
     takes_back,
 )
@@ -91,6 +92,7 @@ class Known:
         """Drop what a message takes back: the one thing that it names, or else what was told last.
 
         That was in the message before; in one of the last few where nothing else follows "forget that" or "what I said".
+        A memory of another session only where it speaks of what was said: "drop the retry part" may be about the task.
         """
         names = [name for is_meant, name in map(takes_back, sentences_of(said.text)) if is_meant]
         if not names:
@@ -110,6 +112,7 @@ class Known:
             if memory.is_ours
             and memory.name not in self._withdrawn
             and memory.evidence
+            and (memory.evidence[-1].session_id == said.session_id or speaks_of_words(said.text))
             and (speaks_of(memory.body, named) if named else memory.evidence[-1].message_id in before)
         ]
         if len(meant) == 1 or (meant and not named):

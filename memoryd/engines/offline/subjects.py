@@ -40,7 +40,13 @@ def is_all_about_it(text: str) -> bool:
     match = _TAKEN_BACK.search(text)
     if match is None:
         return False
-    return "said" in match[0].lower() or not _REST.sub("", text[: match.start()] + text[match.end() :])
+    return speaks_of_words(text) or not _REST.sub("", text[: match.start()] + text[match.end() :])
+
+
+def speaks_of_words(text: str) -> bool:
+    """Whether a message takes back what was said in so many words."""
+    match = _TAKEN_BACK.search(text)
+    return match is not None and "said" in match[0].lower()
 
 
 @lru_cache(maxsize=2048)
