@@ -172,10 +172,9 @@ class _Reader:
 
     def _checked(self, hint: Any, value: Any, path: tuple[str, ...], least: float | None) -> Any:
         if hint in (int, float):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _MOST:
-                raise self._wrong(path, "a number, and less than a billion")
-            if hint is int and not isinstance(value, int):
-                raise self._wrong(path, "a whole number")
+            kinds, wanted = (int, "a whole number") if hint is int else (int | float, "a number")
+            if isinstance(value, bool) or not isinstance(value, kinds) or not abs(value) < _MOST:
+                raise self._wrong(path, f"{wanted}, and less than a billion")
             if least is not None and value < least:
                 raise self._wrong(path, f"at least {least:g}")
             return hint(value)

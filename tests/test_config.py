@@ -169,8 +169,8 @@ def test_the_throttle_is_a_whole_number_of_turns(paths: Paths) -> None:
     assert parse(b"[extraction]\nevery_turns = 3", paths) == Config(extraction=Extraction(every_turns=3))
     for value, wanted in (
         ("0", "at least 1"),
-        ("1.5", "a whole number"),
-        ("true", "a number, and less than a billion"),
+        ("1.5", "a whole number, and less than a billion"),
+        ("true", "a whole number, and less than a billion"),
     ):
         sentence = f"line 2: `extraction.every_turns` must be {wanted}."
         assert problem(f"[extraction]\nevery_turns = {value}", paths) == sentence

@@ -218,7 +218,8 @@ def test_the_shelf_is_read_only_where_something_was_found() -> None:
 )
 def test_strange_input_takes_no_time(text: str) -> None:
     """Nothing here backtracks: a regular expression that did would not come back at all."""
-    find(conversation(text, ("scratch that", text)))
+    messages = conversation(text, ("scratch that", text))
+    assert find(messages) == find(messages)
 
 
 def test_the_fact_beside_a_secret_is_kept_without_it() -> None:

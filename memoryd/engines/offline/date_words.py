@@ -10,10 +10,7 @@ that is written anew, where that is not all. The longest of the leftmost phrases
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import cache
-from itertools import count
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -328,73 +325,3 @@ ORDINALS = (
 )
 HABITS = r"every|each|always|never|usually|normally|jede[nrsm]?|immer|nie|niemals|siempre|nunca|cada|todos|toujours|jamais|chaque|每|总是|從不|从不|毎|いつも"  # fmt: skip
 CLAUSE_END = r"[.;:!?。；！？\n]|[,，、](?!\s?\d{4}-)|\b(?:and|so|but|because|und|aber|weil|y|pero|porque|et|mais|car)\b"  # fmt: skip
-
-
-@cache
-def tense_of(language: Language) -> re.Pattern[str]:
-    edge = r"\b" if language.spaced else ""
-    words = f"(?P<present>{language.present})|(?P<past>{language.past})|(?P<habit>{HABITS})"
-    return re.compile(f"{edge}(?:{words}){edge}|{CLAUSE_END}", re.IGNORECASE)
-
-
-def languages_of(text: str) -> list[Language]:
-    """The languages in which the text may name a day: "hier" is yesterday, but not in a German sentence."""
-    cued = [language for language in LANGUAGES if _cue(language).search(text)]
-    if CHINESE in cued and JAPANESE in cued:
-        if re.search(r"[\u3040-\u30ff]", text):
-            cued.remove(CHINESE)
-        elif re.search("[的了是不在我你他这這们們个個吗嗎]", text):
-            cued.remove(JAPANESE)
-    if not any(language.spaced for language in cued):
-        return cued
-    common = {one: sum(1 for _ in _common(one).finditer(text)) for one in LANGUAGES if one.spaced}
-    return [one for one in cued if not one.spaced or 2 * common[one] >= max(common.values())]
-
-
-@cache
-def _common(language: Language) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w）])(?:{language.common.replace(' ', '|')})\b", re.IGNORECASE)
-
-
-@cache
-def _cue(language: Language) -> re.Pattern[str]:
-    if not language.spaced:
-        return re.compile(language.cue)
-    words = f"{language.weekdays} {language.months} {language.units}".replace(" ", "|")
-    return re.compile(rf"\b(?:{words}|{language.cue})", re.IGNORECASE)
-
-
-@cache
-def phrases_of(language: Language) -> list[tuple[str, int, re.Pattern[str]]]:
-    """The phrases of a language as patterns that find no part of a path, a name or a number."""
-    before, behind = r"(?<![/\\_）-])", r"(?![/\\_]|\.\w)"
-    if language.spaced:
-        before, behind = r"(?<![\w/\\@#$.~^=&+）-])", r"(?![\w/\\@=]|-\w|\.\w)"
-    return [
-        (meaning, shift, re.compile(f"{before}(?:{_pattern(phrase, language)}){behind}", re.IGNORECASE))
-        for meaning, phrases in language.phrases
-        for shift, phrase in phrases.items()
-    ]
-
-
-def _pattern(phrase: str, language: Language) -> str:
-    """The phrase with its words filled in, each under a name of its own."""
-    words = {
-        "wd": language.weekdays.replace(" ", "|"),
-        "mon": language.months.replace(" ", "|") if language.spaced else language.months,
-        "dd": language.day_of_month,
-        "day": r"\d{1,2}",
-        "n": r"\d{1,3}|" + language.numbers.replace(" ", "|"),
-        "unit": language.units.replace(" ", "|"),
-        "ord": ORDINALS.replace(" ", "|"),
-    }
-    end = language.end
-    if language.spaced:
-        end = rf"(?= ?(?:$|\n|[^\w\s%€$°-]|-\s|(?:{end.replace(' ', '|')})\b))"
-    numbers = count(1)
-    pattern = phrase.replace("<end>", end).replace("]]", ")")
-    pattern = re.sub(r"\[\[", lambda _: f"(?P<said{next(numbers)}>", pattern)
-    for name, spellings in words.items():
-        pattern = re.sub(f"<{name}>", lambda _: f"(?P<{name}{next(numbers)}>{spellings})", pattern)  # noqa: B023
-    blank = r"[^\S\n]{1,3}" if language.spaced else r"[^\S\n]?"
-    return pattern.replace(" ?", r"[^\S\n]{0,3}").replace(" ", blank)

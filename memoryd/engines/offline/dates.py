@@ -10,31 +10,33 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from calendar import monthrange
+from bisect import bisect_right
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.date_words import ENGLISH, ORDINALS, SPANISH, languages_of, phrases_of, tense_of
+from memoryd.engines.offline.date_phrases import Tenses, candidates, languages_of
+from memoryd.engines.offline.date_words import ENGLISH, ORDINALS, SPANISH
+from memoryd.engines.offline.days import (
+    DAY,
+    WEEK,
+    ahead_to,
+    days_numbered,
+    easter,
+    end_of_month,
+    first_of_month,
+    monday,
+    quarter,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from memoryd.engines.offline.date_words import Language
 
-_DAY = timedelta(days=1)
-_WEEK = timedelta(days=7)
 _RECENTLY = timedelta(days=21)
 """A yearless day this near in the past is meant as past; an earlier one as next year's."""
 _HALF_A_YEAR = timedelta(days=182)
 
-_STAYS = re.compile(
-    r"```.*?```|`[^`\n]*`|\b[a-z][a-z0-9+.-]{1,20}://\S+|\bwww\.\S+"
-    r"|\"[^\"\n]{1,80}\"|(?<!\w)'[^'\n]{1,60}'(?!\w)|(?<!\w)‘[^’\n]{1,60}’(?!\w)"
-    r"|“[^”\n]{1,80}”|„[^“”\n]{1,80}[“”]|«[^»\n]{1,80}»|「[^」\n]{1,80}」|『[^』\n]{1,80}』"
-    r"|\b\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,4}年\d{1,2}月\d{1,2}日|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b",
-    re.IGNORECASE | re.DOTALL,
-)
 _WRITTEN = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d{1,4})年(\d{1,2})月(\d{1,2})日")
 _WRITTEN_BEHIND = re.compile(
     r"(?:['’]s)?(?:,? ?(?:\d{4}[-/]\d\d?[-/]\d\d?|\d{1,2}\.\d{1,2}\.\d{4})|\s?[(（](?:[A-Z][a-z]{2,8} )?\d{4})"
@@ -59,12 +61,12 @@ def with_absolute_dates(text: str, day: date) -> str:
     languages = languages_of(text)
     if not languages:
         return text
-    tenses = {language: _Tenses(text, language) for language in languages}
+    tenses = {language: Tenses(text, language) for language in languages}
     sentences = [match.end() for match in _SENTENCE_END.finditer(text)]
     parts: list[str] = []
     done = written = month = 0
     seen: date | None = None
-    for start, end, meaning, shift, language, match in _candidates(text, languages):
+    for start, end, meaning, shift, language, match in candidates(text, languages):
         if start < done:
             continue
         if bisect_right(sentences, done) != bisect_right(sentences, start):
@@ -158,54 +160,11 @@ def _noted(said: _Said, *meaning: object) -> str:
     return f"{said.text} ({told})" if said.language.spaced else f"{said.text}（{told}）"
 
 
-# The calendar.
-
-
-def _ahead_to(day: date, weekday: int) -> date:
-    """The next such weekday, never the day itself."""
-    return day + ((weekday - day.weekday() - 1) % 7 + 1) * _DAY
-
-
-def _monday(day: date, weeks: int) -> date:
-    return day + weeks * _WEEK - day.weekday() * _DAY
-
-
-def _first_of_month(day: date, months: int) -> date:
-    number = day.year * 12 + day.month - 1 + months
-    return date(number // 12, number % 12 + 1, 1)
-
-
-def _end_of_month(month: date) -> date:
-    return month.replace(day=monthrange(month.year, month.month)[1])
-
-
-def _quarter(day: date, shift: int) -> tuple[date, date]:
-    first = _first_of_month(day, shift * 3 - (day.month - 1) % 3)
-    return first, _end_of_month(_first_of_month(first, 2))
-
-
-def _days_numbered(day: date, number: int, step: int = 1) -> Iterator[date]:
-    """The days of this number in this month and the three behind (or before) it."""
-    for months in range(4):
-        month = _first_of_month(day, step * months)
-        if 1 <= number <= _end_of_month(month).day:
-            yield month.replace(day=number)
-
-
-def _easter(year: int) -> date:
-    """The Gregorian computus of Meeus, Jones and Butcher."""
-    century, rest = divmod(year, 100)
-    epact = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
-    weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
-    month, day = divmod(epact + weekday - 7 * ((year % 19 + 11 * epact + 22 * weekday) // 451) + 114, 31)
-    return date(year, month, day + 1)
-
-
 def _yearless(said: _Said, month: int, number: int | None) -> date:
     """That day (or the last of the month) in the year that is meant."""
 
     def in_year(year: int) -> date:
-        return _end_of_month(date(year, month, 1)) if number is None else date(year, month, number)
+        return end_of_month(date(year, month, 1)) if number is None else date(year, month, number)
 
     on = in_year(said.day.year)
     if said.tense == "past":
@@ -217,23 +176,23 @@ def _yearless(said: _Said, month: int, number: int | None) -> date:
 
 
 def _coming(said: _Said, _: int) -> str | None:
-    if said.tense == "past" or (said.seen is not None and said.seen - said.day >= _WEEK):
+    if said.tense == "past" or (said.seen is not None and said.seen - said.day >= WEEK):
         return None  # "it broke on Friday"; or the Friday of the week that was spoken of
-    return _named(said, _ahead_to(said.day, said.weekday))
+    return _named(said, ahead_to(said.day, said.weekday))
 
 
 def _this(said: _Said) -> date:
     """The weekday that was said, from this day on."""
-    return _ahead_to(said.day - _DAY, said.weekday)
+    return ahead_to(said.day - DAY, said.weekday)
 
 
 def _day_of_month(said: _Said, direction: int) -> str | None:
     number = said.day_of_month
     if direction < 0:
-        return _instead(said, next(one for one in _days_numbered(said.day, number, -1) if one < said.day))
+        return _instead(said, next(one for one in days_numbered(said.day, number, -1) if one < said.day))
     if said.tense == "past" or number == said.day.day:
         return None
-    on = next((one for one in _days_numbered(said.day, number) if one > said.day), None)
+    on = next((one for one in days_numbered(said.day, number) if one > said.day), None)
     if on and said.seen and said.seen > on and number > said.seen.day:  # "from November 1 to the 12th"
         on = said.seen.replace(day=number)
     elif said.named:  # "in the middle of November, on the 15th"
@@ -243,7 +202,7 @@ def _day_of_month(said: _Said, direction: int) -> str | None:
 
 def _weekday_of_month(said: _Said, _: int) -> str | None:
     """Decided by the number; none where the weekday is another in all the months to come."""
-    days = (one for one in _days_numbered(said.day, said.day_of_month) if one >= said.day)
+    days = (one for one in days_numbered(said.day, said.day_of_month) if one >= said.day)
     on = next((one for one in days if one.weekday() == said.weekday), None)
     return None if on is None else _behind_weekday(said, on)
 
@@ -265,11 +224,11 @@ def _behind_weekday(said: _Said, on: date) -> str | None:
 
 def _end_of_named_month(said: _Said, _: int) -> str:
     year = int(said.word("year") or 0)
-    return _noted(said, _end_of_month(date(year, said.month, 1)) if year else _yearless(said, said.month, None))
+    return _noted(said, end_of_month(date(year, said.month, 1)) if year else _yearless(said, said.month, None))
 
 
 def _end_of_week(said: _Said, weeks: int) -> str | None:
-    friday = _monday(said.day, weeks) + 4 * _DAY
+    friday = monday(said.day, weeks) + 4 * DAY
     return _noted(said, friday) if friday >= said.day else None
 
 
@@ -290,11 +249,11 @@ def _distant(said: _Said, direction: int) -> str | None:
     unit = ("day", "week", "month", "year")[_index(said.word("unit"), said.language.units)]
     number = direction * said.number
     if unit in {"day", "week"}:
-        return _noted(said, said.day + number * (_WEEK if unit == "week" else _DAY))
-    month = _first_of_month(said.day, number * (12 if unit == "year" else 1))
+        return _noted(said, said.day + number * (WEEK if unit == "week" else DAY))
+    month = first_of_month(said.day, number * (12 if unit == "year" else 1))
     if unit == "year":
         return _noted(said, _month(said, month))
-    return _noted(said, month.replace(day=min(said.day.day, _end_of_month(month).day)))
+    return _noted(said, month.replace(day=min(said.day.day, end_of_month(month).day)))
 
 
 def _month(said: _Said, month: date) -> str:
@@ -305,39 +264,39 @@ def _month(said: _Said, month: date) -> str:
 
 
 def _at_easter(said: _Said, shift: int) -> str:
-    days = (_easter(said.day.year + later) + shift * _DAY for later in (0, 1))
+    days = (easter(said.day.year + later) + shift * DAY for later in (0, 1))
     return _noted(said, next(on for on in days if on >= said.day))
 
 
 _AHEAD_ONLY = {"end of week", "end of month", "end of quarter", "end of year"}
 _MAY_BE_HABIT = {"coming", "day of month", "end of month", "end of quarter", "end of year", "easter", "feast"}
 _MEANINGS: dict[str, Callable[[_Said, int], str | None]] = {
-    "day": lambda said, shift: _instead(said, said.day + shift * _DAY),
-    "day noted": lambda said, shift: _noted(said, said.day + shift * _DAY),
+    "day": lambda said, shift: _instead(said, said.day + shift * DAY),
+    "day noted": lambda said, shift: _noted(said, said.day + shift * DAY),
     "coming": _coming,
     "coming, not today": lambda said, _: None if said.weekday == said.day.weekday() else _coming(said, 0),
     "this": lambda said, _: _named(said, _this(said)),
-    "last": lambda said, _: _named(said, _this(said) - _WEEK),
-    "week": lambda said, weeks: _named(said, _monday(said.day, weeks) + said.weekday * _DAY),
-    "numbered week": lambda said, _: _named(said, _monday(said.day, said.number) + said.weekday * _DAY),
-    "weeks from": lambda said, more: _noted(said, _this(said) + (said.number + more) * _WEEK),
-    "so many weeks from": lambda said, weeks: _noted(said, _this(said) + weeks * _WEEK),
+    "last": lambda said, _: _named(said, _this(said) - WEEK),
+    "week": lambda said, weeks: _named(said, monday(said.day, weeks) + said.weekday * DAY),
+    "numbered week": lambda said, _: _named(said, monday(said.day, said.number) + said.weekday * DAY),
+    "weeks from": lambda said, more: _noted(said, _this(said) + (said.number + more) * WEEK),
+    "so many weeks from": lambda said, weeks: _noted(said, _this(said) + weeks * WEEK),
     "day of month": _day_of_month,
     "weekday of month": _weekday_of_month,
-    "day in month": lambda said, n: _instead(said, _first_of_month(said.day, n).replace(day=said.day_of_month)),
+    "day in month": lambda said, n: _instead(said, first_of_month(said.day, n).replace(day=said.day_of_month)),
     "date": _date,
-    "end of month": lambda said, months: _noted(said, _end_of_month(_first_of_month(said.day, months))),
+    "end of month": lambda said, months: _noted(said, end_of_month(first_of_month(said.day, months))),
     "end of named month": _end_of_named_month,
-    "end of quarter": lambda said, shift: _noted(said, _quarter(said.day, shift)[1]),
+    "end of quarter": lambda said, shift: _noted(said, quarter(said.day, shift)[1]),
     "end of year": lambda said, shift: _noted(said, date(said.day.year + shift, 12, 31)),
     "end of week": _end_of_week,
     "part of month": _part_of_month,
     "ahead": _distant,
-    "ahead of tomorrow": lambda said, shift: _distant(said._replace(day=said.day + _DAY), shift),
-    "whole week": lambda said, weeks: _noted(said, on := _monday(said.day, weeks), on + 6 * _DAY),
-    "weekend": lambda said, weeks: _noted(said, on := _monday(said.day, weeks) + 5 * _DAY, on + _DAY),
-    "whole month": lambda said, shift: _noted(said, _month(said, _first_of_month(said.day, shift))),
-    "whole quarter": lambda said, shift: _noted(said, *_quarter(said.day, shift)),
+    "ahead of tomorrow": lambda said, shift: _distant(said._replace(day=said.day + DAY), shift),
+    "whole week": lambda said, weeks: _noted(said, on := monday(said.day, weeks), on + 6 * DAY),
+    "weekend": lambda said, weeks: _noted(said, on := monday(said.day, weeks) + 5 * DAY, on + DAY),
+    "whole month": lambda said, shift: _noted(said, _month(said, first_of_month(said.day, shift))),
+    "whole quarter": lambda said, shift: _noted(said, *quarter(said.day, shift)),
     "whole year": lambda said, shift: _noted(said, date(said.day.year + shift, 1, 1).isoformat()[:4]),
     "easter": _at_easter,
     "feast": lambda said, month_and_day: _noted(said, _yearless(said, *divmod(month_and_day, 100))),
@@ -366,35 +325,3 @@ def _last_written(text: str) -> date | None:
         return date(*dates[-1]) if dates else None
     except ValueError:
         return None
-
-
-class _Tenses:
-    """The words of a text that tell the tense, and the ends of its clauses."""
-
-    def __init__(self, text: str, language: Language) -> None:
-        matches = list(tense_of(language).finditer(text))
-        self._places = [match.start() for match in matches]
-        self._kinds = [match.lastgroup or "" for match in matches]
-        self._is_habit = [False]
-        for kind in self._kinds:
-            self._is_habit.append(kind == "habit" or (self._is_habit[-1] and kind != ""))
-
-    def at(self, start: int, end: int) -> str:
-        """The last such word of the clause before a phrase decides, then the first behind it."""
-        before, behind = bisect_left(self._places, start), bisect_left(self._places, end)
-        if self._is_habit[before]:
-            return "habit"
-        if before and self._kinds[before - 1]:
-            return self._kinds[before - 1]
-        return self._kinds[behind] if behind < len(self._kinds) else ""
-
-
-def _candidates(text: str, languages: list[Language]) -> list[tuple[int, int, str, int, Language, re.Match[str]]]:
-    """Start, end and meaning of every phrase, the leftmost first and of those the longest."""
-    found = [(*match.span(), "keep", 0, ENGLISH, match) for match in _STAYS.finditer(text)]
-    for language in languages:
-        for meaning, shift, pattern in phrases_of(language):
-            for match in pattern.finditer(text):
-                anew = next((name for name, value in match.groupdict().items() if value and name[:4] == "said"), 0)
-                found.append((*match.span(anew), meaning, shift, language, match))
-    return sorted(found, key=lambda one: (one[0], -one[1]))
