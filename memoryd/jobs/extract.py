@@ -200,7 +200,6 @@ def _save(task: _Task, said: list[Said], turns: tuple[int, ...], detail: str) ->
                 changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id)
                 if commit(database, directory, changeset, now).conflicted:
                     raise ChangedMeanwhileError
-                jobs.succeed(database, task.job)
                 changed = [change for group in groups for change in group.changes]
                 saved = tuple(change.name for change in changed if change.after is not None)
                 removed = tuple(change.name for change in changed if change.after is None)

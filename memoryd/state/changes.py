@@ -163,6 +163,11 @@ def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -
             "UPDATE jobs SET outcome = 'succeeded', ended_at = ? WHERE id = ? AND outcome IS NULL",
             (now, change["job_id"]),
         )
+        database.execute(  # the session is well again
+            "UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id IN (SELECT transcript_id FROM turns JOIN"
+            " change_turns ON turn_id = turns.id WHERE change_id = ?)",
+            (change_id,),
+        )
     _mark_undone(database, change_id, change["undoes"])
     _refuse_evidence(database, change_id, change)
 

@@ -145,11 +145,6 @@ def set_aside(database: Database, job: Job, why: str, now: float) -> None:
         _close(database, job, "failed", now, why)
 
 
-def succeed(database: Database, job: Job) -> None:
-    """After a commit has closed the job and its turns: the session is well."""
-    database.execute("UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id = ?", (job.transcript_id,))
-
-
 def retry(database: Database) -> int:
     """Let every session that failed be tried at once; return how many there are."""
     return database.execute(

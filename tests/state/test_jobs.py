@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from memoryd.config import Config, Extraction
 from memoryd.gates import extraction
+from memoryd.jobs import extract
 from memoryd.jobs.work import due
+from memoryd.memory.commit import commit
 from memoryd.model import Run, Wait
 from memoryd.state import history, jobs, waiting
 from memoryd.state.jobs import LONGEST_DELAY_SECONDS, WaitingTurn
@@ -210,6 +212,25 @@ def test_a_success_closes_the_breaker(desk: Desk) -> None:
     for _ in range(3):
         fail(desk, session, NOW)
     assert desk.work() == [("succeeded", (TABS_MD,))]
+    (row,) = desk.database.query("SELECT failures, retry_at FROM transcripts")
+    assert tuple(row) == (0, None)
+
+
+def test_a_worker_that_dies_right_behind_its_commit_leaves_the_session_well(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a commit closes is all there is to close: nothing is left to be done by a process that may be gone."""
+    session = desk.say(TABS)
+    for _ in range(3):
+        fail(desk, session, NOW)
+
+    def fatal(*arguments: Any) -> None:
+        commit(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(extract, "commit", fatal)
+    with pytest.raises(KeyboardInterrupt):
+        desk.work()
     (row,) = desk.database.query("SELECT failures, retry_at FROM transcripts")
     assert tuple(row) == (0, None)
 
