@@ -223,6 +223,16 @@ class Said(NamedTuple):
     """The messages before it in the session, the last one first; a few are enough."""
 
 
+class Exchange(NamedTuple):
+    """One turn, as an engine with a model sees it."""
+
+    said: Said
+    reply: str = ""
+    """The assistant's last words in it."""
+    calls: tuple[str, ...] = ()
+    """What it did meanwhile, a few words for each tool call."""
+
+
 class Finding(NamedTuple):
     """What an engine wants to be remembered."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ import msgspec
 
 from memoryd.clock import parse_iso
 from memoryd.model import Interrupt, Prompt, Reply, Results
-from memoryd.transcripts.shell import written_by
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -114,68 +112,6 @@ def entries_of(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
 def may_be_a_reply(line: bytes) -> bool:
     """Whether a line can be the assistant's at all; most bytes are tools' results and bulk, and need no decoding."""
     return b'"assistant"' in line
-
-
-_WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_IS_ERROR = re.compile(rb'"is_error"\s*:\s*true').search
-
-
-def saved_by(line: bytes, memory_dir: str) -> dict[str, str]:
-    """The files of the memory directory that the assistant set out to change with this line, by the id of the call.
-
-    The directory is looked for by its last two names: a client may reach it through a symlink or by `~`.
-    """
-    names = memory_dir.rstrip("/").rsplit("/", 2)[-2:]
-    if not all(any(spelled in line for spelled in _in_json(name)) for name in names):
-        return {}
-    found = {}
-    for call in _blocks(line, "tool_use"):
-        asked = call.get("input")
-        if not isinstance(asked, dict):
-            continue
-        written: list[str] = []
-        if call.get("name") in _WRITING_TOOLS:
-            written = [str(asked.get("file_path") or asked.get("notebook_path") or "")]
-        elif call.get("name") == "Bash":
-            written = written_by(str(asked.get("command", "")))
-        inside = [name for path in written if (name := _below(path, "/".join(names)))]
-        if inside:
-            found[str(call.get("id"))] = inside[0]
-    return found
-
-
-def failed_calls(line: bytes) -> list[str]:
-    """The calls that this line says were refused or failed. A command that ran, however it ended, may have written."""
-    if _IS_ERROR(line) is None:
-        return []
-    return [
-        str(result.get("tool_use_id"))
-        for result in _blocks(line, "tool_result")
-        if result.get("is_error") is True and not str(result.get("content")).startswith("Exit code")
-    ]
-
-
-def _blocks(line: bytes, kind: str) -> list[dict[str, Any]]:
-    """The blocks of one kind in a line of the main agent's conversation."""
-    try:
-        entry = json.loads(line)
-        is_other = entry.get("isSidechain") or entry.get("agentId") or entry.get("teamName")
-        blocks = [] if is_other else entry["message"]["content"]
-        return [block for block in blocks if block.get("type") == kind]
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return []
-
-
-def _below(path: str, tail: str) -> str:
-    """What stands in a path behind the directory that ends so; empty where it is not below it."""
-    _, found, name = f"/{os.path.normpath(path)}".rpartition(f"/{tail}/")
-    return name if found else ""
-
-
-def _in_json(text: str) -> tuple[bytes, bytes]:
-    """How a text may be spelled inside a JSON string."""
-    plain = json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
-    return plain, json.dumps(text)[1:-1].encode()
 
 
 def _understand(raw: _Entry) -> Entry | None:

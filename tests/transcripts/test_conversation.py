@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from memoryd.clock import parse_iso
 from memoryd.model import Cursor, Said
-from memoryd.transcripts.claude_code import failed_calls, may_be_a_reply, saved_by
+from memoryd.transcripts.claude_calls import failed_calls, saved_by
+from memoryd.transcripts.claude_code import may_be_a_reply
 from memoryd.transcripts.conversation import Heard, Place, read_turns
 from memoryd.transcripts.follow import NotATranscriptError, follow
 from tests.sample import Session, an_id, id_of, line
@@ -51,6 +52,23 @@ def a_failure(session: Session, text: str, call_id: str = "t") -> bytes:
     return line(session.entry("user", message={"role": "user", "content": content}))
 
 
+def test_calls_are_told_in_a_few_words_where_they_are_wanted(path: Path) -> None:
+    session = Session()
+    path.write_bytes(
+        session.prompt("run the tests")
+        + a_call(session, "Bash", {"command": "npm  test\n--all", "description": "Runs them"})
+        + session.result("t", "a secret place: 4711")
+        + a_call(session, "Read", {"file_path": "/code/acme/a.py"})
+        + a_call(session, "TodoWrite", {"todos": []})
+        + a_call(session, "Task", {"prompt": "look"}, isSidechain=True)
+        + session.reply("All pass.")
+    )
+    (place,) = places_in(path)
+    told = read_turns(str(path), [place], MEMORY, with_calls=True)[place.prompt_id]
+    assert told.calls == ("Bash: npm test --all", "Read: /code/acme/a.py", "TodoWrite")
+    assert (told.reply, heard_in(path)[0].calls) == ("All pass.", ())
+
+
 # --- what was said ----------------------------------------------------------------------------------------------------
 
 
@@ -61,7 +79,10 @@ def test_a_turn_has_the_words_the_answer_before_them_and_the_directory(path: Pat
     two = session.prompt("do that always", cwd="/code/acme/sub")
     path.write_bytes(one + answer + two + session.reply("Done."))
     assert heard_in(path) == [
-        Heard(Said(session.id, id_of(one), parse_iso("2026-10-18T09:00:01Z"), "shall we?", "", "/code/acme")),
+        Heard(
+            Said(session.id, id_of(one), parse_iso("2026-10-18T09:00:01Z"), "shall we?", "", "/code/acme"),
+            reply="Yes, with tabs.",
+        ),
         Heard(
             Said(
                 session.id,
@@ -70,7 +91,8 @@ def test_a_turn_has_the_words_the_answer_before_them_and_the_directory(path: Pat
                 "do that always",
                 "Yes, with tabs.",
                 "/code/acme/sub",
-            )
+            ),
+            reply="Done.",
         ),
     ]
 
