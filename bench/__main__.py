@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench import append, commit, extract, inventory, memory, parse, redact, startup
+from bench import append, commit, extract, inventory, memory, model, parse, redact, startup
 
 SUBJECTS = {
     "parse": parse.run,
@@ -22,6 +22,7 @@ SUBJECTS = {
     "memory": memory.run,
     "commit": commit.run,
     "extract": extract.run,
+    "model": model.run,
     "redact": redact.run,
     "startup": startup.run,
 }

@@ -28,8 +28,12 @@ TURNS = 250
 @cache
 def real() -> bytes:
     """Every line of the real sessions, or nothing where there are none."""
+    return b"".join(map(_lines_of, real_paths()))
+
+
+def real_paths() -> list[str]:
     paths = [path for name in _REAL for path in glob.glob(os.path.join(_SHARED, name, "**", "*.jsonl"), recursive=True)]
-    return b"".join(map(_lines_of, sorted(path for path in paths if is_session(os.path.basename(path)))))
+    return sorted(path for path in paths if is_session(os.path.basename(path)))
 
 
 @cache
@@ -39,14 +43,14 @@ def made_up() -> bytes:
     session = Session("bench", cwd="/nowhere/acme")
     lines = []
     for turn in range(TURNS):
-        lines.append(session.prompt(_text(dice, 10, 200)))
+        lines.append(session.prompt(text(dice, 10, 200)))
         lines.append(session.bulk(dice.randrange(200, 30_000)))
         for step in range(dice.randrange(6)):
             call = f"toolu_{turn}_{step}"
-            lines += [session.reply(_text(dice, 5, 80), stop_reason=None), session.call(call)]
-            lines.append(session.result(call, _text(dice, 5, dice.choice((50, 500, 5000)))))
-        lines.append(session.reply(_text(dice, 20, 400)))
-        lines.append(line({"type": "file-history-snapshot", "snapshot": {"files": [_text(dice, 1, 300)]}}))
+            lines += [session.reply(text(dice, 5, 80), stop_reason=None), session.call(call)]
+            lines.append(session.result(call, text(dice, 5, dice.choice((50, 500, 5000)))))
+        lines.append(session.reply(text(dice, 20, 400)))
+        lines.append(line({"type": "file-history-snapshot", "snapshot": {"files": [text(dice, 1, 300)]}}))
     return b"".join(lines)
 
 
@@ -72,7 +76,7 @@ def write_long_line(path: str, session: Session, size: int) -> None:
         file.write(after)
 
 
-def _text(dice: random.Random, least: int, most: int) -> str:
+def text(dice: random.Random, least: int, most: int) -> str:
     return " ".join(dice.choices(_VOCABULARY.split(" "), k=dice.randint(least, most)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -40,3 +40,10 @@ def parse_iso(text: str | None) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def day_of(at: float) -> tuple[float, float]:
+    """When the day of a moment began and when it ends, in the zone of this machine."""
+    # Without a zone, on purpose: the calendar counts, and a day may have 23 or 25 hours.
+    midnight = datetime.fromtimestamp(at).replace(hour=0, minute=0, second=0, microsecond=0)  # noqa: DTZ006
+    return midnight.timestamp(), (midnight + timedelta(days=1)).timestamp()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST = 1e9
 LOG_LEVELS = ("debug", "info", "warning", "error")
+ENGINES = ("auto", "offline", "anthropic")
 
 # Each field's metadata is its sentence in config.example.toml; a test keeps the two equal.
 
@@ -64,6 +65,75 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Anthropic:
+    api_key_file: str | None = _key(
+        "A file that holds your API key and that only you may read. A key in the environment alone is not used.",
+        None,
+        example='"~/.config/memoryd/api-key"',
+    )
+    api_key_command: str = _key(
+        "A command that prints the key, run without a shell.", "", example='"pass show anthropic/api-key"'
+    )
+    api_key_variable: str = _key(
+        "A variable of memoryd's own environment that holds the key; a service does not see those of your shell.",
+        "",
+        example='"ANTHROPIC_API_KEY"',
+    )
+    base_url: str = _key(
+        "Where the Messages API is: Anthropic's, a gateway, or a local model (Ollama: http://localhost:11434).",
+        "https://api.anthropic.com",
+    )
+    extraction_model: str = _key("The model that reads finished turns: a small one is enough.", "claude-haiku-5-5")
+    context_window_tokens: int = _key(
+        "How much the model can read at once; 0: what is known of the model, else 200,000.", 0, least=0
+    )
+    longest_run_seconds: float = _key("A run that takes longer is given up and tried again later.", 300.0, least=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD for a million tokens. What reading from a cache saves counts only where the price is known."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    """For five minutes."""
+    long_cache_write: float | None = None
+    """For an hour."""
+    above_tokens: int = 0
+    """From so long a prompt on, everything costs `above_factor` times as much; 0: never."""
+    above_factor: float = 1.0
+
+
+PRICES = {
+    "claude-haiku-5-5": Price(0.10, 0.50, 0.01, 0.125, 0.20, 100_000, 5.0),
+    "claude-sonnet-5-5": Price(2.0, 10.0, 0.20, 2.50, 4.0),
+    "claude-opus-5-5": Price(4.0, 20.0, 0.20, 5.0, 8.0),
+    "claude-fable-5-1": Price(10.0, 50.0, 0.25, 12.50, 20.0),
+    "claude-opus-5": Price(5.0, 25.0, 0.50, 6.25, 10.0),
+    "claude-sonnet-5": Price(3.0, 15.0, 0.30, 3.75, 6.0),  # sources differ (2 or 3 USD): the dearer one
+    "claude-haiku-4-5": Price(1.0, 5.0, 0.10, 1.25, 2.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    usd_per_day: float = _key("What model calls may cost a day; reached, they rest until the day turns.", 1.0, least=0)
+    usd_per_run: float = _key("What one run of a model may cost.", 0.25, least=0)
+    prices: dict[str, Price] = _key(  # noqa: RUF009 - a field, made by dataclasses.field
+        "USD for a million tokens, beside the prices that memoryd knows; a local model that is not listed is free.",
+        {},
+        example='{ "my-model" = { input = 1.0, output = 5.0, cache_read = 0.1 } }',
+    )
+
+    def price_of(self, model: str) -> Price | None:
+        """The price in config, else the one that is known; a dated name (`-20261001`) costs what the plain one does."""
+        plain = re.sub(r"-20\d{6}$", "", model)
+        return self.prices.get(model) or self.prices.get(plain) or PRICES.get(plain)
+
+
+@dataclass(frozen=True, slots=True)
 class Projects:
     exclude: tuple[str, ...] = _key(
         "Folders that memoryd leaves alone, with all below them: absolute or ~/ paths, with * and ? and [ ] as in a shell.",
@@ -89,6 +159,12 @@ class Config:
         None,
         example='"~/memories"',
     )
+    engine: str = _key(
+        'Who reads the turns: "offline" (built in, free), "anthropic" (a model), or "auto": a model if a key is named below.',
+        "auto",
+    )
+    anthropic: Anthropic = field(default_factory=Anthropic)
+    budget: Budget = field(default_factory=Budget)
     claude_code: ClaudeCode = field(default_factory=ClaudeCode)
     scan: Scan = field(default_factory=Scan)
     turns: Turns = field(default_factory=Turns)
@@ -150,7 +226,11 @@ class _Reader:
     def config(self, tables: dict[str, Any]) -> Config:
         config: Config = self._build(Config, tables, ())
         if config.log.level not in LOG_LEVELS:
-            raise self._wrong(("log", "level"), "one of " + ", ".join(f'"{level}"' for level in LOG_LEVELS))
+            raise self._wrong(("log", "level"), _one_of(LOG_LEVELS))
+        if config.engine not in ENGINES:
+            raise self._wrong(("engine",), _one_of(ENGINES))
+        if not re.match(r"https?://[^\s/]", config.anthropic.base_url):
+            raise self._wrong(("anthropic", "base_url"), "an address such as https://api.anthropic.com")
         return config
 
     def _build(self, kind: type[Any], values: dict[str, Any], where: tuple[str, ...]) -> Any:
@@ -186,11 +266,27 @@ class _Reader:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise self._wrong(path, "a list of strings")
             return tuple(_real_pattern(self._directory(item, path)) for item in value)
+        if hint == dict[str, Price]:
+            return self._prices(value, path)
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             raise self._wrong(path, "a table of strings")
         return {
             os.path.realpath(self._directory(key, path)): self._directory(item, path) for key, item in value.items()
         }
+
+    def _prices(self, value: Any, path: tuple[str, ...]) -> dict[str, Price]:
+        known = {entry.name for entry in fields(Price)}
+        if not isinstance(value, dict) or not all(isinstance(price, dict) for price in value.values()):
+            raise self._wrong(path, "a table of prices by model")
+        for model, price in value.items():
+            for name, number in price.items():
+                if name not in known:
+                    raise self._unknown((*path, model, name), sorted(known))
+                if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < _MOST:
+                    raise self._wrong((*path, model, name), "a number of at least 0")
+            if not {"input", "output"} <= price.keys():
+                raise self._wrong((*path, model), "a table with input and output")
+        return {model: Price(**price) for model, price in value.items()}
 
     def _directory(self, value: str, path: tuple[str, ...]) -> str:
         expanded = self._paths.expand(value)
@@ -216,6 +312,10 @@ class _Reader:
         else:
             hint = "known here: " + ", ".join(f"`{key}`" for key in known)
         return _error(self._paths, _line_of(self._text, path), f"there is no key `{'.'.join(path)}`; {hint}")
+
+
+def _one_of(words: tuple[str, ...]) -> str:
+    return "one of " + ", ".join(f'"{word}"' for word in words)
 
 
 def _real_pattern(pattern: str) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memoryd import __version__, gates
-from memoryd.errors import BusyError, CorruptStateError, StateError
+from memoryd.config import load
+from memoryd.engines.anthropic.account import is_chosen
+from memoryd.errors import BusyError, ConfigError, CorruptStateError, StateError
+from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.jobs.sweep import Sweeper
 from memoryd.jobs.work import due
 from memoryd.jobs.worker import Child
 from memoryd.memory.commit import recover
 from memoryd.memory.directory import open_directory
 from memoryd.model import Run, Skip
-from memoryd.state import changes, jobs, notices, report, waiting
+from memoryd.state import changes, jobs, notices, report, steps, waiting
 from memoryd.state import projects as known_projects
 from memoryd.state.database import check, open_database, set_aside
 from memoryd.words import count, short, size
@@ -67,6 +70,8 @@ class Daemon:
         self._rest_until = 0.0  # no new child before, after one that died
         self._backlog = 0
         self._trouble = ""
+        self._config_stamp = _stamp(paths.config_file)
+        self._config_is_bad = False
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set.
@@ -99,6 +104,7 @@ class Daemon:
 
     def _tick(self) -> None:
         now = self._clock.now()
+        self._reread_config()
         if self._database is None or self._sweeper is None:
             self._database = open_database(self._paths)
             check(self._database)
@@ -121,6 +127,27 @@ class Daemon:
             self._tell_why_not(self._database, now)
             self._tell_unreadable(self._database)
 
+    def _reread_config(self) -> None:
+        """Take in an edited config file. With one that cannot be used the old settings hold, and no work is begun."""
+        stamp = _stamp(self._paths.config_file)
+        if stamp == self._config_stamp:
+            return
+        self._config_stamp = stamp
+        try:
+            config = load(self._paths)
+        except ConfigError as error:
+            self._config_is_bad = True
+            self._say(f"{error.sentence} Until that is mended, nothing is worked on.")
+            self._say(f"  fix: {error.fix}")
+            self._log.error("config", reason=error.sentence)
+            return
+        self._config_is_bad = False
+        self._config = config
+        if self._sweeper is not None:
+            self._sweeper.use(config)
+        self._say("The config file has changed; where transcripts and the log are is read at the next start only.")
+        self._log.info("config reread")
+
     def _recover(self, database: Database) -> None:
         """Finish what a killed process began to write. A directory that is gone or cannot be written waits."""
         for memory_dir in changes.directories_with_prepared(database):
@@ -133,7 +160,7 @@ class Daemon:
             self._log.info("recovered", memory_dir=memory_dir, commits=number)
 
     def _work_on_what_is_due(self, database: Database, now: float) -> None:
-        if self._child.is_running or now < self._rest_until:
+        if self._child.is_running or now < self._rest_until or self._config_is_bad:
             return
         if due(database, self._paths, self._config, now):
             self._child.start()
@@ -165,7 +192,10 @@ class Daemon:
                 saved=len(job.saved),
                 removed=len(job.removed),
                 **({"detail": job.detail} if job.detail else {}),
+                **_spent(steps.spent_by(database, job.id), job.seconds),
             )
+            for kind, text in steps.remarks(database, job.id):
+                self._log.warning(kind, session=job.session_id, detail=text)
         code = self._child.ended()
         if code:
             self._rest_until = now + CHILD_REST_SECONDS
@@ -218,7 +248,8 @@ class Daemon:
             new = f", {swept.new_live} of them new since the last time" if swept.new_live else ""
             self._say(f"Found {count(swept.transcripts, 'session')} ({size(swept.bytes)}){new}.")
         if swept.new_history:
-            self._say("What they hold so far is history: memoryd backfill works on it, free of charge, if you want.")
+            price = "and says first what it would cost" if is_chosen(self._config) else "free of charge, if you want"
+            self._say(f"What they hold so far is history: memoryd backfill works on it, {price}.")
         quiet = self._config.turns.quiet_seconds
         self._say(f"Talk to Claude Code in another terminal. {quiet:g} s after it falls silent, what you said is read.")
         self._say('Try: "from now on, keep commits small." Ctrl-C stops memoryd, and nothing is lost.')
@@ -275,8 +306,9 @@ class Daemon:
         That a session is being written is no news: it was said that it will be read when it falls silent.
         """
         told: dict[int, str] = {}
+        hold = as_wait(hold_of(database, self._paths, self._config, now))
         for session in waiting.waiting_sessions(database):
-            decision = gates.extraction(session, self._config, self._paths.state_dir, now)
+            decision = gates.extraction(session, self._config, self._paths.state_dir, now, hold)
             if isinstance(decision, Run) or decision.reason == "session_active":
                 continue
             fresh = [turn_id for turn_id in session.turn_ids if self._told_turns.get(turn_id) != decision.reason]
@@ -288,6 +320,31 @@ class Daemon:
             self._say(f"{who}: {count(len(fresh), 'turn')} {what} ({decision.reason}): {decision.why}.")
             self._log.info(f"{what}({decision.reason})", session=session.session_id, turns=len(fresh))
         self._told_turns = told
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _spent(spent: steps.Spent, seconds: float) -> dict[str, Any]:
+    """What the log says of a run with a model: its turns, tokens, how much the cache held, its cost."""
+    if not spent.calls:
+        return {}
+    prompt = spent.input_tokens + spent.cache_read_tokens + spent.cache_created_tokens
+    return {
+        "turns": spent.calls,
+        "input_tokens": spent.input_tokens,
+        "cache_read_tokens": spent.cache_read_tokens,
+        "cache_created_tokens": spent.cache_created_tokens,
+        "output_tokens": spent.output_tokens,
+        "hit_rate": round(spent.cache_read_tokens / prompt, 3) if prompt else 0.0,
+        "usd": round(spent.usd, 6),
+        "seconds": round(seconds, 1),
+    }
 
 
 def _who(project_root: str, session_id: str) -> str:

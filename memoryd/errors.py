@@ -26,6 +26,16 @@ class BusyError(MemorydError):
     exit_code = 75
 
 
+class EngineStoppedError(MemorydError):
+    """The model's endpoint will not work with these settings: a person has to look."""
+
+    exit_code = 77
+
+
+class EngineRestsError(BusyError):
+    """The model's endpoint has trouble, or the day's budget is used up: later."""
+
+
 class ConfigError(MemorydError):
     """The config file cannot be used; a restart would not help."""
 

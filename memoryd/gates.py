@@ -15,11 +15,13 @@ BREAKER_FAILURES = 3
 """So many failures in a row open a session's breaker: it is tried again only when its transcript has grown."""
 
 
-def extraction(session: WaitingSession, config: Config, state_dir: str, now: float) -> Run | Wait | Skip:
-    """Whether the waiting turns of a session are to be worked on now."""
+def extraction(
+    session: WaitingSession, config: Config, state_dir: str, now: float, hold: Wait | None = None
+) -> Run | Wait | Skip:
+    """Whether the waiting turns of a session are to be worked on now. `hold`: why nobody can work on any of them."""
     if skip := left_alone(session, config, state_dir):
         return skip
-    return _after_failures(session, now) or _throttle(session, config, now) or _silence(session, config, now)
+    return hold or _after_failures(session, now) or _throttle(session, config, now) or _silence(session, config, now)
 
 
 def _after_failures(session: WaitingSession, now: float) -> Wait | None:

@@ -181,8 +181,16 @@ class Wait(NamedTuple):
     """It is not time yet, for a reason that has a name."""
 
     until: float | None
-    """None: until its transcript grows."""
-    reason: Literal["session_active", "throttled", "backing_off", "breaker_open"]
+    """None: until its transcript grows, or the settings change."""
+    reason: Literal[
+        "session_active",
+        "throttled",
+        "backing_off",
+        "breaker_open",
+        "engine_stopped",
+        "engine_busy",
+        "budget_reached",
+    ]
     why: str
 
 

@@ -1,4 +1,4 @@
-"""What is the matter: gathered into one value, shown as text or JSON."""
+"""What is the matter: gathered into one value; `status` shows it as text or JSON."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd import __version__, gates
-from memoryd.clock import iso
+from memoryd.clock import day_of, iso
+from memoryd.engines.anthropic import account
 from memoryd.errors import BusyError, StateError
 from memoryd.instance import running_instance
+from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.model import Run, Skip, Wait
-from memoryd.state import notices, report, waiting
+from memoryd.state import notices, report, steps, waiting
 from memoryd.state import projects as known_projects
 from memoryd.state.database import open_for_reading
-from memoryd.words import ago, clock_time, count, short, shown, size
+from memoryd.words import count, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,16 +31,6 @@ _NAMED = 8
 """So many of a kind are named on the screen; `--json` names all."""
 
 _SMALL_INDEX_BYTES = 3_000
-
-_DAMAGE_WORDS = {
-    "nul": "NUL bytes, taken out",
-    "utf8": "not UTF-8, replaced",
-    "joined": "newline missing, split",
-    "spliced": "torn, rest recovered",
-    "unreadable": "not JSON, left out",
-    "unknown_shape": "of unknown shape, left out",
-    "too_long": "too long, left out",
-}
 
 
 class Problem(NamedTuple):
@@ -56,6 +48,17 @@ class FullIndex(NamedTuple):
     """Memories that have no line in it for want of room."""
 
 
+class Engine(NamedTuple):
+    """Who reads the turns."""
+
+    name: str
+    model: str = ""
+    base_url: str = ""
+    spent_usd: float = 0.0
+    """Today, with what is reserved."""
+    usd_per_day: float = 0.0
+
+
 class Status(NamedTuple):
     now: float
     home: str
@@ -71,6 +74,11 @@ class Status(NamedTuple):
     unreadable: tuple[tuple[str, str], ...]
     full: tuple[FullIndex, ...]
     problems: tuple[Problem, ...]
+    engine: Engine
+
+    @property
+    def skipped_turns(self) -> int:
+        return sum(len(session.turn_ids) for session, decision in self.waiting if isinstance(decision, Skip))
 
 
 def gather(paths: Paths, config: Config, now: float) -> Status:
@@ -97,7 +105,11 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
     if running is not None and running.trouble:
         problems.append(Problem(running.trouble, running.fix))
     unreadable: list[tuple[str, str]] = []
+    hold = None
     if database is not None:
+        hold = hold_of(database, paths, config, now)
+        if hold is not None:
+            problems.append(Problem(hold.text, hold.fix or "memoryd retry"))
         problems += [Problem(notice.text, notice.fix) for notice in notices.standing(database)]
         unreadable = report.unreadable(database)
         problems += [_unreadable(path, why) for path, why in unreadable[:_NAMED]]
@@ -118,7 +130,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
         running=running,
         totals=report.totals(database) if database else None,
         waiting=tuple(
-            (session, gates.extraction(session, config, paths.state_dir, now))
+            (session, gates.extraction(session, config, paths.state_dir, now, as_wait(hold)))
             for session in (waiting.waiting_sessions(database) if database else ())
         ),
         last=tuple(report.last_jobs(database, _NAMED)) if database else (),
@@ -127,7 +139,16 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
         unreadable=tuple(unreadable),
         full=tuple(_full_indexes(database)) if database else (),
         problems=tuple(problems),
+        engine=_engine(database, config, now),
     )
+
+
+def _engine(database: Database | None, config: Config, now: float) -> Engine:
+    if not account.is_chosen(config):
+        return Engine("offline")
+    spent = steps.spent_since(database, day_of(now)[0]) if database else 0.0
+    settings = config.anthropic
+    return Engine(account.NAME, settings.extraction_model, settings.base_url, spent, config.budget.usd_per_day)
 
 
 def _collision(root: str, older: str, paths: Paths) -> Problem:
@@ -183,6 +204,13 @@ def as_json(status: Status) -> dict[str, Any]:
         "version": __version__,
         "running": {"pid": status.running.pid, "since": iso(status.running.since)} if status.running else None,
         "root": {"path": status.root, "exists": status.root_exists},
+        "engine": {
+            "name": status.engine.name,
+            "model": status.engine.model or None,
+            "base_url": status.engine.base_url or None,
+            "spent_today_usd": round(status.engine.spent_usd, 6),
+            "usd_per_day": status.engine.usd_per_day if status.engine.model else None,
+        },
         "scanned_at": iso(totals.scanned_at) if totals and totals.scanned_at else None,
         "projects": totals.projects if totals else 0,
         "sessions": {
@@ -192,8 +220,8 @@ def as_json(status: Status) -> dict[str, Any]:
             "missing": totals.missing if totals else 0,
         },
         "turns": {
-            "waiting": (totals.waiting_turns if totals else 0) - _skipped_turns(status),
-            "skipped": _skipped_turns(status),
+            "waiting": (totals.waiting_turns if totals else 0) - status.skipped_turns,
+            "skipped": status.skipped_turns,
             "open": totals.open_turns if totals else 0,
             "history": totals.history_turns if totals else 0,
             "vanished": totals.vanished_turns if totals else 0,
@@ -218,6 +246,7 @@ def as_json(status: Status) -> dict[str, Any]:
                 "detail": job.detail or None,
                 "saved": list(job.saved),
                 "removed": list(job.removed),
+                "usd": round(job.usd, 6),
             }
             for job in status.last
         ],
@@ -232,10 +261,6 @@ def as_json(status: Status) -> dict[str, Any]:
     }
 
 
-def _skipped_turns(status: Status) -> int:
-    return sum(len(session.turn_ids) for session, decision in status.waiting if isinstance(decision, Skip))
-
-
 def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
     if isinstance(decision, Run):
         return {"decision": "ready", "reason": None, "why": decision.why, "until": None}
@@ -248,118 +273,3 @@ def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
         "why": decision.why,
         "until": None,
     }
-
-
-def as_text(status: Status) -> str:
-    """One screen for a person."""
-    lines = [_headline(status), ""]
-    totals = status.totals
-    lines.append(_row("watches", short(status.root, status.home) + ("" if status.root_exists else "  (not there yet)")))
-    if totals is None:
-        lines.append(_row("sessions", "not looked at yet: memoryd run"))
-    else:
-        unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
-        gone = f", {totals.missing:,} no longer there" if totals.missing else ""
-        lines.append(
-            _row(
-                "sessions",
-                f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}",
-            )
-        )
-        skipped = _skipped_turns(status)
-        left_alone = f", {skipped:,} skipped" if skipped else ""
-        vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
-        lines.append(
-            _row(
-                "turns",
-                f"{totals.waiting_turns - skipped:,} waiting{left_alone}, {totals.open_turns:,} open,"
-                f" {totals.history_turns:,} history{vanished}",
-            )
-        )
-    lines += _waiting_lines(status)
-    lines += _last_lines(status)
-    lines += _left_out_lines(status)
-    lines += _index_lines(status)
-    if status.problems:
-        lines += ["", "  problems"]
-        for problem in status.problems:
-            lines += [f"    {shown(problem.text)}", f"      fix: {shown(problem.fix)}"]
-    return "\n".join(lines)
-
-
-def _headline(status: Status) -> str:
-    running = status.running
-    if running is None:
-        return f"memoryd {__version__} is not running. Start it: memoryd run"
-    return (
-        f"memoryd {__version__} is running since {clock_time(running.since)}"
-        f" ({ago(status.now - running.since)}, process {running.pid})"
-    )
-
-
-def _row(name: str, text: str) -> str:
-    return f"  {name:<10}{text}"
-
-
-def _waiting_lines(status: Status) -> list[str]:
-    if not status.waiting:
-        return []
-    lines = ["", "  waiting"]
-    in_order = sorted(status.waiting, key=lambda pair: isinstance(pair[1], Skip))
-    for session, decision in in_order[:_NAMED]:
-        if isinstance(decision, Run):
-            what = f"ready: {decision.why}"
-        elif isinstance(decision, Wait):
-            when = "when it grows" if decision.until is None else f"in {ago(decision.until - status.now)}"
-            what = f"{when} ({decision.reason}): {decision.why}"
-        else:
-            what = f"skipped({decision.reason}): {decision.why}"
-        name = shown(os.path.basename(session.project_root) or session.project_root)
-        turns = count(len(session.turn_ids), "turn")
-        lines.append(f"    {name:<20}  {shown(session.session_id[:8])}  {turns:<8}  {what}")
-    return lines + _more(len(status.waiting))
-
-
-def _last_lines(status: Status) -> list[str]:
-    """What the last jobs brought; those that found nothing say nothing."""
-    told = [job for job in status.last if job.outcome != "succeeded_no_output" or job.detail]
-    lines = []
-    for job in told:
-        name = shown(os.path.basename(job.project_root) or job.project_root)
-        what = [f"saved {', '.join(map(shown, job.saved))}"] if job.saved else []
-        what += [f"took back {', '.join(map(shown, job.removed))}"] if job.removed else []
-        what = what or [job.outcome]
-        what += [shown(job.detail)] if job.detail else []
-        when = f"{ago(status.now - job.ended_at)} ago"
-        lines.append(f"    {name:<20}  {shown(job.session_id[:8])}  {when:<8}  {'; '.join(what)}")
-    return ["", "  last", *lines] if lines else []
-
-
-def _left_out_lines(status: Status) -> list[str]:
-    lines = []
-    if status.damaged:
-        lines += ["", f"  damage    in {count(len(status.damaged), 'transcript')}; the rest was read"]
-        for damage in status.damaged[:_NAMED]:
-            kinds = "; ".join(f"{number:,}x {_DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
-            lines.append(f"    {short(damage.path, status.home)}: {kinds}")
-        lines += _more(len(status.damaged))
-    if status.odd:
-        lines += ["", f"  no file   {len(status.odd):,} named like a transcript, left alone"]
-        lines += [f"    {short(path, status.home)}: {kind}" for path, kind in status.odd[:_NAMED]]
-        lines += _more(len(status.odd))
-    return lines
-
-
-def _index_lines(status: Status) -> list[str]:
-    lines = []
-    for one in status.full[:_NAMED]:
-        left_out = f"; no room for {count(len(one.left_out), 'memory')}" if one.left_out else ""
-        lines.append(
-            f"    {short(one.path, status.home)}: {one.lines:,} of 200 lines, {size(one.bytes)} of 25 kB"
-            + left_out.replace("memorys", "memories")
-        )
-    return ["", "  index     near what clients load of it", *lines, *_more(len(status.full))] if lines else []
-
-
-def _more(number: int) -> list[str]:
-    return [f"    and {number - _NAMED:,} more: memoryd status --json"] if number > _NAMED else []

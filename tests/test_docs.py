@@ -15,7 +15,7 @@ from memoryd.config import key_names
 from memoryd.engines.offline import find
 from memoryd.jobs.exclusion import Covered
 from memoryd.model import Finding, Said, Skip, Wait
-from memoryd.status import _DAMAGE_WORDS
+from memoryd.cli.status import _DAMAGE_WORDS
 
 ROOT = Path(os.path.dirname(__file__), "..").resolve()
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -96,7 +96,7 @@ def test_every_path_is_in_the_contract() -> None:
 
 def test_exit_codes_are_the_same_everywhere() -> None:
     readme = (ROOT / "README.md").read_text()
-    codes = re.findall(r"(\d+) (?:ok|failed|usage|not running|busy|bad config|interrupted)", cli.EPILOG)
-    assert codes == ["0", "1", "2", "3", "75", "78", "130"]
+    codes = re.findall(r"(\d+) (?:ok|failed|usage|not running|busy|key refused|bad config|interrupted)", cli.EPILOG)
+    assert codes == ["0", "1", "2", "3", "75", "77", "78", "130"]
     line = readme[readme.index("Exit codes:") :].split("\n\n")[0]
     assert re.findall(r"(?:^|[ ·\n])(\d+) [a-z]", line) == codes

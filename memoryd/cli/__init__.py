@@ -27,6 +27,7 @@ from memoryd.cli import (
     run,
     status,
     undo,
+    usage,
     why,
     work,
 )
@@ -37,7 +38,7 @@ from memoryd.paths import paths_from
 from memoryd.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memoryd.clock import Clock
     from memoryd.config import Config
@@ -58,6 +59,7 @@ COMMANDS = (
     undo,
     restore,
     retry,
+    usage,
     projects,
     config,
     paths,
@@ -67,7 +69,8 @@ COMMANDS = (
 INTERRUPTED = 130
 
 EPILOG = """\
-exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy, 78 bad config, 130 interrupted.
+exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy, 77 key refused,
+78 bad config, 130 interrupted.
 Data goes to standard output, talk to standard error.
 """
 
@@ -80,6 +83,7 @@ class Context:
     paths: Paths
     config: Config
     clock: Clock
+    environment: Mapping[str, str]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -128,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = load(places)
         if settings.claude_code.config_dir:
             places = replace(places, claude_dir=settings.claude_code.config_dir)
-        code: int = arguments.execute(Context(arguments, places, settings, SystemClock()))
+        code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), os.environ))
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:

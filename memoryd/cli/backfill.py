@@ -1,7 +1,7 @@
 """Work on history: what the transcripts of all projects held when memoryd first saw them.
 
-Asks first. The built-in engine needs no network and costs nothing. What was worked on before is not read again, so it
-can be stopped and started over.
+Asks first, and says what it would cost: the built-in engine needs no network and is free, a model has its price and
+stops at the day's budget. What was worked on before is not read again, so it can be stopped and started over.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.model import WaitingSession
+    from memoryd.state.database import Database
 
 NAME = "backfill"
 HELP = "work on what was said before memoryd came"
@@ -28,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.cli.extract_now import look, tell
+    from memoryd.cli.extract_now import engine, look, tell
     from memoryd.jobs.work import due, work
     from memoryd.state.database import open_database
 
@@ -42,16 +44,29 @@ def execute(context: Context) -> int:
         if not turns:
             print("There is no history to work on.", file=sys.stderr)
             return tell(context, [])
-        estimate = (
-            f"{count(turns, 'turn')} in {count(number, 'session')} of {count(len(sessions), 'project')}, free of charge"
-        )
-        if not context.arguments.yes and not _agreed(estimate):
+        what = f"{count(turns, 'turn')} in {count(number, 'session')} of {count(len(sessions), 'project')}"
+        if not context.arguments.yes and not _agreed(f"{what}, {_price(context, database, sessions)}"):
             print("Nothing was done.", file=sys.stderr)
             return 0
-        done = list(work(database, context.paths, sessions, now, with_history=True, clock=context.clock))
+        with engine(context, database) as model:
+            done = work(database, context.paths, sessions, now, with_history=True, clock=context.clock, model=model)
+            return tell(context, done)
     finally:
         database.close()
-    return tell(context, done)
+
+
+def _price(context: Context, database: Database, sessions: dict[str, list[WaitingSession]]) -> str:
+    from memoryd.engines.anthropic.account import is_chosen
+
+    if not is_chosen(context.config):
+        return "free of charge"
+    from memoryd.jobs.estimate import estimate
+
+    found = estimate(database, context.config, [session for waiting in sessions.values() for session in waiting])
+    budget = context.config.budget.usd_per_day
+    cost = f"about {found.usd:.2f} USD" if found.usd else "free of charge"
+    cap = f", at most {budget:g} USD a day" if found.usd > budget else ""
+    return f"{found.tokens:,} tokens for {context.config.anthropic.extraction_model}, {cost}{cap}"
 
 
 def _agreed(estimate: str) -> bool:

@@ -54,7 +54,7 @@ def _line(key: str, value: Any) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        inside = ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items())
+        inside = ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items() if item is not None)
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"

@@ -6,15 +6,20 @@ What the transcripts held when memoryd first saw them is history and not touched
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
+from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.words import count, short
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Iterator
 
     from memoryd.cli import Context
+    from memoryd.errors import MemorydError
+    from memoryd.jobs.engine import ModelEngine
     from memoryd.jobs.work import Worked
     from memoryd.state.database import Database
 
@@ -35,10 +40,27 @@ def execute(context: Context) -> int:
         look(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
-        done = list(work(database, context.paths, sessions, now, clock=context.clock))
+        with engine(context, database) as model:
+            return tell(context, work(database, context.paths, sessions, now, clock=context.clock, model=model))
     finally:
         database.close()
-    return tell(context, done)
+
+
+@contextmanager
+def engine(context: Context, database: Database) -> Iterator[ModelEngine | None]:
+    """The model that the config asks for; None where the embedded engine does it."""
+    from memoryd.engines.anthropic.account import is_chosen
+
+    if not is_chosen(context.config):
+        yield None
+        return
+    from memoryd.jobs.engine import ModelEngine
+
+    model = ModelEngine(database, context.paths, context.config, context.environment, context.clock)
+    try:
+        yield model
+    finally:
+        model.close()
 
 
 def look(context: Context, database: Database) -> None:
@@ -50,8 +72,22 @@ def look(context: Context, database: Database) -> None:
         pass
 
 
-def tell(context: Context, done: list[Worked]) -> int:
-    """Print what came of the work; 1 where something failed."""
+def tell(context: Context, worked: Iterable[Worked]) -> int:
+    """Do the work, then print what came of it; 1 where something failed. What ends the work early is raised after that."""
+    done: list[Worked] = []
+    ended: MemorydError | None = None
+    try:
+        for one in worked:
+            done.append(one)  # noqa: PERF402 - what was done before an error is told
+    except (EngineStoppedError, EngineRestsError) as error:
+        ended = error
+    code = _tell(context, done)
+    if ended is not None:
+        raise ended
+    return code
+
+
+def _tell(context: Context, done: list[Worked]) -> int:
     saved = [(worked, name) for worked in done for name in worked.outcome.saved]
     failed = [worked for worked in done if worked.outcome.outcome == "failed"]
     if context.arguments.json:

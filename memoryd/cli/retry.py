@@ -1,4 +1,7 @@
-"""Try again at once what failed: sessions that wait for longer after every failure wait no more."""
+"""Try again at once what failed: sessions that wait for longer after every failure wait no more.
+
+Nor does the model, after a refused key, trouble at its endpoint or a used-up budget.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.state import jobs
+    from memoryd.engines.anthropic.account import NAME as MODEL
+    from memoryd.state import holds, jobs
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
         number = jobs.retry(database)
+        holds.lift(database, MODEL)
     finally:
         database.close()
     print(f"{count(number, 'session')} will be tried again.")

@@ -5,17 +5,38 @@ Exits with 0 if all is well, 1 if there is a problem, 3 if memoryd is not runnin
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from memoryd import __version__
 from memoryd.cli.output import add_json_option, print_json
+from memoryd.model import Run, Skip, Wait
+from memoryd.words import ago, clock_time, count, short, shown, size
 
 if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.status import Status
 
 NAME = "status"
 HELP = "what runs, what waits, what is wrong"
+
+
+_DAMAGE_WORDS = {
+    "nul": "NUL bytes, taken out",
+    "utf8": "not UTF-8, replaced",
+    "joined": "newline missing, split",
+    "spliced": "torn, rest recovered",
+    "unreadable": "not JSON, left out",
+    "unknown_shape": "of unknown shape, left out",
+    "too_long": "too long, left out",
+}
+
+_UNTIL = {"engine_stopped": "when the config changes"}
+
+_NAMED = 8
+"""So many of a kind are named; `--json` names all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,5 +50,131 @@ def execute(context: Context) -> int:
     if context.arguments.json:
         print_json(status.as_json(current))
     else:
-        print(status.as_text(current))
+        print(_as_text(current))
     return status.exit_code(current)
+
+
+def _as_text(status: Status) -> str:
+    """One screen for a person."""
+    lines = [_headline(status), ""]
+    totals = status.totals
+    lines.append(_row("watches", short(status.root, status.home) + ("" if status.root_exists else "  (not there yet)")))
+    if status.engine.model:
+        engine = status.engine
+        spent = f"{engine.spent_usd:.2f} of {engine.usd_per_day:g} USD spent today"
+        lines.append(_row("engine", f"{engine.model} at {engine.base_url.partition('://')[2]}, {spent}"))
+    else:
+        lines.append(_row("engine", "offline: no model, no network, free"))
+    if totals is None:
+        lines.append(_row("sessions", "not looked at yet: memoryd run"))
+    else:
+        unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
+        gone = f", {totals.missing:,} no longer there" if totals.missing else ""
+        lines.append(
+            _row(
+                "sessions",
+                f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}",
+            )
+        )
+        skipped = status.skipped_turns
+        left_alone = f", {skipped:,} skipped" if skipped else ""
+        vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
+        lines.append(
+            _row(
+                "turns",
+                f"{totals.waiting_turns - skipped:,} waiting{left_alone}, {totals.open_turns:,} open,"
+                f" {totals.history_turns:,} history{vanished}",
+            )
+        )
+    lines += _waiting_lines(status)
+    lines += _last_lines(status)
+    lines += _left_out_lines(status)
+    lines += _index_lines(status)
+    if status.problems:
+        lines += ["", "  problems"]
+        for problem in status.problems:
+            lines += [f"    {shown(problem.text)}", f"      fix: {shown(problem.fix)}"]
+    return "\n".join(lines)
+
+
+def _headline(status: Status) -> str:
+    running = status.running
+    if running is None:
+        return f"memoryd {__version__} is not running. Start it: memoryd run"
+    return (
+        f"memoryd {__version__} is running since {clock_time(running.since)}"
+        f" ({ago(status.now - running.since)}, process {running.pid})"
+    )
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<10}{text}"
+
+
+def _waiting_lines(status: Status) -> list[str]:
+    if not status.waiting:
+        return []
+    lines = ["", "  waiting"]
+    in_order = sorted(status.waiting, key=lambda pair: isinstance(pair[1], Skip))
+    for session, decision in in_order[:_NAMED]:
+        if isinstance(decision, Run):
+            what = f"ready: {decision.why}"
+        elif isinstance(decision, Wait):
+            when = (
+                _UNTIL.get(decision.reason, "when it grows")
+                if decision.until is None
+                else f"in {ago(decision.until - status.now)}"
+            )
+            what = f"{when} ({decision.reason}): {decision.why}"
+        else:
+            what = f"skipped({decision.reason}): {decision.why}"
+        name = shown(os.path.basename(session.project_root) or session.project_root)
+        turns = count(len(session.turn_ids), "turn")
+        lines.append(f"    {name:<20}  {shown(session.session_id[:8])}  {turns:<8}  {what}")
+    return lines + _more(len(status.waiting))
+
+
+def _last_lines(status: Status) -> list[str]:
+    """What the last jobs brought; those that found nothing say nothing."""
+    told = [job for job in status.last if job.outcome != "succeeded_no_output" or job.detail]
+    lines = []
+    for job in told:
+        name = shown(os.path.basename(job.project_root) or job.project_root)
+        what = [f"saved {', '.join(map(shown, job.saved))}"] if job.saved else []
+        what += [f"took back {', '.join(map(shown, job.removed))}"] if job.removed else []
+        what = what or [job.outcome]
+        what += [shown(job.detail)] if job.detail else []
+        what += [f"{job.usd:.4f} USD"] if job.usd else []
+        when = f"{ago(status.now - job.ended_at)} ago"
+        lines.append(f"    {name:<20}  {shown(job.session_id[:8])}  {when:<8}  {'; '.join(what)}")
+    return ["", "  last", *lines] if lines else []
+
+
+def _left_out_lines(status: Status) -> list[str]:
+    lines = []
+    if status.damaged:
+        lines += ["", f"  damage    in {count(len(status.damaged), 'transcript')}; the rest was read"]
+        for damage in status.damaged[:_NAMED]:
+            kinds = "; ".join(f"{number:,}x {_DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
+            lines.append(f"    {short(damage.path, status.home)}: {kinds}")
+        lines += _more(len(status.damaged))
+    if status.odd:
+        lines += ["", f"  no file   {len(status.odd):,} named like a transcript, left alone"]
+        lines += [f"    {short(path, status.home)}: {kind}" for path, kind in status.odd[:_NAMED]]
+        lines += _more(len(status.odd))
+    return lines
+
+
+def _index_lines(status: Status) -> list[str]:
+    lines = []
+    for one in status.full[:_NAMED]:
+        left_out = f"; no room for {count(len(one.left_out), 'memory')}" if one.left_out else ""
+        lines.append(
+            f"    {short(one.path, status.home)}: {one.lines:,} of 200 lines, {size(one.bytes)} of 25 kB"
+            + left_out.replace("memorys", "memories")
+        )
+    return ["", "  index     near what clients load of it", *lines, *_more(len(status.full))] if lines else []
+
+
+def _more(number: int) -> list[str]:
+    return [f"    and {number - _NAMED:,} more: memoryd status --json"] if number > _NAMED else []

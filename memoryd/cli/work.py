@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from memoryd.errors import EngineRestsError, EngineStoppedError
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
+    from memoryd.cli.extract_now import engine
     from memoryd.jobs.work import due, work
     from memoryd.state.database import open_database
 
@@ -25,8 +29,9 @@ def execute(context: Context) -> int:
     try:
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now)
-        for _ in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock):
-            pass
+        with engine(context, database) as model, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
+            for _ in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock, model=model):
+                pass
     finally:
         database.close()
     return 0

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.instructions import instructions_at
 from memoryd.engines import offline
-from memoryd.errors import BusyError, MemorydError, StateError
+from memoryd.errors import BusyError, EngineRestsError, EngineStoppedError, MemorydError, StateError
 from memoryd.jobs.changeset import ChangedMeanwhileError, groups_of
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.shelf import shelf_of
-from memoryd.model import Changeset
+from memoryd.model import Changeset, Exchange
 from memoryd.security.redact import redact
 from memoryd.state import history, jobs
 from memoryd.transcripts.conversation import Place, read_turns
@@ -26,13 +26,15 @@ from memoryd.transcripts.follow import NotATranscriptError
 from memoryd.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from memoryd.clock import Clock
+    from memoryd.jobs.engine import ModelEngine
     from memoryd.jobs.exclusion import Covered
     from memoryd.model import Finding, Group, Said, Shelved, Withdrawal
     from memoryd.paths import Paths
     from memoryd.state.database import Database
+    from memoryd.transcripts.conversation import Heard
 
 _TRIES = 3
 """How often a session is worked on at once when somebody edits the same files meanwhile."""
@@ -47,6 +49,8 @@ class Outcome(NamedTuple):
     saved: tuple[str, ...] = ()
     detail: str = ""
     removed: tuple[str, ...] = ()
+    is_partial: bool = False
+    """There was more to work on than fits into one job."""
 
 
 class Session(NamedTuple):
@@ -81,13 +85,15 @@ def extract(
     *,
     with_history: bool = False,
     clock: Clock | None = None,
+    model: ModelEngine | None = None,
 ) -> Iterator[Outcome]:
     """Work on the waiting turns of these sessions, one after the other. Without a clock no time passes meanwhile.
 
     1. Be the only worker of this directory; finish the commits and end the jobs of dead ones.
     2. For each session: lease its turns, read what the user said, let the engine find, commit.
 
-    A session that fails does not stop the next one.
+    The engine is the model's, or without one the embedded. A session that fails does not stop the next one; raises
+    EngineStoppedError and EngineRestsError where none could be worked on.
     """
     with only_worker(paths, memory_dir):
         # First the commits: what a dead worker had written counts as done, and is not found a second time. A directory
@@ -97,16 +103,22 @@ def extract(
         jobs.drop_lost(database, memory_dir, now)
         time = clock.now if clock is not None else lambda: now
         for session in sessions:
-            for tries_left in reversed(range(_TRIES)):
+            tries_left = _TRIES
+            while tries_left:
                 job = jobs.claim(
                     database, memory_dir, session.transcript_id, session.session_id, time(), history=with_history
                 )
                 if job is None:
                     break
-                outcome = _work(_Task(database, paths, memory_dir, session, job, time), is_last=tries_left == 0)
-                if outcome is not None:
-                    yield outcome
+                tries_left -= 1
+                task = _Task(database, paths, memory_dir, session, job, time, model)
+                outcome = _work(task, is_last=tries_left == 0)
+                if outcome is None:
+                    continue
+                yield outcome
+                if not outcome.is_partial:
                     break
+                tries_left = _TRIES
 
 
 class _Task(NamedTuple):
@@ -118,6 +130,7 @@ class _Task(NamedTuple):
     session: Session
     job: jobs.Job
     time: Callable[[], float]
+    model: ModelEngine | None
 
     def finish(self, outcome: str, turns: tuple[int, ...], detail: str = "") -> None:
         jobs.finish(self.database, self.job, outcome, self.time(), turns=turns, detail=detail)
@@ -143,6 +156,9 @@ def _work(task: _Task, *, is_last: bool) -> Outcome | None:
             return task.fail(_CHANGED_MEANWHILE)
         jobs.set_aside(task.database, task.job, _CHANGED_MEANWHILE, task.time())
         return None
+    except (EngineStoppedError, EngineRestsError) as error:  # no fault of this session, and no use to try the next
+        jobs.set_aside(task.database, task.job, error.sentence, task.time())
+        raise
     except Exception as error:  # noqa: BLE001 - the border of a worker
         is_told = isinstance(error, MemorydError | OSError)
         return task.fail(redact(str(error) if is_told else f"{type(error).__name__}: {error}"))
@@ -153,12 +169,11 @@ def _attempt(task: _Task) -> Outcome:
 
     1. read what was said
     2. pass over the turns that the client itself has saved something for
-    3. take every secret out of the others, let the engine find, and save it
+    3. take every secret out of the others, let the engine find, beside the instruction files, and save it
     """
     session_id = task.session.session_id
-    places = [Place(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_ids) for turn in task.job.turns]
     try:
-        heard = read_turns(task.session.path, places, task.memory_dir)
+        heard = _heard(task.session.path, task.job.turns, task.memory_dir, with_calls=task.model is not None)
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
         task.finish("skipped(transcript_gone)", tuple(turn.id for turn in task.job.turns))
         return Outcome(session_id, "skipped(transcript_gone)")
@@ -176,40 +191,64 @@ def _attempt(task: _Task) -> Outcome:
         outcome = f"skipped({covered[0].by})"
         task.finish(outcome, ())
         return Outcome(session_id, outcome, detail=detail)
-    return _save(
-        task, [_redacted(heard[turn.prompt_id].said) for turn in left], tuple(turn.id for turn in left), detail
-    )
+    exchanges = [_redacted(heard[turn.prompt_id]) for turn in left]
+    instructions = instructions_at(exchanges[-1].said.cwd, task.paths)
+    taken = len(left)
+    if task.model is not None:
+        groups, taken = task.model.extract(task.job, task.memory_dir, exchanges, instructions)
+    else:
+        groups = _found(task, [exchange.said for exchange in exchanges], instructions)
+    saved = _save(task, groups, tuple(turn.id for turn in left[:taken]), detail)
+    return saved._replace(is_partial=taken < len(left))
 
 
-def _save(task: _Task, said: list[Said], turns: tuple[int, ...], detail: str) -> Outcome:
-    """Let the engine find, beside the memories and the instruction files that are there, and commit what it found.
+def exchanges_of(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, Exchange]:
+    """What a model would be shown of these turns, by the id of their prompt. Raises like `read_turns`."""
+    return {name: _redacted(heard) for name, heard in _heard(path, turns, memory_dir, with_calls=True).items()}
 
-    The commit closes the job and its turns. Raises ChangedMeanwhileError where somebody else's edit came first.
-    """
-    database, memory_dir, session_id = task.database, task.memory_dir, task.session.session_id
+
+def _heard(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str, *, with_calls: bool) -> dict[str, Heard]:
+    places = [Place(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_ids) for turn in turns]
+    return read_turns(path, places, memory_dir, with_calls=with_calls)
+
+
+def _found(task: _Task, said: list[Said], instructions: list[str]) -> tuple[Group, ...]:
+    """What the embedded engine finds, beside the memories that are there. Raises ChangedMeanwhileError."""
+    database, memory_dir = task.database, task.memory_dir
     found = [
         one
-        for one in offline.find(said, _shelf(database, memory_dir), instructions_at(said[-1].cwd, task.paths))
+        for one in offline.find(said, _shelf(database, memory_dir), instructions)
         if not _is_settled(database, memory_dir, one)
     ]
-    if found:
-        with open_directory(memory_dir, create=True) as directory:
-            now = task.time()
-            groups = groups_of(directory, found, session_id, now, history.made(database, memory_dir))
-            if groups:
-                changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id)
-                if commit(database, directory, changeset, now).conflicted:
-                    raise ChangedMeanwhileError
-                changed = [change for group in groups for change in group.changes]
-                saved = tuple(change.name for change in changed if change.after is not None)
-                removed = tuple(change.name for change in changed if change.after is None)
-                return Outcome(session_id, "succeeded", saved, detail, removed)
-    task.finish("succeeded_no_output", turns)
-    return Outcome(session_id, "succeeded_no_output", detail=detail)
+    if not found:
+        return ()
+    with open_directory(memory_dir, create=True) as directory:
+        made = history.made(database, memory_dir)
+        return groups_of(directory, found, task.session.session_id, task.time(), made)
 
 
-def _redacted(said: Said) -> Said:
-    return said._replace(text=redact(said.text), answer=redact(said.answer))
+def _save(task: _Task, groups: tuple[Group, ...], turns: tuple[int, ...], detail: str) -> Outcome:
+    """Commit what an engine wants to change, which closes the job and its turns; without a change they are done as well.
+
+    Raises ChangedMeanwhileError where somebody else's edit came first.
+    """
+    session_id = task.session.session_id
+    if not groups:
+        task.finish("succeeded_no_output", turns)
+        return Outcome(session_id, "succeeded_no_output", detail=detail)
+    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id)
+    with open_directory(task.memory_dir, create=True) as directory:
+        if commit(task.database, directory, changeset, task.time()).conflicted:
+            raise ChangedMeanwhileError
+    changed = [change for group in groups for change in group.changes]
+    saved = tuple(change.name for change in changed if change.after is not None)
+    removed = tuple(change.name for change in changed if change.after is None)
+    return Outcome(session_id, "succeeded", saved, detail, removed)
+
+
+def _redacted(heard: Heard) -> Exchange:
+    said = heard.said._replace(text=redact(heard.said.text), answer=redact(heard.said.answer))
+    return Exchange(said, redact(heard.reply), tuple(map(redact, heard.calls)))
 
 
 def _shelf(database: Database, memory_dir: str) -> Callable[[], list[Shelved]]:

@@ -61,6 +61,11 @@ class Sweeper:
         self._last_look: float | None = None
         self._project_at: dict[str, Project] = {}  # by working directory, so that its git is looked at once
 
+    def use(self, config: Config) -> None:
+        """Go by other settings from now on."""
+        self._config = config
+        self._project_at.clear()
+
     def sweep(self, now: float) -> SweepReport:
         """Look once.
 

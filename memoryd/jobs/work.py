@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import gates
-from memoryd.errors import BusyError
+from memoryd.errors import BusyError, EngineRestsError
 from memoryd.jobs.extract import Session, extract
+from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.model import Run, Skip
 from memoryd.state import waiting
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Config
+    from memoryd.jobs.engine import ModelEngine
     from memoryd.jobs.extract import Outcome
     from memoryd.model import WaitingSession
     from memoryd.paths import Paths
@@ -34,8 +36,9 @@ def due(
 ) -> dict[str, list[WaitingSession]]:
     """Sessions to be worked on, by memory directory. `at_once`: also those whose session still talks or has failed."""
     found: dict[str, list[WaitingSession]] = {}
+    hold = as_wait(hold_of(database, paths, config, now))
     for session in waiting.waiting_sessions(database, with_history=with_history):
-        decision = gates.extraction(session, config, paths.state_dir, now)
+        decision = gates.extraction(session, config, paths.state_dir, now, hold)
         if session.memory_dir and (isinstance(decision, Run) or (at_once and not isinstance(decision, Skip))):
             found.setdefault(session.memory_dir, []).append(session)
     return found
@@ -50,14 +53,20 @@ def work(
     with_history: bool = False,
     gives_way: bool = False,
     clock: Clock | None = None,
+    model: ModelEngine | None = None,
 ) -> Iterator[Worked]:
-    """Work on these sessions. Raises BusyError where somebody else is at work; who `gives_way` passes over it."""
+    """Work on these sessions. Raises BusyError where somebody else is at work; who `gives_way` passes over it.
+
+    Raises EngineStoppedError and EngineRestsError where the model can do nothing for now.
+    """
     for memory_dir, waiting_here in sessions.items():
         roots = {session.session_id: session.project_root for session in waiting_here}
         todo = [Session(session.transcript_id, session.session_id, session.path) for session in waiting_here]
         try:
-            for outcome in extract(database, paths, memory_dir, todo, now, with_history=with_history, clock=clock):
+            for outcome in extract(
+                database, paths, memory_dir, todo, now, with_history=with_history, clock=clock, model=model
+            ):
                 yield Worked(roots[outcome.session_id], memory_dir, outcome)
-        except BusyError:
-            if not gives_way:
+        except BusyError as error:
+            if not gives_way or isinstance(error, EngineRestsError):
                 raise

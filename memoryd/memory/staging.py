@@ -7,7 +7,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.memory.directory import MEMORY_BYTES, open_directory
+from memoryd.memory.directory import MEMORY_BYTES, Listing, open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.index import NAME as INDEX_NAME
 from memoryd.model import FileChange
@@ -21,28 +21,38 @@ if TYPE_CHECKING:
 class Staged(NamedTuple):
     path: str
     before: Mapping[str, FileState]
-    """The memories as they were copied; what is left alone in the directory is not here either."""
+    """The memories as they were copied."""
+    left_alone: Mapping[str, str]
+    """Names in the directory that are not in the copy, and must not be made there, and why."""
 
 
 @contextmanager
-def staged(directory: MemoryDirectory, place: str) -> Iterator[Staged]:
+def staged(directory: MemoryDirectory | None, place: str) -> Iterator[Staged]:
     """Copy the memories and the index to `place`, which must not exist, and remove it in the end.
 
     Nothing done in the copy reaches the directory: `changes_in` turns it into changes, which go through the commit.
+    The copies are as old as the originals; without a directory there are none.
     """
     os.makedirs(place, mode=0o700)
     try:
-        listing = directory.listing()
+        listing = directory.listing() if directory is not None else Listing({}, {})
+        left_alone = dict(listing.odd)
         before = {}
         for name in (*sorted(listing.topics), INDEX_NAME):
-            state = None if name in listing.odd else directory.read(name)
+            try:
+                state = None if name in left_alone or directory is None else directory.read(name)
+            except PermissionError:
+                left_alone[name] = "not ours to read"
+                continue
             if state is None:
                 continue
-            with open(os.path.join(place, name), "xb") as file:
+            path = os.path.join(place, name)
+            with open(path, "xb") as file:
                 file.write(state.data)
+            os.utime(path, ns=(state.mtime_ns, state.mtime_ns))
             if name != INDEX_NAME:
                 before[name] = state
-        yield Staged(place, before)
+        yield Staged(place, before, left_alone)
     finally:
         shutil.rmtree(place)
 

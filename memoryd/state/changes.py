@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memoryd.state import steps
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
@@ -163,6 +165,7 @@ def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -
             "UPDATE jobs SET outcome = 'succeeded', ended_at = ? WHERE id = ? AND outcome IS NULL",
             (now, change["job_id"]),
         )
+        steps.forget_replies(database, change["job_id"])
         database.execute(  # the session is well again
             "UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id IN (SELECT transcript_id FROM turns JOIN"
             " change_turns ON turn_id = turns.id WHERE change_id = ?)",

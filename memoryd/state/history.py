@@ -111,6 +111,16 @@ def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
     )
 
 
+def refused_quotes(database: Database, memory_dir: str, message_id: str) -> list[str]:
+    """The words of a message that led to memories which the user undid or forgot."""
+    rows = database.query(
+        "SELECT DISTINCT quote FROM refused_evidence JOIN evidence USING (memory_dir, message_id, hash)"
+        " WHERE memory_dir = ? AND message_id = ?",
+        (memory_dir, message_id),
+    )
+    return [row["quote"] for row in rows]
+
+
 def rests_on(database: Database, memory_dir: str, evidence: Evidence) -> bool:
     """Whether these words have led to a memory before, in a change that was applied."""
     return bool(

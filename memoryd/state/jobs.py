@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.state import steps
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
@@ -49,6 +51,7 @@ class JobReport(NamedTuple):
     detail: str
     saved: tuple[str, ...]
     removed: tuple[str, ...]
+    seconds: float
 
 
 def drop_lost(database: Database, memory_dir: str, now: float) -> None:
@@ -68,14 +71,8 @@ def claim(
 ) -> Job | None:
     """Lease the turns of a session that have ended and wait; None where there are none."""
     with database.transaction():
-        rows = database.query(
-            "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"
-            " lag(prompt_id) OVER near AS last, lag(prompt_id, 2) OVER near AS last_but_one, lag(prompt_id, 3) OVER near"
-            " AS third_last FROM turns WHERE transcript_id = ? WINDOW near AS (PARTITION BY generation ORDER BY start))"
-            " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) ORDER BY start",
-            (transcript_id, history),
-        )
-        if not rows:
+        turns = waiting_turns(database, transcript_id, history=history)
+        if not turns:
             return None
         token = secrets.token_hex(8)
         job_id = database.execute(
@@ -83,8 +80,20 @@ def claim(
             ("backfill" if history else "extract", memory_dir, session_id, token, now),
         ).lastrowid
         assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
-        database.execute_many("UPDATE turns SET job_id = ? WHERE id = ?", [(job_id, row["id"]) for row in rows])
-    return Job(job_id, token, transcript_id, session_id, tuple(map(_waiting_turn, rows)))
+        database.execute_many("UPDATE turns SET job_id = ? WHERE id = ?", [(job_id, turn.id) for turn in turns])
+    return Job(job_id, token, transcript_id, session_id, turns)
+
+
+def waiting_turns(database: Database, transcript_id: int, *, history: bool = False) -> tuple[WaitingTurn, ...]:
+    """The turns of a session that have ended and nobody has worked on."""
+    rows = database.query(
+        "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"
+        " lag(prompt_id) OVER near AS last, lag(prompt_id, 2) OVER near AS last_but_one, lag(prompt_id, 3) OVER near"
+        " AS third_last FROM turns WHERE transcript_id = ? WINDOW near AS (PARTITION BY generation ORDER BY start))"
+        " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) ORDER BY start",
+        (transcript_id, history),
+    )
+    return tuple(map(_waiting_turn, rows))
 
 
 def _waiting_turn(row: sqlite3.Row) -> WaitingTurn:
@@ -169,6 +178,7 @@ def ended_since(database: Database, job_id: int) -> list[JobReport]:
             row["detail"],
             names_in(row["saved"]),
             names_in(row["removed"]),
+            row["ended_at"] - row["started_at"],
         )
         for row in rows
     ]
@@ -191,4 +201,6 @@ def _close(database: Database, job: Job, outcome: str, now: float, detail: str) 
         " WHERE id = ? AND token = ? AND outcome IS NULL",
         (outcome, now, detail, job.id, job.token),
     )
+    if cursor.rowcount == 1 and outcome != "failed":  # a failed one is done again, with the answers that it paid for
+        steps.forget_replies(database, job.id)
     return cursor.rowcount == 1

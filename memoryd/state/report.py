@@ -47,6 +47,7 @@ class JobResult(NamedTuple):
     detail: str
     saved: tuple[str, ...]
     removed: tuple[str, ...]
+    usd: float = 0.0
 
 
 class Damage(NamedTuple):
@@ -91,7 +92,8 @@ def totals(database: Database) -> Totals:
 def last_jobs(database: Database, limit: int) -> list[JobResult]:
     """The jobs that ended last, newest first."""
     rows = database.query(
-        "SELECT jobs.session_id, coalesce(projects.root, '') AS root, ended_at, jobs.outcome, detail, saved, removed FROM jobs"
+        "SELECT jobs.session_id, coalesce(projects.root, '') AS root, ended_at, jobs.outcome, detail, saved, removed,"
+        " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = jobs.id) AS usd FROM jobs"
         " JOIN job_files ON job_files.job_id = jobs.id LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
         " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)"
         " WHERE jobs.outcome IS NOT NULL ORDER BY jobs.id DESC LIMIT ?",
@@ -106,6 +108,7 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
             row["detail"],
             names_in(row["saved"]),
             names_in(row["removed"]),
+            row["usd"],
         )
         for row in rows
     ]

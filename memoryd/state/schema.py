@@ -209,6 +209,44 @@ MIGRATIONS: tuple[str, ...] = (
         LEFT JOIN change_files ON change_id = changes.id AND group_number >= 0 AND change_files.state = 'applied'
         GROUP BY jobs.id;
     """,
+    """
+    CREATE TABLE steps (                         -- every request to a model, recorded before it is sent
+        id INTEGER PRIMARY KEY,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        request BLOB NOT NULL,                   -- its digest
+        model TEXT NOT NULL,
+        prompt TEXT NOT NULL,                    -- name and version of the brief
+        sent_at REAL NOT NULL,
+        reserved_usd REAL NOT NULL,              -- what it may cost at most
+        settled_usd REAL,                        -- NULL: nobody knows what came of it, and it counts as reserved
+        input_tokens INTEGER NOT NULL DEFAULT 0,
+        cache_read_tokens INTEGER NOT NULL DEFAULT 0,
+        cache_created_tokens INTEGER NOT NULL DEFAULT 0,
+        output_tokens INTEGER NOT NULL DEFAULT 0,
+        reply BLOB                               -- kept until the job closes: what was paid for is not asked again
+    ) STRICT;
+    CREATE INDEX steps_by_request ON steps (request) WHERE reply IS NOT NULL;
+    CREATE INDEX steps_by_job ON steps (job_id);
+    CREATE INDEX steps_by_time ON steps (sent_at);
+
+    CREATE TABLE remarks (                       -- what the log is to say of a run: refused calls, lost caches
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        kind TEXT NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX remarks_by_job ON remarks (job_id);
+
+    CREATE TABLE holds (                         -- why an engine rests
+        engine TEXT PRIMARY KEY,
+        reason TEXT NOT NULL,                    -- engine_stopped, engine_busy, budget_reached
+        text TEXT NOT NULL,
+        fix TEXT NOT NULL,
+        until REAL,                              -- NULL: until the settings change
+        settings BLOB NOT NULL,                  -- digest of those that it is about; empty: of none
+        failures INTEGER NOT NULL,
+        at REAL NOT NULL
+    ) STRICT;
+    """,
 )
 
 VERSION = len(MIGRATIONS)

@@ -44,6 +44,7 @@ def test_status_of_a_fresh_home_says_how_to_start(environment: dict[str, str], p
     assert done.stdout == (
         "memoryd 0.1.0 is not running. Start it: memoryd run\n\n"
         "  watches   ~/.claude/projects  (not there yet)\n"
+        "  engine    offline: no model, no network, free\n"
         "  sessions  not looked at yet: memoryd run\n"
     )
     assert not os.path.exists(paths.state_dir), "looking changes nothing"
@@ -65,6 +66,13 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "version": "0.1.0",
         "running": None,
         "root": {"path": paths.transcripts_root, "exists": True},
+        "engine": {
+            "name": "offline",
+            "model": None,
+            "base_url": None,
+            "spent_today_usd": 0.0,
+            "usd_per_day": None,
+        },
         "scanned_at": "2033-05-18T03:33:20Z",
         "projects": 1,
         "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline import find, statement
-from memoryd.engines.offline.compose import evidence_of
 from memoryd.engines.offline.sentences import sentences_of
 from memoryd.engines.offline.wishes import is_wish
 from memoryd.model import Finding, Said

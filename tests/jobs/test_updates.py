@@ -299,7 +299,7 @@ def test_a_job_ends_later_than_it_began(desk: Desk) -> None:
     sessions = due(desk.database, desk.paths, desk.config, NOW, at_once=True)
     list(work(desk.database, desk.paths, sessions, NOW, clock=Ticking(NOW)))
     rows = desk.database.query("SELECT started_at, ended_at FROM jobs ORDER BY id")
-    assert [tuple(row) for row in rows] == [(NOW + 1, NOW + 2), (NOW + 3, NOW + 4)]
+    assert [tuple(row) for row in rows] == [(NOW + 1, NOW + 3), (NOW + 4, NOW + 5)]
 
 
 # --- any split --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.compose import evidence_of, finding_of
+from memoryd.engines.evidence import evidence_of
+from memoryd.engines.offline.compose import finding_of
 from memoryd.engines.offline.judge import type_of
 from memoryd.engines.offline.known import Known
 from memoryd.engines.offline.told import Told, told_in

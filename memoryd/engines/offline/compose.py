@@ -6,10 +6,10 @@ of themselves is told of "the user", since somebody else will read it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline.context import context_of, is_approval
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
 from memoryd.engines.offline.features import cues_of
@@ -18,7 +18,7 @@ from memoryd.engines.offline.person import about_the_user
 from memoryd.engines.offline.subjects import subject_of
 from memoryd.engines.offline.told import tells_how
 from memoryd.engines.offline.wishes import wish_in
-from memoryd.model import Evidence, Finding
+from memoryd.model import Finding
 
 if TYPE_CHECKING:
     from memoryd.engines.offline.told import Told
@@ -195,10 +195,3 @@ def is_without_spaces(text: str) -> bool:
     """Whether a text is mostly in a script that is written without spaces."""
     letters: list[str] = re.findall(r"[^\W\d_]", text)
     return sum("\u3040" <= letter <= "\u9fff" for letter in letters) > len(letters) / 2
-
-
-def evidence_of(said: Said, quote: str) -> Evidence:
-    """The quoted words as evidence; their hash is over the words alone, whatever stands between them."""
-    words = " ".join(quote.split())
-    digest = hashlib.blake2b(words.casefold().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    return Evidence(said.session_id, said.message_id, words, digest, said.said_at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.compose import evidence_of
+from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline.sentences import sentences_of
 from memoryd.engines.offline.subjects import (
     changes,
@@ -43,18 +43,36 @@ _LEAST_WORDS_IN_CLAUSE = 2
 _LEAST_WORDS = 4
 
 
+def paragraphs_of(instructions: Sequence[str]) -> list[str]:
+    return [paragraph for text in instructions for paragraph in re.split(r"\n\s*\n|\n\s*[-*+]\s+|\n#", text)]
+
+
+def is_instructed(body: str, paragraphs: Sequence[str], enough: float = REPEATED) -> bool:
+    """Whether instruction files say it already, nearly in these words; a reason beside it does not matter.
+
+    Clause by clause: people sum up several lines of a file in one sentence.
+    """
+    fact = fact_in(body)
+    said = repeated = 0.0
+    for clause in re.split(r"[,;:.()，、。；]\s*", fact):  # noqa: RUF001
+        words = len(subject_of(clause))
+        if words >= _LEAST_WORDS_IN_CLAUSE:
+            said += words
+            repeated += words * max((covered_by(clause, one) for one in paragraphs), default=0.0)
+    enough = REPEATED_POINTED if _TO_THE_RULES.search(body) else enough
+    return bool(said) and repeated / said >= enough
+
+
 class Known:
     def __init__(self, shelf: Callable[[], Sequence[Shelved]], instructions: Sequence[str]) -> None:
         self._shelf = shelf
-        self._paragraphs = [
-            paragraph for text in instructions for paragraph in re.split(r"\n\s*\n|\n\s*[-*+]\s+|\n#", text)
-        ]
+        self._paragraphs = paragraphs_of(instructions)
         self._found: list[Finding] = []
         self._withdrawn: dict[str, Withdrawal] = {}
 
     def add(self, finding: Finding) -> None:
         """Take in a fact, in the place of what it is a new version of."""
-        if self._is_instructed(finding.body):
+        if is_instructed(finding.body, self._paragraphs):
             return
         for earlier in self._found:
             if self._says_nothing_new(finding, earlier.body):
@@ -125,21 +143,6 @@ class Known:
 
     def _withdraw(self, name: str, said: Said) -> None:
         self._withdrawn[name] = Withdrawal(name, evidence_of(said, said.text[:400]))
-
-    def _is_instructed(self, body: str) -> bool:
-        """Whether instruction files say it already, nearly in these words; a reason beside it does not matter.
-
-        Clause by clause: people sum up several lines of a file in one sentence.
-        """
-        fact = fact_in(body)
-        said = repeated = 0.0
-        for clause in re.split(r"[,;:.()，、。；]\s*", fact):  # noqa: RUF001
-            words = len(subject_of(clause))
-            if words >= _LEAST_WORDS_IN_CLAUSE:
-                said += words
-                repeated += words * max((covered_by(clause, one) for one in self._paragraphs), default=0.0)
-        enough = REPEATED_POINTED if _TO_THE_RULES.search(body) else REPEATED
-        return bool(said) and repeated / said >= enough
 
     def _is_newer(self, finding: Finding, earlier: str, evidence: Sequence[Evidence]) -> bool:
         """Whether a fact is a new version of an earlier one: it says so, or nearly the same words with another value."""

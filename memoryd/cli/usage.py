@@ -1,0 +1,89 @@
+"""Show what the model calls used and cost, by day, by project or by job. Without a model there is nothing to show.
+
+A call that was sent and never answered counts as what it may have cost at most, marked with ~.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from memoryd.cli.output import add_json_option, print_json
+from memoryd.words import short, shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+    from memoryd.state.steps import Spent, UsageRow
+
+NAME = "usage"
+HELP = "what model calls used and cost, by day, project or job"
+_DAYS = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--by", choices=("day", "project", "job"), default="day", help="what a line stands for (day)")
+    parser.add_argument("--days", type=int, default=_DAYS, help=f"how far back (today and the {_DAYS - 1} days before)")
+    add_json_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.clock import day_of
+    from memoryd.errors import UsageError
+    from memoryd.state import steps
+    from memoryd.state.database import open_for_reading
+
+    if context.arguments.days < 1:
+        raise UsageError("--days must be at least 1.", "memoryd usage --days 30")
+    began = day_of(context.clock.now())[0]
+    database = open_for_reading(context.paths)
+    try:
+        since = day_of(began - (context.arguments.days - 1) * 86_400 + 43_200)[0]
+        rows = steps.usage(database, since) if database else []
+        today = steps.spent_since(database, began) if database else 0.0
+    finally:
+        if database is not None:
+            database.close()
+    if context.arguments.json:
+        print_json([_as_json(row) for row in rows])
+        return 0
+    if not rows:
+        print("No model was used in this time.", file=sys.stderr)
+        return 0
+    _print(_summed(rows, context.arguments.by), context)
+    print(f"Today: {today:.4f} of {context.config.budget.usd_per_day:g} USD.", file=sys.stderr)
+    return 0
+
+
+def _summed(rows: list[UsageRow], by: str) -> dict[str, Spent]:
+    from memoryd.state.steps import Spent
+
+    found: dict[str, Spent] = {}
+    for row in rows:
+        name = {"day": row.day, "project": row.project, "job": f"{row.job} ({row.model})"}[by]
+        found[name] = found.get(name, Spent()).plus(row.spent)
+    return found
+
+
+def _print(lines: dict[str, Spent], context: Context) -> None:
+    names = {name: shown(short(name, context.paths.home)) for name in lines}
+    width = max(len(context.arguments.by), *map(len, names.values()))
+    print(f"{context.arguments.by:<{width}}  {'calls':>6}  {'input':>10}  {'cached':>10}  {'output':>9}  {'USD':>9}")
+    for name, spent in lines.items():
+        uncached = spent.input_tokens + spent.cache_created_tokens
+        usd = f"{'~' if spent.unsettled_usd else ''}{spent.usd:.4f}"
+        print(
+            f"{names[name]:<{width}}  {spent.calls:>6,}  {uncached:>10,}  {spent.cache_read_tokens:>10,}"
+            f"  {spent.output_tokens:>9,}  {usd:>9}"
+        )
+
+
+def _as_json(row: UsageRow) -> dict[str, object]:
+    return {
+        "day": row.day,
+        "project": row.project,
+        "job": row.job,
+        "model": row.model,
+        **{key: round(value, 6) for key, value in row.spent._asdict().items()},
+    }

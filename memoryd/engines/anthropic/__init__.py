@@ -1,0 +1,6 @@
+"""The engine with a model: a bounded agent over the Messages API, at Anthropic's endpoint or any other.
+
+`account` says whether and where, `loop` is the agent, `tools` what it can do (`view`, `shell`: how, and what not),
+`context` and `cache` keep the conversation small and cheap, `client` sends one request and `wire` reads the answer;
+`extraction` is the first job for it, with the brief in `prompts`.
+"""

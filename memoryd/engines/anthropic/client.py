@@ -1,0 +1,197 @@
+"""One request to a Messages endpoint, through the official SDK: the only importer of it, and that late (it takes seconds).
+
+Retries are not its business, nor the SDK's: it says what went wrong and whether it may have been charged.
+"""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from memoryd.engines.anthropic.wire import BrokenReplyError, StreamError, reply_from
+from memoryd.errors import EngineStoppedError
+from memoryd.security.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anthropic import APIStatusError
+
+    from memoryd.engines.anthropic.account import Account
+    from memoryd.engines.anthropic.wire import Reply
+
+CONNECT_SECONDS = 15.0
+CONTEXT_MANAGEMENT = "context-management-2025-06-27"
+
+_TOO_LONG = re.compile(
+    r"(?i)prompt is too long|maximum context|context (?:length|size|window)|too many (?:input )?tokens|request too large"
+)
+_LENGTHS = re.compile(r"(\d{3,})\s*tokens?\s*>\s*(\d{3,})")
+_OUT_OF_MONEY = re.compile(r"(?i)credit balance|billing|spend(?:ing)? limit|usage limit|quota")
+_OPTIONAL = ("context_management", "cache_control")
+"""What an endpoint may not know: where it complains about one of these, it is asked again without."""
+
+
+class EndpointError(Exception):
+    """There is no answer now; later there may be."""
+
+    def __init__(
+        self, why: str, *, after: float | None = None, is_charged: bool = False, is_ours: bool = False
+    ) -> None:
+        super().__init__(why)
+        self.after = after
+        """Seconds that the endpoint asks us to wait."""
+        self.is_charged = is_charged
+        """The request may have been worked on and charged for."""
+        self.is_ours = is_ours
+        """It may be about this very request, not about the endpoint."""
+
+
+class PromptTooLongError(Exception):
+    """The endpoint says that the prompt does not fit; by how much, if it says so."""
+
+    def __init__(self, tokens: int | None = None, limit: int | None = None) -> None:
+        super().__init__("the prompt does not fit into the model's window")
+        self.tokens = tokens
+        self.limit = limit
+
+
+class BadRequestError(Exception):
+    """The endpoint refuses this request, and would again."""
+
+
+class Client:
+    """Made once a process; the connection is kept open between requests."""
+
+    def __init__(self, account: Account, now: Callable[[], float]) -> None:
+        import anthropic  # noqa: PLC0415 - seconds that only a model job pays
+
+        self._account = account
+        self._now = now
+        # The SDK sends the key as a bearer token. Gateways and local servers are made for one or the other.
+        headers = {} if account.is_official else {"x-api-key": account.key}
+        self._client = anthropic.Anthropic(
+            api_key=account.key, base_url=account.base_url, max_retries=0, default_headers=headers
+        )
+        self._left_out: set[str] = set()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def send(self, request: dict[str, Any], deadline: float) -> Reply:
+        """Ask, and wait for the whole answer, at most until `deadline`.
+
+        Raises EndpointError, EngineStoppedError, PromptTooLongError, BadRequestError.
+        """
+        while True:
+            try:
+                return self._send(_without(request, self._left_out), deadline)
+            except BadRequestError as error:
+                unknown = [name for name in _OPTIONAL if name in str(error) and name not in self._left_out]
+                if not unknown:
+                    raise
+                self._left_out.update(unknown)
+
+    def _send(self, request: dict[str, Any], deadline: float) -> Reply:
+        import anthropic  # noqa: PLC0415
+        import httpx2  # noqa: PLC0415 - the SDK's own transport
+
+        left = max(deadline - self._now(), 1.0)
+        is_managed = "context_management" in request
+        try:
+            with self._client.messages.with_streaming_response.create(
+                **{key: value for key, value in request.items() if key != "context_management"},
+                stream=True,
+                timeout=httpx2.Timeout(left, connect=min(CONNECT_SECONDS, left)),
+                extra_headers={"anthropic-beta": CONTEXT_MANAGEMENT} if is_managed else None,
+                extra_body={"context_management": request["context_management"]} if is_managed else None,
+            ) as response:
+                return reply_from(
+                    self._until(deadline, response.iter_bytes()), response.headers.get("content-type", "")
+                )
+        except anthropic.APIStatusError as error:
+            self._status(error)
+        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
+            raise EndpointError("it does not answer in time", is_charged=True, is_ours=True) from error
+        except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
+            # Before the connection stood nothing was charged; where it broke later, nobody knows.
+            is_charged = not isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
+            why = "the connection broke" if is_charged else "it cannot be reached"
+            raise EndpointError(why, is_charged=is_charged) from error
+        except StreamError as error:
+            raise EndpointError(_one_line(f"it broke off: {error}"), is_charged=True) from error
+        except BrokenReplyError as error:
+            raise EndpointError(f"its answer cannot be used: {error}", is_charged=True, is_ours=True) from error
+
+    def _until(self, deadline: float, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """An endpoint that sends a byte now and then keeps the transport content, but not us."""
+        for chunk in chunks:
+            if self._now() > deadline:
+                raise EndpointError("it answers too slowly", is_charged=True, is_ours=True)
+            yield chunk
+
+    def _status(self, error: APIStatusError) -> NoReturn:
+        """Raise what an error status means for us."""
+        code = error.status_code
+        said = _one_line(str(error.api_message or error.message or ""))
+        host = self._account.base_url
+        if code in (400, 413, 422):
+            if code == 413 or _TOO_LONG.search(said):  # noqa: PLR2004 - content too large
+                tokens = _LENGTHS.search(said)
+                raise PromptTooLongError(*(map(int, tokens.groups()) if tokens else ())) from error
+            if not _OUT_OF_MONEY.search(said):
+                raise BadRequestError(said or f"status {code}") from error
+            code = 402
+        if code in (401, 402, 403, 404):
+            sentence, fix = _STOPS[code]
+            told = f" It says: {said}" if said else ""
+            raise EngineStoppedError(sentence.format(host=host) + told, fix) from error
+        after = _retry_after(error.response.headers.get("retry-after"), self._now())
+        why = f"status {code}" + (f": {said}" if said else "")
+        raise EndpointError(why, after=after, is_ours=code == 500) from error  # noqa: PLR2004 - internal error
+
+
+_STOPS = {
+    401: ("{host} refuses the API key.", "put a valid key where the config says, then: memoryd retry"),
+    402: ("{host} wants to be paid first.", "settle the account, then: memoryd retry"),
+    403: ("{host} does not allow this key to use the model.", "change [anthropic] in the config, then: memoryd retry"),
+    404: ("{host} does not know the model or the address.", "change [anthropic] in the config, then: memoryd retry"),
+}
+
+
+def _without(request: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
+    """The request without what this endpoint does not know."""
+    if not left_out:
+        return request
+
+    def stripped(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: stripped(item) for key, item in value.items() if key not in left_out}
+        return [stripped(item) for item in value] if isinstance(value, list) else value
+
+    # The words of a conversation are strings: only our own markers are keys.
+    return {
+        key: stripped(value) if key in ("system", "messages") else value
+        for key, value in request.items()
+        if key not in left_out
+    }
+
+
+def _retry_after(header: str | None, now: float) -> float | None:
+    """Seconds, or a date; whatever else stands there says nothing."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - now
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _one_line(text: str) -> str:
+    """What an endpoint says, for a person: it may repeat what we sent."""
+    return redact(" ".join(text.split()))[:300]

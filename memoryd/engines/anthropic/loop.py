@@ -1,0 +1,223 @@
+"""The agent: asks the model, runs the tools it calls, and asks again, within bounds on everything.
+
+It knows no job: the brief says what to do, the tool box what is allowed, `ask` pays for each request.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memoryd.engines.anthropic import cache, context
+from memoryd.engines.anthropic.client import PromptTooLongError
+from memoryd.engines.anthropic.tools import SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memoryd.engines.anthropic.tools import ToolBox
+    from memoryd.engines.anthropic.wire import Reply, Usage
+
+MOST_CALLS = 32
+"""Tool calls of one reply that are run; more than that is a model that has lost its way."""
+RESULT_BYTES = 16_000
+PREVIEW_BYTES = 2_000
+TOO_LONG_TRIES = 3
+NOOP_EDITS = 2
+_MANAGED_FROM_TOKENS = 180_000
+_CLEARED_TOKENS = 140_000
+
+
+class Brief(NamedTuple):
+    """What a run is told, from what all runs of a kind share to what only this one has."""
+
+    prompt: str
+    """Name and version of the static part."""
+    system: str
+    shared: tuple[str, ...]
+    """What the runs of one project share, what changes least first; two parts at most."""
+    task: str
+
+
+class Limits(NamedTuple):
+    turns: int
+    output_tokens: int
+    """Of one reply."""
+    prompt_tokens: int
+    """Of one request."""
+    run_tokens: int
+    """Of all requests together."""
+    deadline: float
+
+
+class RunFailedError(Exception):
+    """The run came to no good end; nothing of it counts."""
+
+    def __init__(self, why: str, *, is_by_reply: bool = False) -> None:
+        super().__init__(why)
+        self.is_by_reply = is_by_reply
+        """The last reply is to blame: it must not be used again."""
+
+
+class DeclinedError(Exception):
+    """The model does not want to work on this, and would not the next time."""
+
+
+def run(
+    brief: Brief,
+    model: str,
+    box: ToolBox,
+    ask: Callable[[dict[str, Any]], Reply],
+    limits: Limits,
+    now: Callable[[], float],
+    note: Callable[[str, str], None],
+) -> None:
+    """Work on a brief until the model is done or has used its turns. `note` takes what the log is to say: kind, sentence.
+
+    Raises RunFailedError, DeclinedError, PromptTooLongError, and what `ask` raises.
+    """
+    _Run(brief, model, box, ask, limits, now, note).to_the_end()
+
+
+class _Run:
+    def __init__(
+        self,
+        brief: Brief,
+        model: str,
+        box: ToolBox,
+        ask: Callable[[dict[str, Any]], Reply],
+        limits: Limits,
+        now: Callable[[], float],
+        note: Callable[[str, str], None],
+    ) -> None:
+        self._brief = brief
+        self._model = model
+        self._box = box
+        self._ask = ask
+        self._limits = limits
+        self._now = now
+        self._note = note
+        parts = (*brief.shared, brief.task)
+        self._messages: context.Messages = [
+            {"role": "user", "content": [{"type": "text", "text": part} for part in parts]}
+        ]
+        self._last: Usage | None = None  # of the request before, while its prefix still stands
+        self._spent_tokens = 0
+        self._noops = 0
+        self._kept_results = 0
+
+    def to_the_end(self) -> None:
+        """1. make the conversation fit  2. ask  3. judge the reply  4. run its calls; the last turn's calls count too."""
+        turns = 0
+        is_done = False
+        while not is_done and turns < self._limits.turns:
+            self._fit()
+            reply = self._reply()
+            turns += 1
+            self._judge(reply)
+            is_done = self._answer(reply)
+
+    # --- asking -------------------------------------------------------------------------------------------------------
+
+    def _reply(self) -> Reply:
+        if self._now() > self._limits.deadline:
+            raise RunFailedError("it took too long")
+        if self._spent_tokens > self._limits.run_tokens:
+            raise RunFailedError(f"it read more than {self._limits.run_tokens:,} tokens")
+        for tries_left in reversed(range(TOO_LONG_TRIES)):
+            try:
+                return self._ask(self._request())
+            except PromptTooLongError as error:
+                shorter = context.without_oldest_rounds(self._messages, error.tokens, error.limit)
+                if shorter is None or not tries_left:
+                    raise
+                self._messages = shorter
+                self._last = None
+        raise AssertionError  # pragma: no cover - the last try returns or raises
+
+    def _request(self) -> dict[str, Any]:
+        """What stays the same comes first: see `cache`."""
+        request: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": self._limits.output_tokens,
+            "tools": list(SCHEMAS),
+            "system": [{"type": "text", "text": self._brief.system, "cache_control": cache.LONG}],
+            "messages": cache.with_breakpoints(self._messages),
+        }
+        if self._limits.prompt_tokens > _MANAGED_FROM_TOKENS:
+            request["context_management"] = {
+                "edits": [
+                    {
+                        "type": "clear_tool_uses_20250919",
+                        "trigger": {"type": "input_tokens", "value": _MANAGED_FROM_TOKENS},
+                        "clear_at_least": {"type": "input_tokens", "value": _CLEARED_TOKENS},
+                        "keep": {"type": "tool_uses", "value": context.KEPT_RESULTS},
+                    }
+                ]
+            }
+        return request
+
+    def _fit(self) -> None:
+        """Before the window is full, the oldest results go: what was learnt from them has been said since."""
+        static = context.tokens_in([self._brief.system, list(SCHEMAS)])
+        if static + context.tokens_in(self._messages) <= self._limits.prompt_tokens:
+            return
+        shorter = context.without_old_results(self._messages)
+        if shorter is self._messages:
+            return
+        self._messages = shorter
+        self._last = None
+
+    # --- judging ------------------------------------------------------------------------------------------------------
+
+    def _judge(self, reply: Reply) -> None:
+        usage = reply.usage
+        self._spent_tokens += usage.prompt
+        if self._last is not None and (lost := cache.lost_between(self._last, usage)):
+            self._note("cache_break", lost)
+        self._last = usage
+        for kind in reply.dropped:
+            self._note("unknown_block", f"a block of type {kind} was left out")
+        if reply.stop_reason == "max_tokens":
+            raise RunFailedError("the model's reply was cut off", is_by_reply=True)
+        if reply.stop_reason == "model_context_window_exceeded":
+            raise RunFailedError("the model's window is full", is_by_reply=True)
+        if reply.stop_reason == "refusal":
+            raise DeclinedError
+
+    def _answer(self, reply: Reply) -> bool:
+        """Run the calls of a reply; True where there is nothing more to do."""
+        if not reply.calls:
+            return True  # whatever reason it gives
+        self._messages.append({"role": "assistant", "content": list(reply.content)})
+        results = []
+        for number, call in enumerate(reply.calls):
+            text, is_error = self._result(call, reply, number)
+            result = {"type": "tool_result", "tool_use_id": call["id"], "content": text}
+            results.append(result | {"is_error": True} if is_error else result)
+        self._messages.append({"role": "user", "content": results})
+        return False
+
+    def _result(self, call: dict[str, Any], reply: Reply, number: int) -> tuple[str, bool]:
+        if number >= MOST_CALLS:
+            return f"Not run: a reply may hold {MOST_CALLS} calls at most.", True
+        if call["id"] in reply.broken:
+            return "Not run: the input is no JSON object. Send the call again.", True
+        before = len(self._box.refusals)
+        result = self._box.run(call["name"], call["input"])
+        for text in self._box.refusals[before:]:
+            self._note("refused", text)
+        if result.is_noop:
+            self._noops += 1
+            if self._noops >= NOOP_EDITS:
+                raise RunFailedError("the model repeats edits that change nothing", is_by_reply=True)
+        return self._shown(call["name"], result.text), result.is_error
+
+    def _shown(self, tool: str, text: str) -> str:
+        """A result as the model sees it: a long one goes to disk whole, and is shown by its beginning."""
+        data = text.encode("utf-8", "replace")
+        if len(data) <= RESULT_BYTES or tool == "Read":  # a Read is bounded, and is how the rest is looked at
+            return text
+        self._kept_results += 1
+        path = self._box.keep(self._kept_results, text)
+        beginning = data[:PREVIEW_BYTES].decode("utf-8", "ignore")
+        return f"{beginning}\n[The whole result has {len(data):,} bytes. It is in {path}: Read shows more.]"

@@ -1,0 +1,80 @@
+"""The words of the user that a memory rests on: looked up where they were said, never taken from anybody else's mouth."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.model import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryd.model import Said
+
+_LEAST_WORDS = 3
+_LEAST_LETTERS = 10
+_NO_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts without spaces: two of them are about a word."""
+_SPELLED_ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
+
+
+def evidence_of(said: Said, quote: str) -> Evidence:
+    """The quoted words as evidence; their hash is over the words alone, whatever stands between them."""
+    words = " ".join(quote.split())
+    digest = hashlib.blake2b(words.casefold().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return Evidence(said.session_id, said.message_id, words, digest, said.said_at)
+
+
+def quoted(quote: str, messages: Iterable[Said]) -> Evidence | None:
+    """The newest of the user's messages that holds these words, as evidence, in its own spelling; None where none does.
+
+    White space, case and the form of quotation marks and dashes may differ. A word or two prove nothing, unless they are
+    all that was said: anything could be hung on them.
+    """
+    wanted = _plain(quote)[0].strip("\"'* ")
+    for said in reversed(list(messages)):
+        text, places = _plain(said.text)
+        start = text.find(wanted) if wanted else -1
+        if start < 0:
+            continue
+        if not _is_telling(wanted) and wanted != text:
+            continue
+        return evidence_of(said, said.text[places[start] : places[start + len(wanted) - 1] + 1])
+    return None
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether two quotes of one message are about the same words: one holds the other, or begins where that one ends."""
+    plain, other_plain = _plain(one)[0], _plain(other)[0]
+    if plain in other_plain or other_plain in plain:
+        return True
+    return any(
+        first.endswith(second[:size]) and _is_telling(second[:size])
+        for first, second in ((plain, other_plain), (other_plain, plain))
+        for size in range(1, min(len(first), len(second)))
+    )
+
+
+def _is_telling(plain: str) -> bool:
+    words = max(len(plain.split()), len(_NO_SPACES.findall(plain)) // 2)
+    return words >= _LEAST_WORDS or len(plain) >= _LEAST_LETTERS
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """The text as it is compared, and where in the text each of its characters comes from."""
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text.translate(_SPELLED_ALIKE)):
+        if letter.isspace():
+            if letters and letters[-1] != " ":
+                letters.append(" ")
+                places.append(place)
+            continue
+        for one in letter.casefold():  # one letter may become two
+            letters.append(one)
+            places.append(place)
+    if letters and letters[-1] == " ":
+        letters.pop()
+    return "".join(letters), places

@@ -1,0 +1,141 @@
+"""The requests of one job to a model: answered from the ledger where they were before, else paid for, within the caps.
+
+What kill -9 leaves: a step that is reserved and not settled, which counts as spent; or one with its reply, which the next
+job on the same turns is given instead of asking again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import threading
+from typing import TYPE_CHECKING, Any
+
+from memoryd.clock import day_of
+from memoryd.engines.anthropic.client import BadRequestError, EndpointError, PromptTooLongError
+from memoryd.engines.anthropic.cost import most_usd, usd_of
+from memoryd.engines.anthropic.wire import packed, unpacked
+from memoryd.errors import EngineRestsError, EngineStoppedError
+from memoryd.state import steps
+
+if TYPE_CHECKING:
+    from memoryd.clock import Clock
+    from memoryd.config import Budget, Price
+    from memoryd.engines.anthropic.client import Client
+    from memoryd.engines.anthropic.wire import Reply
+    from memoryd.state.database import Database
+
+TRIES = 4
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+"""Who asks us to wait longer than this is left alone for as long, not waited for."""
+
+
+class DayCapError(EngineRestsError):
+    """The day's budget is used up."""
+
+
+class RunCapError(Exception):
+    """The next request could cost more than a run may."""
+
+
+class Calls:
+    """Made for one job."""
+
+    def __init__(
+        self,
+        database: Database,
+        job_id: int,
+        memory_dir: str,
+        client: Client,
+        price: Price | None,
+        budget: Budget,
+        clock: Clock,
+        deadline: float,
+        prompt: str,
+    ) -> None:
+        self._database = database
+        self._job_id = job_id
+        self._memory_dir = memory_dir
+        self._client = client
+        self._price = price
+        self._budget = budget
+        self._clock = clock
+        self._deadline = deadline
+        self._prompt = prompt
+        self._last: int | None = None
+
+    def ask(self, request: dict[str, Any]) -> Reply:
+        """The reply to a request. Raises what `Client.send` does, DayCapError and RunCapError.
+
+        1. an answer that is known is not asked for again
+        2. reserve what it may cost, or do not send it
+        3. send, and try again where that can help
+        4. settle, and keep the reply until the job closes
+        """
+        digest = hashlib.blake2b(json.dumps(request, sort_keys=True).encode(), digest_size=20).digest()
+        if known := steps.answer_to(self._database, digest, self._memory_dir):
+            self._last, data = known
+            return unpacked(data)
+        most = most_usd(self._price, request)
+        for tried in range(1, TRIES + 1):
+            self._within_caps(most)
+            step_id = steps.reserve(
+                self._database,
+                self._job_id,
+                digest,
+                model=request["model"],
+                prompt=self._prompt,
+                usd=most,
+                now=self._clock.now(),
+            )
+            try:
+                reply = self._client.send(request, self._deadline)
+            except EndpointError as error:
+                if not error.is_charged:
+                    steps.settle(self._database, step_id, steps.Spent(), None)
+                if tried == TRIES or not self._paused(tried, error.after):
+                    raise
+            except (EngineStoppedError, PromptTooLongError, BadRequestError):
+                steps.settle(self._database, step_id, steps.Spent(), None)
+                raise
+            else:
+                self._last = step_id
+                steps.settle(self._database, step_id, self._spent(reply), packed(reply))
+                return reply
+        raise AssertionError  # pragma: no cover - the last try returns or raises
+
+    def forget_last(self) -> None:
+        """The last reply was of no use: the next job asks again."""
+        if self._last is not None:
+            steps.forget_reply(self._database, self._last)
+
+    def _within_caps(self, usd: float) -> None:
+        if not usd:
+            return
+        began, _ = day_of(self._clock.now())
+        spent = steps.spent_since(self._database, began)
+        if spent + usd > self._budget.usd_per_day:
+            raise DayCapError(
+                f"The day's budget is used up: {spent:.2f} of {self._budget.usd_per_day:g} USD are spent, and the next"
+                f" request may cost {usd:.3f}. Model jobs go on tomorrow.",
+                "raise budget.usd_per_day in the config, or wait; memoryd usage",
+            )
+        if steps.spent_by(self._database, self._job_id).usd + usd > self._budget.usd_per_run:
+            raise RunCapError(f"it could cost more than the {self._budget.usd_per_run:g} USD that a run may")
+
+    def _paused(self, tried: int, after: float | None) -> bool:
+        """Wait before the next try; False where that would take too long."""
+        pause = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + random.random())  # noqa: S311 - so that clients spread
+        pause = max(pause, after or 0.0)
+        if pause > LONGEST_PAUSE_SECONDS or self._clock.now() + pause > self._deadline:
+            return False
+        self._clock.wait(threading.Event(), pause)
+        return True
+
+    def _spent(self, reply: Reply) -> steps.Spent:
+        usage = reply.usage
+        return steps.Spent(
+            1, usage.input, usage.cache_read, usage.cache_created, usage.output, usd_of(self._price, usage)
+        )

@@ -1,0 +1,125 @@
+"""Requests to a model in the database: reserved before they are sent, settled when answered, kept until the job closes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from memoryd.state.database import Database
+
+
+class Spent(NamedTuple):
+    """What requests used, and what they cost. Reserved counts as spent until it is known better."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    """Neither read from a cache nor written to one."""
+    cache_read_tokens: int = 0
+    cache_created_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    unsettled_usd: float = 0.0
+    """The part of it that nobody knows for sure: sent, and never answered."""
+
+    def plus(self, other: Spent) -> Spent:
+        return Spent(*(one + another for one, another in zip(self, other, strict=True)))  # type: ignore[arg-type]
+
+
+_SPENT = (
+    "count(*) AS calls, coalesce(sum(input_tokens), 0), coalesce(sum(cache_read_tokens), 0),"
+    " coalesce(sum(cache_created_tokens), 0), coalesce(sum(output_tokens), 0),"
+    " coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0),"
+    " coalesce(sum(reserved_usd) FILTER (WHERE settled_usd IS NULL), 0.0)"
+)
+
+
+def answer_to(database: Database, request: bytes, memory_dir: str) -> tuple[int, bytes] | None:
+    """A step with this request that was answered in a job that never closed, and the reply."""
+    rows = database.query(
+        "SELECT steps.id, reply FROM steps JOIN jobs ON jobs.id = job_id WHERE request = ? AND reply IS NOT NULL"
+        " AND memory_dir = ? ORDER BY steps.id DESC LIMIT 1",
+        (request, memory_dir),
+    )
+    return (rows[0]["id"], rows[0]["reply"]) if rows else None
+
+
+def reserve(database: Database, job_id: int, request: bytes, *, model: str, prompt: str, usd: float, now: float) -> int:
+    """Record a request before it is sent."""
+    number = database.execute(
+        "INSERT INTO steps (job_id, request, model, prompt, sent_at, reserved_usd) VALUES (?, ?, ?, ?, ?, ?)",
+        (job_id, request, model, prompt, now, usd),
+    ).lastrowid
+    assert number is not None  # noqa: S101 - an INSERT without an error has a row
+    return number
+
+
+def settle(database: Database, step_id: int, spent: Spent, reply: bytes | None) -> None:
+    """Record the answer and what it cost; without a reply, that nothing was charged."""
+    database.execute(
+        "UPDATE steps SET settled_usd = ?, input_tokens = ?, cache_read_tokens = ?, cache_created_tokens = ?,"
+        " output_tokens = ?, reply = ? WHERE id = ?",
+        (
+            spent.usd,
+            spent.input_tokens,
+            spent.cache_read_tokens,
+            spent.cache_created_tokens,
+            spent.output_tokens,
+            reply,
+            step_id,
+        ),
+    )
+
+
+def forget_reply(database: Database, step_id: int) -> None:
+    """Of a reply that is of no use: the next try asks again."""
+    database.execute("UPDATE steps SET reply = NULL WHERE id = ?", (step_id,))
+
+
+def forget_replies(database: Database, job_id: int) -> None:
+    """Of a job that closes, and of those on the same session that were cut off before it. Inside its transaction."""
+    database.execute(
+        "UPDATE steps SET reply = NULL WHERE reply IS NOT NULL AND job_id IN (SELECT other.id FROM jobs JOIN jobs AS"
+        " other USING (memory_dir, session_id) WHERE jobs.id = ?)",
+        (job_id,),
+    )
+
+
+def spent_since(database: Database, at: float) -> float:
+    """USD, with what is reserved."""
+    usd: float = database.query(f"SELECT {_SPENT} FROM steps WHERE sent_at >= ?", (at,))[0][5]  # noqa: S608 - ours
+    return usd
+
+
+def spent_by(database: Database, job_id: int) -> Spent:
+    return Spent(*database.query(f"SELECT {_SPENT} FROM steps WHERE job_id = ?", (job_id,))[0])  # noqa: S608 - ours
+
+
+class UsageRow(NamedTuple):
+    day: str
+    """In the zone of this machine, as 2026-10-16."""
+    project: str
+    job: str
+    """What kind of job it was."""
+    model: str
+    spent: Spent
+
+
+def usage(database: Database, since: float | None = None) -> list[UsageRow]:
+    """Everything that was spent, by day, project, kind of job and model, oldest first."""
+    rows = database.query(
+        f"SELECT date(sent_at, 'unixepoch', 'localtime') AS day, coalesce((SELECT projects.root FROM transcripts JOIN projects ON"  # noqa: S608 - ours
+        " projects.id = project_id WHERE transcripts.session_id = jobs.session_id LIMIT 1), memory_dir) AS project,"
+        f" kind, model, {_SPENT} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
+        " GROUP BY day, project, kind, model ORDER BY day, project, kind, model",
+        (since or 0.0,),
+    )
+    return [UsageRow(row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[4:])) for row in rows]
+
+
+def remark(database: Database, job_id: int, kind: str, text: str) -> None:
+    database.execute("INSERT INTO remarks VALUES (?, ?, ?)", (job_id, kind, text))
+
+
+def remarks(database: Database, job_id: int) -> list[tuple[str, str]]:
+    rows = database.query("SELECT kind, text FROM remarks WHERE job_id = ? ORDER BY rowid", (job_id,))
+    return [(row["kind"], row["text"]) for row in rows]
