@@ -3,7 +3,8 @@
     python -m evaluation DIRECTORY [--verbose]
 
 DIRECTORY holds `render.py`, `score_extraction.py` and sets named `extraction*.json`. The sessions that the embedded
-engine was not fitted to, training/heldout, are scored beside them.
+engine was not fitted to, training/heldout, are scored beside them. What a model would be sent of them is searched for
+their secrets.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from evaluation.requests import look
 from training.labels import sessions_in
 
 
@@ -31,7 +33,7 @@ def main() -> int:
         for sessions in (*sorted(tools.glob("extraction*.json")), heldout):
             home = Path(place, sessions.stem)
             print(f"\n{sessions.stem}", flush=True)
-            if not score(tools, sessions, home):
+            if not score(tools, sessions, home) or not look(tools, sessions, Path(place, f"{sessions.stem}-requests")):
                 return 1
     return 0
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _IN_URL = re.compile(
     r"://[^\s/?#@:\"'`<>\[]{0,128}:(?![:/]|\d{1,5}/)([^\s\"'`<>?#]{1,256}|[^\s\"'`<>/]{1,256})@(?=[\w\[.%$-])"
 )
+# What stands before it where that is no place on the web: name and password of a database are one credential.
+_SCHEME = re.compile(r"(?<![\w+.-])(?!https?\Z)[A-Za-z][\w+.-]{1,24}\Z")
+_LONGEST_SCHEME = 26
 _ALONE_IN_URL = re.compile(r"://([\w.~-]{16,256})@(?=[\w\[.-])")
 
 _FLAG = re.compile(r" -(?:[upaU]|-user|-proxy-user)")
@@ -47,7 +50,8 @@ def placed_in(text: str, lowered: str) -> Iterator[Span]:
     if "://" in text:
         for match in _IN_URL.finditer(text):
             if not is_masked(match[1]):
-                yield Span(*match.span(1), "a password in a URL")
+                scheme = _SCHEME.search(text, max(match.start() - _LONGEST_SCHEME, 0), match.start())
+                yield Span(scheme.start() if scheme else match.start(1), match.end(1), "a password in a URL")
         for match in _ALONE_IN_URL.finditer(text):
             if strength(match[1]) >= RANDOM:
                 yield Span(*match.span(1), "a password in a URL")
