@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class MemorydError(Exception):
     """Something failed."""
@@ -34,6 +36,13 @@ class EngineStoppedError(MemorydError):
 
 class EngineRestsError(BusyError):
     """The model's endpoint has trouble, or the day's budget is used up: later."""
+
+    def __init__(
+        self, sentence: str, fix: str = "", *, session: Literal["waits", "goes last", "failed"] = "waits"
+    ) -> None:
+        super().__init__(sentence, fix)
+        self.session = session
+        """What it means for the session that was worked on: what was asked may be the reason."""
 
 
 class ConfigError(MemorydError):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "backfill"
 HELP = "work on what was said before memoryd came"
+_CENTS = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +65,7 @@ def _price(context: Context, database: Database, sessions: dict[str, list[Waitin
 
     found = estimate(database, context.config, [session for waiting in sessions.values() for session in waiting])
     budget = context.config.budget.usd_per_day
-    cost = f"about {found.usd:.2f} USD" if found.usd else "free of charge"
+    cost = f"about {found.usd:.{2 if found.usd >= _CENTS else 4}f} USD" if found.usd else "free of charge"
     cap = f", at most {budget:g} USD a day" if found.usd > budget else ""
     return f"{found.tokens:,} tokens for {context.config.anthropic.extraction_model}, {cost}{cap}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -25,13 +27,16 @@ def execute(context: Context) -> int:
     from memoryd.jobs.work import due, work
     from memoryd.state.database import open_database
 
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())  # the daemon stops: finish this session, leave the others
     database = open_database(context.paths)
     try:
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now)
         with engine(context, database) as model, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
             for _ in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock, model=model):
-                pass
+                if stop.is_set():
+                    break
     finally:
         database.close()
     return 0

@@ -79,10 +79,10 @@ def extract(
         copy = stack.enter_context(staged(directory, place))
         manifest = [redact(line) for line in manifest_of(copy.before)]
         texts = [redact(text) for text in instructions]
-        brief = extraction.brief_of(exchanges, manifest, texts)
+        brief = extraction.brief_of(exchanges, manifest, texts, limits)
         taken = extraction.fitting(exchanges, brief, limits)
         for _ in range(TOO_LONG_TRIES):
-            brief = extraction.brief_of(exchanges[:taken], manifest, texts)
+            brief = extraction.brief_of(exchanges[:taken], manifest, texts, limits)
             judge = _Judge(database, memory_dir, copy, exchanges[:taken], texts)
             try:
                 with ToolBox(copy.path, judge) as box:

@@ -32,6 +32,10 @@ LONGEST_PAUSE_SECONDS = 60.0
 """Who asks us to wait longer than this is left alone for as long, not waited for."""
 
 
+_KEPT_SECONDS = 3300.0
+"""A little less than the hour: an answer takes its time too."""
+
+
 class DayCapError(EngineRestsError):
     """The day's budget is used up."""
 
@@ -102,6 +106,7 @@ class Calls:
                 raise
             else:
                 self._last = step_id
+                self._watch_cache(request["model"], step_id, reply)
                 steps.settle(self._database, step_id, self._spent(reply), packed(reply))
                 return reply
         raise AssertionError  # pragma: no cover - the last try returns or raises
@@ -133,6 +138,13 @@ class Calls:
             return False
         self._clock.wait(threading.Event(), pause)
         return True
+
+    def _watch_cache(self, model: str, step_id: int, reply: Reply) -> None:
+        """Within the hour that tools and brief are kept, a request that finds nothing of them is told to the log."""
+        since = self._clock.now() - _KEPT_SECONDS
+        if not reply.usage.cache_read and steps.used_cache(self._database, model, self._prompt, step_id, since):
+            text = "nothing was read from the cache, although the same brief was sent within the hour"
+            steps.remark(self._database, self._job_id, "cache_break", text)
 
     def _spent(self, reply: Reply) -> steps.Spent:
         usage = reply.usage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from memoryd.clock import day_of
 from memoryd.engines.anthropic import account, extraction
@@ -70,9 +70,8 @@ class ModelEngine:
         except EndpointError as error:
             text = f"The model's endpoint, {self._config.anthropic.base_url}, has trouble: {error}."
             holds.rest(self._database, account.NAME, text, error.after, self._clock.now())
-            if error.is_ours:
-                raise UnfinishedError(text) from error
-            raise EngineRestsError(text, "memoryd retry") from error
+            session: Literal["goes last", "failed"] = "failed" if error.is_ours else "goes last"
+            raise EngineRestsError(text, "memoryd retry", session=session) from error
 
     def _extract(
         self, job: Job, memory_dir: str, exchanges: Sequence[Exchange], instructions: Sequence[str]

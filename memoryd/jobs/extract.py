@@ -156,8 +156,12 @@ def _work(task: _Task, *, is_last: bool) -> Outcome | None:
             return task.fail(_CHANGED_MEANWHILE)
         jobs.set_aside(task.database, task.job, _CHANGED_MEANWHILE, task.time())
         return None
-    except (EngineStoppedError, EngineRestsError) as error:  # no fault of this session, and no use to try the next
+    except EngineStoppedError as error:
         jobs.set_aside(task.database, task.job, error.sentence, task.time())
+        raise
+    except EngineRestsError as error:  # no use to try the next one now
+        end = {"waits": jobs.set_aside, "goes last": jobs.postpone, "failed": jobs.fail}[error.session]
+        end(task.database, task.job, error.sentence, task.time())
         raise
     except Exception as error:  # noqa: BLE001 - the border of a worker
         is_told = isinstance(error, MemorydError | OSError)

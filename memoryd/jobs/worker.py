@@ -34,9 +34,10 @@ class Child:
         return code
 
     def stop(self, seconds: float) -> None:
-        """Let the child end by itself, then end it: what it has not closed, recovery will."""
+        """Let the child finish what it is at, then end it: what it has not closed, recovery will."""
         if self._process is None:
             return
+        self._process.terminate()
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -154,6 +154,15 @@ def set_aside(database: Database, job: Job, why: str, now: float) -> None:
         _close(database, job, "failed", now, why)
 
 
+def postpone(database: Database, job: Job, why: str, now: float) -> None:
+    """End a job that could not be done now: no failure of its session, but the others have their turn first."""
+    with database.transaction():
+        _close(database, job, "failed", now, why)
+        database.execute(
+            "UPDATE transcripts SET retry_at = ? WHERE id = ?", (now + 2 * FIRST_DELAY_SECONDS, job.transcript_id)
+        )
+
+
 def retry(database: Database) -> int:
     """Let every session that failed be tried at once; return how many there are."""
     return database.execute(

@@ -84,6 +84,17 @@ def forget_replies(database: Database, job_id: int) -> None:
     )
 
 
+def used_cache(database: Database, model: str, prompt: str, before: int, since: float) -> bool:
+    """Whether a step before this one, with the same model and brief, left something in the endpoint's cache since then."""
+    return bool(
+        database.query(
+            "SELECT 1 FROM steps WHERE id < ? AND sent_at >= ? AND model = ? AND prompt = ?"
+            " AND cache_read_tokens + cache_created_tokens > 0 LIMIT 1",
+            (before, since, model, prompt),
+        )
+    )
+
+
 def spent_since(database: Database, at: float) -> float:
     """USD, with what is reserved."""
     usd: float = database.query(f"SELECT {_SPENT} FROM steps WHERE sent_at >= ?", (at,))[0][5]  # noqa: S608 - ours

@@ -147,7 +147,7 @@ def test_backfill_says_what_it_would_cost_and_stops_at_the_budget(
     asked = run_memoryd(environment, "backfill")
     assert asked.returncode == 2
     assert "3 turns in 3 sessions of 1 project" in asked.stderr
-    assert "tokens for claude-haiku-5-5, about 0.00 USD" in asked.stderr
+    assert "tokens for claude-haiku-5-5, about 0.00" in asked.stderr
     assert server.requests == []
     done = run_memoryd(environment, "backfill", "--yes")
     assert (done.returncode, "The day's budget is used up" in done.stderr) == (75, True)

@@ -10,9 +10,7 @@ import hashlib
 import os
 import shlex
 import stat
-import subprocess
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
 from memoryd.errors import EngineStoppedError
 
@@ -75,6 +73,8 @@ def account_of(settings: Anthropic, environment: Mapping[str, str]) -> Account:
 
 def is_local(base_url: str) -> bool:
     """Whether the endpoint is on this machine."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 - as above
+
     host = urlsplit(base_url).hostname or ""
     return host in _LOOPBACK or host.startswith("127.")
 
@@ -114,8 +114,11 @@ def _in_file(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
+        quoted = shlex.quote(path)
+        is_missing = isinstance(error, FileNotFoundError)
         raise EngineStoppedError(
-            f"The file with the API key, {path}, cannot be read: {error.strerror}.", f"ls -l {shlex.quote(path)}"
+            f"The file with the API key, {path}, cannot be read: {error.strerror}.",
+            f"install -m 600 /dev/null {quoted} && ${{EDITOR:-vi}} {quoted}" if is_missing else f"ls -l {quoted}",
         ) from error
     try:
         status = os.fstat(descriptor)
@@ -134,6 +137,8 @@ def _in_file(path: str) -> str:
 
 
 def _by_command(command: str, environment: Mapping[str, str]) -> str:
+    import subprocess  # noqa: PLC0415 - `status` asks this module too, and has to be there in an instant
+
     fix = f"try it yourself: {command}"
     try:
         done = subprocess.run(  # noqa: S603 - the user's own command, from the config

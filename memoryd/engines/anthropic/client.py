@@ -122,7 +122,7 @@ class Client:
         except StreamError as error:
             raise EndpointError(_one_line(f"it broke off: {error}"), is_charged=True) from error
         except BrokenReplyError as error:
-            raise EndpointError(f"its answer cannot be used: {error}", is_charged=True, is_ours=True) from error
+            raise EndpointError(f"its answer cannot be used: {error}", is_charged=True) from error
 
     def _until(self, deadline: float, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """An endpoint that sends a byte now and then keeps the transport content, but not us."""

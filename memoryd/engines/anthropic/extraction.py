@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from memoryd.engines.anthropic.context import prompt_limit, text_tokens, tokens_in, window_of
+from memoryd.engines.anthropic.context import BYTES_PER_TOKEN, prompt_limit, text_tokens, tokens_in, window_of
 from memoryd.engines.anthropic.loop import Brief, Limits
 from memoryd.engines.anthropic.tools import SCHEMAS
 
@@ -37,6 +37,8 @@ _LAST_CHARACTERS = 160
 _CALLS = 4
 _CALL_CHARACTERS = 60
 INSTRUCTION_CHARACTERS = 16_000
+_SHARE = 0.15
+"""Of a prompt, for instruction files, and as much for the manifest."""
 _HEAD = re.compile(r"<!-- (?P<name>[\w-]+), version (?P<version>\d+) -->\n")
 
 
@@ -59,11 +61,24 @@ def limits_of(config: Config, model: str, deadline: float) -> Limits:
     return Limits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline)
 
 
-def brief_of(exchanges: Sequence[Exchange], manifest: Sequence[str], instructions: Sequence[str]) -> Brief:
-    """What the agent is told. Without a date or a path of its own: only what was said has a time."""
+def brief_of(
+    exchanges: Sequence[Exchange], manifest: Sequence[str], instructions: Sequence[str], limits: Limits
+) -> Brief:
+    """What the agent is told. Without a date or a path of its own: only what was said has a time.
+
+    In a small window instruction files and manifest have their share, and no more.
+    """
     prompt, system = _static()
-    shared = [_instructions(instructions)] if any(instructions) else []
-    shared.append("<memories>\n" + ("\n".join(manifest) or "none yet") + "\n</memories>")
+    most = min(INSTRUCTION_CHARACTERS, int(limits.prompt_tokens * _SHARE) * BYTES_PER_TOKEN)
+    shared = [_instructions(instructions, most)] if any(instructions) else []
+    room = limits.prompt_tokens * _SHARE
+    lines = []
+    for line in manifest:
+        room -= text_tokens(line)
+        if room < 0:
+            break
+        lines.append(line)
+    shared.append("<memories>\n" + ("\n".join(lines) or "none yet") + "\n</memories>")
     return Brief(prompt, system, tuple(shared), _conversation(exchanges))
 
 
@@ -85,11 +100,11 @@ def sizes_of(exchanges: Sequence[Exchange]) -> tuple[int, int]:
     return static, sum(text_tokens(_turn(exchange, exchange.said.answer, "000000")) for exchange in exchanges)
 
 
-def _instructions(texts: Sequence[str]) -> str:
+def _instructions(texts: Sequence[str], most: int) -> str:
     """Those that weigh most come last, and are what is kept if there are too many."""
     joined = "\n\n".join(text.strip() for text in texts if text.strip())
-    if len(joined) > INSTRUCTION_CHARACTERS:
-        joined = "[…]\n" + joined[-INSTRUCTION_CHARACTERS:]
+    if len(joined) > most:
+        joined = "[…]\n" + joined[-most:]
     return f"<instructions>\n{joined}\n</instructions>"
 
 
