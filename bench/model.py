@@ -125,7 +125,7 @@ def _extract(home: str, batches: list[list[tuple[str, bytes]]]) -> Sent:
             runs += len(list(work(database, paths, sessions, clock.now(), clock=clock, model=engine)))
         engine.close()
         assert not server.violations, server.violations
-        usd = steps.spent_since(database, 0.0)
+        usd = steps.spent_between(database, 0.0, float("inf"))
         sizes = [os.path.getsize(path) for path in glob.glob(os.path.join(folder, "*.jsonl"))]
         found = Sent(len(sizes), sum(sizes), runs, list(server.answered), usd)
     shutil.rmtree(home)

@@ -45,5 +45,5 @@ def parse_iso(text: str | None) -> float | None:
 def day_of(at: float) -> tuple[float, float]:
     """When the day of a moment began and when it ends, in the zone of this machine."""
     # Without a zone, on purpose: the calendar counts, and a day may have 23 or 25 hours.
-    midnight = datetime.fromtimestamp(at).replace(hour=0, minute=0, second=0, microsecond=0)  # noqa: DTZ006
+    midnight = datetime.fromtimestamp(at).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)  # noqa: DTZ006
     return midnight.timestamp(), (midnight + timedelta(days=1)).timestamp()

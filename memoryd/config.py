@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _MOST = 1e9
 LOG_LEVELS = ("debug", "info", "warning", "error")
 ENGINES = ("auto", "offline", "anthropic")
+_KEY = re.compile(r"\s*sk-")
+LEAST_WINDOW_TOKENS = 8_000
+"""In a smaller window there is no room for the brief and something to read."""
 
 # Each field's metadata is its sentence in config.example.toml; a test keeps the two equal.
 
@@ -72,10 +75,12 @@ class Anthropic:
         example='"~/.config/memoryd/api-key"',
     )
     api_key_command: str = _key(
-        "A command that prints the key, run without a shell.", "", example='"pass show anthropic/api-key"'
+        "A command that prints the key, run without a shell, where no file is named.",
+        "",
+        example='"pass show anthropic/api-key"',
     )
     api_key_variable: str = _key(
-        "A variable of memoryd's own environment that holds the key; a service does not see those of your shell.",
+        "A variable with the key in memoryd's own environment, the last choice: a service does not see your shell's.",
         "",
         example='"ANTHROPIC_API_KEY"',
     )
@@ -229,8 +234,19 @@ class _Reader:
             raise self._wrong(("log", "level"), _one_of(LOG_LEVELS))
         if config.engine not in ENGINES:
             raise self._wrong(("engine",), _one_of(ENGINES))
-        if not re.match(r"https?://[^\s/]", config.anthropic.base_url):
-            raise self._wrong(("anthropic", "base_url"), "an address such as https://api.anthropic.com")
+        if not re.match(r"https?://[^\s/@]+(?:/[^\s@]*)?\Z", config.anthropic.base_url):
+            raise self._wrong(
+                ("anthropic", "base_url"), "an address such as https://api.anthropic.com, without a key in it"
+            )
+        anthropic = config.anthropic
+        if not re.fullmatch(r"[A-Za-z_]\w*|", anthropic.api_key_variable):
+            raise self._wrong(("anthropic", "api_key_variable"), "the name of a variable, not the key itself")
+        if _KEY.match(anthropic.api_key_command):
+            raise self._wrong(("anthropic", "api_key_command"), "a command that prints the key, not the key itself")
+        if not anthropic.extraction_model.strip():
+            raise self._wrong(("anthropic", "extraction_model"), "the name of a model")
+        if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
+            raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config
 
     def _build(self, kind: type[Any], values: dict[str, Any], where: tuple[str, ...]) -> Any:
@@ -291,7 +307,8 @@ class _Reader:
     def _directory(self, value: str, path: tuple[str, ...]) -> str:
         expanded = self._paths.expand(value)
         if expanded is None:
-            raise self._wrong(path, f"an absolute path or one below ~/, not {value!r}")
+            given = "" if _KEY.match(value) else f", not {value!r}"  # a key in the wrong place is not shown
+            raise self._wrong(path, f"an absolute path or one below ~/{given}")
         return expanded
 
     def _wrong(self, path: tuple[str, ...], wanted: str) -> ConfigError:

@@ -67,7 +67,8 @@ class Daemon:
         self._unreadable = 0
         self._child = Child()
         self._told_job = 0  # the last job that was told
-        self._rest_until = 0.0  # no new child before, after one that died
+        self._rest_until = 0.0  # no new child before, after one that died or could do nothing
+        self._jobs_before = 0
         self._backlog = 0
         self._trouble = ""
         self._config_stamp = _stamp(paths.config_file)
@@ -97,6 +98,8 @@ class Daemon:
                 if not self._backlog:
                     self._clock.wait(stop, self._config.scan.interval_seconds)
         finally:
+            if self._child.is_running:
+                self._say(f"Waiting for the job that runs, {CHILD_SECONDS:g} s at most; Ctrl-C again ends it at once.")
             self._child.stop(CHILD_SECONDS)
             self._log.info("stopped")
             if self._database is not None:
@@ -145,7 +148,8 @@ class Daemon:
         self._config = config
         if self._sweeper is not None:
             self._sweeper.use(config)
-        self._say("The config file has changed; where transcripts and the log are is read at the next start only.")
+        reader = config.anthropic.extraction_model if is_chosen(config) else "the embedded engine"
+        self._say(f"The config file was read again. What you say is read by {reader}.")
         self._log.info("config reread")
 
     def _recover(self, database: Database) -> None:
@@ -163,7 +167,10 @@ class Daemon:
         if self._child.is_running or now < self._rest_until or self._config_is_bad:
             return
         if due(database, self._paths, self._config, now):
+            self._jobs_before = jobs.last_id(database)
             self._child.start()
+            if is_chosen(self._config):
+                self._say(f"{self._config.anthropic.extraction_model} reads what was said.")
 
     def _tell_work(self, database: Database, now: float) -> None:
         """Say what the child has done since the last look, and notice if it died."""
@@ -197,6 +204,8 @@ class Daemon:
             for kind, text in steps.remarks(database, job.id):
                 self._log.warning(kind, session=job.session_id, detail=text)
         code = self._child.ended()
+        if code == 0 and jobs.last_id(database) == self._jobs_before:
+            self._rest_until = now + CHILD_REST_SECONDS  # somebody else is at work there: it gave way
         if code:
             self._rest_until = now + CHILD_REST_SECONDS
             self._say(f"The worker ended with code {code}; it is tried again in {CHILD_REST_SECONDS:g} s.")

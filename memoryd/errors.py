@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 
 class MemorydError(Exception):
     """Something failed."""
@@ -37,12 +35,10 @@ class EngineStoppedError(MemorydError):
 class EngineRestsError(BusyError):
     """The model's endpoint has trouble, or the day's budget is used up: later."""
 
-    def __init__(
-        self, sentence: str, fix: str = "", *, session: Literal["waits", "goes last", "failed"] = "waits"
-    ) -> None:
+    def __init__(self, sentence: str, fix: str = "", *, until: float | None = None) -> None:
         super().__init__(sentence, fix)
-        self.session = session
-        """What it means for the session that was worked on: what was asked may be the reason."""
+        self.until = until
+        """When the endpoint is asked again; None: it was not asked."""
 
 
 class ConfigError(MemorydError):

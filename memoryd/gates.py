@@ -28,7 +28,7 @@ def _after_failures(session: WaitingSession, now: float) -> Wait | None:
     """After a failure a delay, doubled each time; from the third on also something new in the transcript."""
     if not session.failures:
         if session.retry_at is not None and now < session.retry_at:
-            return Wait(session.retry_at, "backing_off", "it could not be worked on; the others go first")
+            return Wait(session.retry_at, "backing_off", "it could not be worked on a moment ago")
         return None
     times = "once" if session.failures == 1 else f"{session.failures} times in a row"
     failed = f"it failed {times}; `memoryd retry` tries at once"

@@ -57,6 +57,7 @@ class Engine(NamedTuple):
     spent_usd: float = 0.0
     """Today, with what is reserved."""
     usd_per_day: float = 0.0
+    has_price: bool = True
 
 
 class Status(NamedTuple):
@@ -67,6 +68,8 @@ class Status(NamedTuple):
     running: Instance | None
     totals: report.Totals | None
     waiting: tuple[tuple[WaitingSession, Run | Wait | Skip], ...]
+    working: tuple[report.Working, ...]
+    """Jobs that have begun and not ended."""
     last: tuple[report.JobResult, ...]
     """The last jobs, newest first."""
     damaged: tuple[report.Damage, ...]
@@ -108,8 +111,11 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
     hold = None
     if database is not None:
         hold = hold_of(database, paths, config, now)
+        trouble = account.key_problem(config.anthropic) if account.is_chosen(config) else None
         if hold is not None:
             problems.append(Problem(hold.text, hold.fix or "memoryd retry"))
+        elif trouble is not None:
+            problems.append(Problem(trouble.sentence, trouble.fix))
         problems += [Problem(notice.text, notice.fix) for notice in notices.standing(database)]
         unreadable = report.unreadable(database)
         problems += [_unreadable(path, why) for path, why in unreadable[:_NAMED]]
@@ -120,6 +126,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
         problems += [
             Problem(f"{count(number, 'session')} could not be worked on: {why.rstrip('.')}.", "memoryd retry")
             for why, number in report.failing(database)[:_NAMED]
+            if hold is None or why != hold.text
         ]
         problems += [_collision(root, older, paths) for root, older in report.collisions(database)]
     return Status(
@@ -133,6 +140,7 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
             (session, gates.extraction(session, config, paths.state_dir, now, as_wait(hold)))
             for session in (waiting.waiting_sessions(database) if database else ())
         ),
+        working=tuple(report.working(database)) if database else (),
         last=tuple(report.last_jobs(database, _NAMED)) if database else (),
         damaged=tuple(report.damaged(database)) if database else (),
         odd=tuple(report.oddities(database)) if database else (),
@@ -145,10 +153,14 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
 
 def _engine(database: Database | None, config: Config, now: float) -> Engine:
     if not account.is_chosen(config):
-        return Engine("offline")
-    spent = steps.spent_since(database, day_of(now)[0]) if database else 0.0
+        forgotten = config.engine == "auto" and config.anthropic.base_url != account.OFFICIAL
+        return Engine("offline", base_url=config.anthropic.base_url if forgotten else "")
+    spent = steps.spent_between(database, *day_of(now)) if database else 0.0
     settings = config.anthropic
-    return Engine(account.NAME, settings.extraction_model, settings.base_url, spent, config.budget.usd_per_day)
+    has_price = config.budget.price_of(settings.extraction_model) is not None
+    return Engine(
+        account.NAME, settings.extraction_model, settings.base_url, spent, config.budget.usd_per_day, has_price
+    )
 
 
 def _collision(root: str, older: str, paths: Paths) -> Problem:
@@ -207,7 +219,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "engine": {
             "name": status.engine.name,
             "model": status.engine.model or None,
-            "base_url": status.engine.base_url or None,
+            "base_url": (status.engine.base_url or None) if status.engine.model else None,
             "spent_today_usd": round(status.engine.spent_usd, 6),
             "usd_per_day": status.engine.usd_per_day if status.engine.model else None,
         },
@@ -227,29 +239,12 @@ def as_json(status: Status) -> dict[str, Any]:
             "vanished": totals.vanished_turns if totals else 0,
             "outcomes": dict(totals.outcomes) if totals else {},
         },
-        "waiting": [
-            {
-                "session": session.session_id,
-                "project": session.project_root,
-                "transcript": session.path,
-                "turns": len(session.turn_ids),
-                **_decision(decision),
-            }
-            for session, decision in status.waiting
+        "working": [
+            {"session": one.session_id, "project": one.project_root, "since": iso(one.started_at)}
+            for one in status.working
         ],
-        "last": [
-            {
-                "session": job.session_id,
-                "project": job.project_root,
-                "at": iso(job.ended_at),
-                "outcome": job.outcome,
-                "detail": job.detail or None,
-                "saved": list(job.saved),
-                "removed": list(job.removed),
-                "usd": round(job.usd, 6),
-            }
-            for job in status.last
-        ],
+        "waiting": _waiting(status),
+        "last": _last(status),
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
@@ -259,6 +254,35 @@ def as_json(status: Status) -> dict[str, Any]:
         "unreadable": [{"path": path, "error": error} for path, error in status.unreadable],
         "problems": [{"problem": problem.text, "fix": problem.fix} for problem in status.problems],
     }
+
+
+def _waiting(status: Status) -> list[dict[str, Any]]:
+    return [
+        {
+            "session": session.session_id,
+            "project": session.project_root,
+            "transcript": session.path,
+            "turns": len(session.turn_ids),
+            **_decision(decision),
+        }
+        for session, decision in status.waiting
+    ]
+
+
+def _last(status: Status) -> list[dict[str, Any]]:
+    return [
+        {
+            "session": job.session_id,
+            "project": job.project_root,
+            "at": iso(job.ended_at),
+            "outcome": job.outcome,
+            "detail": job.detail or None,
+            "saved": list(job.saved),
+            "removed": list(job.removed),
+            "usd": round(job.usd, 6),
+        }
+        for job in status.last
+    ]
 
 
 def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import pytest
 
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
+from memoryd.cli.status import _DAMAGE_WORDS
 from memoryd.config import key_names
 from memoryd.engines.offline import find
 from memoryd.jobs.exclusion import Covered
 from memoryd.model import Finding, Said, Skip, Wait
-from memoryd.cli.status import _DAMAGE_WORDS
 
 ROOT = Path(os.path.dirname(__file__), "..").resolve()
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -128,11 +128,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail
     try:
         arguments = parser().parse_args(argv)
-        places = paths_from(os.environ)
+        environment = dict(os.environ)
+        for name in environment:
+            if name.startswith("ANTHROPIC_"):
+                del os.environ[name]  # the SDK would take keys and headers from there; only the config may name one
+        places = paths_from(environment)
         settings = load(places)
         if settings.claude_code.config_dir:
             places = replace(places, claude_dir=settings.claude_code.config_dir)
-        code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), os.environ))
+        code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:

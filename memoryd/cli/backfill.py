@@ -63,7 +63,9 @@ def _price(context: Context, database: Database, sessions: dict[str, list[Waitin
         return "free of charge"
     from memoryd.jobs.estimate import estimate
 
-    found = estimate(database, context.config, [session for waiting in sessions.values() for session in waiting])
+    found = estimate(
+        database, context.paths, context.config, [session for waiting in sessions.values() for session in waiting]
+    )
     budget = context.config.budget.usd_per_day
     cost = f"about {found.usd:.{2 if found.usd >= _CENTS else 4}f} USD" if found.usd else "free of charge"
     cap = f", at most {budget:g} USD a day" if found.usd > budget else ""

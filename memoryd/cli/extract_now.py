@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.errors import EngineRestsError, EngineStoppedError
+from memoryd.errors import BusyError, EngineStoppedError
 from memoryd.words import count, short
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def tell(context: Context, worked: Iterable[Worked]) -> int:
     try:
         for one in worked:
             done.append(one)  # noqa: PERF402 - what was done before an error is told
-    except (EngineStoppedError, EngineRestsError) as error:
+    except (EngineStoppedError, BusyError) as error:
         ended = error
     code = _tell(context, done)
     if ended is not None:
@@ -114,7 +114,9 @@ def _tell(context: Context, done: list[Worked]) -> int:
         for worked in failed:
             print(f"memoryd: session {worked.outcome.session_id[:8]}: {worked.outcome.detail}", file=sys.stderr)
         print(
-            f"{count(len(done), 'session')} read, {count(len(saved), 'memory')} saved.".replace("memorys", "memories"),
+            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.".replace(
+                "memorys", "memories"
+            ),
             file=sys.stderr,
         )
     return 1 if failed else 0

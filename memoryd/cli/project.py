@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError, UsageError
+from memoryd.model import Project
 
 if TYPE_CHECKING:
     import argparse
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.memory.directory import MemoryDirectory
-    from memoryd.model import Project
 
 
 def add_project_option(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +25,9 @@ def project_of(context: Context) -> Project:
     """The project of the directory that was named. Raises UsageError where there is none."""
     from memoryd.projects import project_at, root_of
 
+    given = os.path.expanduser(getattr(context.arguments, "file", None) or "")
+    if context.arguments.project == "." and os.path.isabs(given):  # as the terminal shows it
+        return Project("", "", os.path.dirname(given))
     place = os.path.abspath(context.arguments.project)
     if not os.path.isdir(place):
         raise UsageError(f"There is no directory {place}.", "memoryd projects")

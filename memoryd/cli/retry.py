@@ -5,6 +5,7 @@ Nor does the model, after a refused key, trouble at its endpoint or a used-up bu
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from memoryd.words import count
@@ -24,14 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.engines.anthropic.account import NAME as MODEL
+    from memoryd.instance import running_instance
     from memoryd.state import holds, jobs
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
         number = jobs.retry(database)
-        holds.lift(database, MODEL)
+        is_lifted = holds.lift(database, MODEL)
     finally:
         database.close()
-    print(f"{count(number, 'session')} will be tried again.")
+    print(f"{count(number, 'session')} will be tried again{', and so will the model' if is_lifted else ''}.")
+    if running_instance(context.paths) is None:
+        print("No daemon runs that would do it: memoryd extract-now does it here.", file=sys.stderr)
     return 0

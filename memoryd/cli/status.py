@@ -33,7 +33,7 @@ _DAMAGE_WORDS = {
     "too_long": "too long, left out",
 }
 
-_UNTIL = {"engine_stopped": "when the config changes"}
+_UNTIL = {"engine_stopped": "when the config or the key changes"}
 
 _NAMED = 8
 """So many of a kind are named; `--json` names all."""
@@ -59,12 +59,14 @@ def _as_text(status: Status) -> str:
     lines = [_headline(status), ""]
     totals = status.totals
     lines.append(_row("watches", short(status.root, status.home) + ("" if status.root_exists else "  (not there yet)")))
-    if status.engine.model:
-        engine = status.engine
-        spent = f"{engine.spent_usd:.2f} of {engine.usd_per_day:g} USD spent today"
+    engine = status.engine
+    if engine.model:
+        spent = f"{engine.spent_usd:.2f} of {engine.usd_per_day:g} USD spent today" if engine.has_price else "free"
         lines.append(_row("engine", f"{engine.model} at {engine.base_url.partition('://')[2]}, {spent}"))
     else:
         lines.append(_row("engine", "offline: no model, no network, free"))
+        if engine.base_url:
+            lines.append(_row("", f'{engine.base_url} is not used without a key: engine = "anthropic" would'))
     if totals is None:
         lines.append(_row("sessions", "not looked at yet: memoryd run"))
     else:
@@ -86,6 +88,7 @@ def _as_text(status: Status) -> str:
                 f" {totals.history_turns:,} history{vanished}",
             )
         )
+    lines += _working_lines(status)
     lines += _waiting_lines(status)
     lines += _last_lines(status)
     lines += _left_out_lines(status)
@@ -109,6 +112,14 @@ def _headline(status: Status) -> str:
 
 def _row(name: str, text: str) -> str:
     return f"  {name:<10}{text}"
+
+
+def _working_lines(status: Status) -> list[str]:
+    lines = []
+    for job in status.working[:_NAMED]:
+        name = shown(os.path.basename(job.project_root) or job.project_root)
+        lines.append(f"    {name:<20}  {shown(job.session_id[:8])}  being read for {ago(status.now - job.started_at)}")
+    return ["", "  working", *lines] if lines else []
 
 
 def _waiting_lines(status: Status) -> list[str]:
@@ -146,7 +157,7 @@ def _last_lines(status: Status) -> list[str]:
         what += [shown(job.detail)] if job.detail else []
         what += [f"{job.usd:.4f} USD"] if job.usd else []
         when = f"{ago(status.now - job.ended_at)} ago"
-        lines.append(f"    {name:<20}  {shown(job.session_id[:8])}  {when:<8}  {'; '.join(what)}")
+        lines.append(f"    {name:<20}  {shown(job.session_id[:8])}  {when:<10}  {'; '.join(what)}")
     return ["", "  last", *lines] if lines else []
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NAME = "usage"
 HELP = "what model calls used and cost, by day, project or job"
 _DAYS = 30
+_MOST_DAYS = 3650
+_DAY = 86_400
+_NOON = 43_200  # from noon to noon no change of the clock leads to another day
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,14 +37,14 @@ def execute(context: Context) -> int:
     from memoryd.state import steps
     from memoryd.state.database import open_for_reading
 
-    if context.arguments.days < 1:
-        raise UsageError("--days must be at least 1.", "memoryd usage --days 30")
-    began = day_of(context.clock.now())[0]
+    if not 1 <= context.arguments.days <= _MOST_DAYS:
+        raise UsageError(f"--days must be from 1 to {_MOST_DAYS}.", "memoryd usage --days 30")
+    today_is = day_of(context.clock.now())
     database = open_for_reading(context.paths)
     try:
-        since = day_of(began - (context.arguments.days - 1) * 86_400 + 43_200)[0]
+        since = day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0]
         rows = steps.usage(database, since) if database else []
-        today = steps.spent_since(database, began) if database else 0.0
+        today = steps.spent_between(database, *today_is) if database else 0.0
     finally:
         if database is not None:
             database.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 NAME = "work"
 HELP = ""  # not for people: `extract-now` is
+_LAST_SECONDS = 20
+"""The daemon waits longer than this before it kills."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +31,14 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())  # the daemon stops: finish this session, leave the others
+
+    def on_term(*_: object) -> None:
+        """The daemon stops: finish this session if that is soon, leave the others."""
+        stop.set()
+        signal.alarm(_LAST_SECONDS)
+
+    signal.signal(signal.SIGTERM, on_term)
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(0))  # what was asked and not answered is asked again
     database = open_database(context.paths)
     try:
         now = context.clock.now()

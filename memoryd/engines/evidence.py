@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from memoryd.model import Said
 
-_LEAST_WORDS = 3
-_LEAST_LETTERS = 10
+_LEAST_WORDS = 2
+_LEAST_LETTERS = 8
 _NO_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of scripts without spaces: two of them are about a word."""
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<([a-zA-Z][\w-]{0,40})\b[^<>]{0,300}>[^<]{0,5000}</\1>")
 _SPELLED_ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
 
 
@@ -30,19 +32,28 @@ def evidence_of(said: Said, quote: str) -> Evidence:
 def quoted(quote: str, messages: Iterable[Said]) -> Evidence | None:
     """The newest of the user's messages that holds these words, as evidence, in its own spelling; None where none does.
 
-    White space, case and the form of quotation marks and dashes may differ. A word or two prove nothing, unless they are
-    all that was said: anything could be hung on them.
+    White space, case and the form of quotation marks and dashes may differ. What the user marked as somebody else's words
+    does not count. A word alone proves nothing, unless it is all that was said: anything could be hung on it.
     """
     wanted = _plain(quote)[0].strip("\"'* ")
     for said in reversed(list(messages)):
-        text, places = _plain(said.text)
+        own = without_quotations(said.text)
+        text, places = _plain(own)
         start = text.find(wanted) if wanted else -1
         if start < 0:
             continue
         if not _is_telling(wanted) and wanted != text:
             continue
-        return evidence_of(said, said.text[places[start] : places[start + len(wanted) - 1] + 1])
+        return evidence_of(said, own[places[start] : places[start + len(wanted) - 1] + 1])
     return None
+
+
+def without_quotations(text: str) -> str:
+    """The text without what is marked as somebody else's: fenced and tagged blocks, lines behind a `>`."""
+    text = _FENCE.sub("\n", text)
+    if "</" in text:
+        text = _TAGGED.sub("\n", text)
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">"))
 
 
 def overlap(one: str, other: str) -> bool:
@@ -59,7 +70,7 @@ def overlap(one: str, other: str) -> bool:
 
 def _is_telling(plain: str) -> bool:
     words = max(len(plain.split()), len(_NO_SPACES.findall(plain)) // 2)
-    return words >= _LEAST_WORDS or len(plain) >= _LEAST_LETTERS
+    return words >= _LEAST_WORDS and len(plain) >= (_LEAST_LETTERS if plain.isascii() else _LEAST_WORDS)
 
 
 def _plain(text: str) -> tuple[str, list[int]]:

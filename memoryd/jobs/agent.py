@@ -6,6 +6,7 @@ stand in one of the user's messages, or it is not written.
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,10 +15,14 @@ from memoryd.clock import iso
 from memoryd.engines.anthropic import extraction, loop
 from memoryd.engines.anthropic.client import PromptTooLongError
 from memoryd.engines.anthropic.tools import ToolBox
-from memoryd.engines.evidence import overlap, quoted
+from memoryd.engines.evidence import overlap, quoted, without_quotations
+from memoryd.engines.offline.context import is_approval
 from memoryd.engines.offline.known import is_instructed, paragraphs_of
+from memoryd.engines.offline.sentences import sentences_of
+from memoryd.engines.offline.subjects import subject_of
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import new_document, parse
+from memoryd.memory.guards import RefusedError
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.staging import changes_in, staged
 from memoryd.model import Group
@@ -38,8 +43,12 @@ if TYPE_CHECKING:
 NEAR_VERBATIM = 0.8
 """So much of a memory in the instruction files: they say it already."""
 DESCRIPTION_CHARACTERS = 300
-TOO_LONG_TRIES = 3
+_LEAST_FOUNDED = 0.3
+"""So many of the words of a fact have to be the user's; of facts that people wrote down from such messages it was 0.43."""
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s)\]>\"'`,;]+[^\s)\]>\"'`,;.]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_TRIES = 3
 _LESS = 0.6
+_SAFE = 0.9
 
 
 class Extracted(NamedTuple):
@@ -64,11 +73,11 @@ def extract(
     """Let the agent work on turns, whose words are redacted.
 
     1. copy the memories
-    2. brief the agent; where the turns do not fit, with fewer of them
+    2. brief the agent; where the turns do not fit, or it declines, with fewer of them
     3. let it edit the copy, each write judged as it comes
     4. make changes of what it did, in our form, with what they rest on
 
-    Raises what `loop.run` raises; RunFailedError where not even one turn fits.
+    Raises what `loop.run` raises; RunFailedError where not even one turn fits, RefusedError where the model declines.
     """
     with ExitStack() as stack:
         try:
@@ -77,21 +86,27 @@ def extract(
             directory = None
         shutil.rmtree(place, ignore_errors=True)  # of a process that died: the caller is the only worker here
         copy = stack.enter_context(staged(directory, place))
-        manifest = [redact(line) for line in manifest_of(copy.before)]
+        manifest = manifest_of(copy.before)
         texts = [redact(text) for text in instructions]
         brief = extraction.brief_of(exchanges, manifest, texts, limits)
         taken = extraction.fitting(exchanges, brief, limits)
-        for _ in range(TOO_LONG_TRIES):
+        for tries_left in reversed(range(_TRIES)):
             brief = extraction.brief_of(exchanges[:taken], manifest, texts, limits)
             judge = _Judge(database, memory_dir, copy, exchanges[:taken], texts)
             try:
                 with ToolBox(copy.path, judge) as box:
                     loop.run(brief, model, box, ask, limits, now, note)
             except PromptTooLongError as error:
-                if taken == 1 or changes_in(copy):
+                if taken == 1 or not tries_left or changes_in(copy):
                     break
-                share = error.limit / error.tokens * (1 - 1 / 8) if error.limit and error.tokens else _LESS
+                share = error.limit / error.tokens * _SAFE if error.limit and error.tokens else _LESS
                 taken = max(1, min(taken - 1, int(taken * share)))
+                continue
+            except loop.DeclinedError as error:
+                if taken == 1 or not tries_left or changes_in(copy):
+                    sentence = "The model does not want to work on this conversation."
+                    raise RefusedError("model", sentence, turns=taken) from error
+                taken = taken // 2  # it may be about one of them only
                 continue
             session_id = exchanges[0].said.session_id
             groups = [
@@ -134,9 +149,11 @@ class _Judge:
                 "The quote is not in what the user said. Quote a whole statement of theirs, letter by letter, from a"
                 " `user` part; what others said is no ground for a memory."
             )
+        if problem := self._unfounded(writing, evidence):
+            return problem
         if self._is_settled(evidence):
             return "These words have been dealt with before: the memory exists, or the user took it back. Leave it."
-        if writing.after is not None and is_instructed(_body(writing.after), self._paragraphs, NEAR_VERBATIM):
+        if writing.after is not None and is_instructed(parse(writing.after).body, self._paragraphs, NEAR_VERBATIM):
             return "The instruction files say this already. Leave it."
         self.evidence.setdefault(writing.name, []).append(evidence)
         return None
@@ -150,6 +167,28 @@ class _Judge:
             return f"{name} is pinned by the user and stays as it is. Write a new memory instead."
         if name not in self._ours:
             return f"{name} was written by somebody else and stays as it is. Write a new memory instead."
+        return ""
+
+    def _unfounded(self, writing: Writing, evidence: Evidence) -> str:
+        """Why words of the user do not carry a memory: it has to speak of what they speak of.
+
+        What the agent had proposed counts with them only where they approve of it.
+        """
+        said = next(one for one in self._said if one.message_id == evidence.message_id)
+        before = _told(writing.before)
+        if writing.after is None:
+            about = subject_of(before) & subject_of(said.text)
+            return "" if about else "The quote does not speak of this memory, so it stays."
+        words = " ".join(without_quotations(one.text) for one in self._said)
+        if any(map(is_approval, sentences_of(said.text))):
+            words += " " + said.answer
+        fact = parse(writing.after).body.strip().partition("\n\n")[0]
+        new = subject_of(fact) - subject_of(before)
+        if len(new & subject_of(words)) < len(new) * _LEAST_FOUNDED:
+            return "That is not what the user said: tell it in their own words and language, and nothing beyond them."
+        for address in _ADDRESS.findall(_told(writing.after)):
+            if address.lower() not in f"{before} {words}".lower():
+                return f"The user never named {address}: leave it out."
         return ""
 
     def _is_settled(self, evidence: Evidence) -> bool:
@@ -180,8 +219,10 @@ def _form(after: bytes | None) -> str:
     return ""
 
 
-def _body(after: bytes) -> str:
-    return parse(after).body
+def _told(data: bytes | None) -> str:
+    """All that a memory says."""
+    document = parse(data or b"")
+    return f"{document.description}\n{document.body}"
 
 
 def _is_same(change: FileChange) -> bool:

@@ -13,10 +13,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from memoryd.clock import day_of
-from memoryd.engines.anthropic.client import BadRequestError, EndpointError, PromptTooLongError
+from memoryd.engines.anthropic.client import EndpointError
 from memoryd.engines.anthropic.cost import most_usd, usd_of
 from memoryd.engines.anthropic.wire import packed, unpacked
-from memoryd.errors import EngineRestsError, EngineStoppedError
+from memoryd.errors import EngineRestsError
 from memoryd.state import steps
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Calls:
         self._deadline = deadline
         self._prompt = prompt
         self._last: int | None = None
+        self._is_first = True
 
     def ask(self, request: dict[str, Any]) -> Reply:
         """The reply to a request. Raises what `Client.send` does, DayCapError and RunCapError.
@@ -83,17 +84,14 @@ class Calls:
             self._last, data = known
             return unpacked(data)
         most = most_usd(self._price, request)
+        trouble: EndpointError | None = None
         for tried in range(1, TRIES + 1):
-            self._within_caps(most)
-            step_id = steps.reserve(
-                self._database,
-                self._job_id,
-                digest,
-                model=request["model"],
-                prompt=self._prompt,
-                usd=most,
-                now=self._clock.now(),
-            )
+            try:
+                step_id = self._reserve(digest, request["model"], most)
+            except RunCapError:
+                if trouble is not None:
+                    raise trouble from None  # which is why it became too dear
+                raise
             try:
                 reply = self._client.send(request, self._deadline)
             except EndpointError as error:
@@ -101,13 +99,13 @@ class Calls:
                     steps.settle(self._database, step_id, steps.Spent(), None)
                 if tried == TRIES or not self._paused(tried, error.after):
                     raise
-            except (EngineStoppedError, PromptTooLongError, BadRequestError):
+                trouble = error
+            except Exception:  # nothing was charged: refused, or never sent
                 steps.settle(self._database, step_id, steps.Spent(), None)
                 raise
             else:
-                self._last = step_id
+                self._settle(step_id, reply, most)
                 self._watch_cache(request["model"], step_id, reply)
-                steps.settle(self._database, step_id, self._spent(reply), packed(reply))
                 return reply
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
@@ -116,19 +114,43 @@ class Calls:
         if self._last is not None:
             steps.forget_reply(self._database, self._last)
 
-    def _within_caps(self, usd: float) -> None:
+    def _reserve(self, digest: bytes, model: str, usd: float) -> int:
+        """Look at the caps and reserve in one: other processes spend from the same purse."""
+        now = self._clock.now()
+        with self._database.transaction():
+            self._within_caps(usd, now)
+            return steps.reserve(
+                self._database, self._job_id, digest, model=model, prompt=self._prompt, usd=usd, now=now
+            )
+
+    def _settle(self, step_id: int, reply: Reply, most: float) -> None:
+        """First of all: a reply that is paid for must not be lost. One that does not say what it used cost the most."""
+        usage = reply.usage
+        usd = usd_of(self._price, usage) if usage.prompt else most
+        spent = steps.Spent(1, usage.input, usage.cache_read, usage.cache_created, usage.output, usd)
+        steps.settle(self._database, step_id, spent, packed(reply))
+        self._is_first = self._last is None
+        self._last = step_id
+
+    def _within_caps(self, usd: float, now: float) -> None:
         if not usd:
             return
-        began, _ = day_of(self._clock.now())
-        spent = steps.spent_since(self._database, began)
+        if usd > self._budget.usd_per_day:
+            raise DayCapError(
+                f"One request may cost {usd:.4f} USD, which is more than the {self._budget.usd_per_day:g} USD of a day.",
+                "raise budget.usd_per_day in the config",
+            )
+        spent = steps.spent_between(self._database, *day_of(now))
         if spent + usd > self._budget.usd_per_day:
             raise DayCapError(
-                f"The day's budget is used up: {spent:.2f} of {self._budget.usd_per_day:g} USD are spent, and the next"
-                f" request may cost {usd:.3f}. Model jobs go on tomorrow.",
+                f"The day's budget is used up: {spent:.4f} of {self._budget.usd_per_day:g} USD are spent, and the"
+                f" next request may cost {usd:.4f}. Model jobs go on tomorrow.",
                 "raise budget.usd_per_day in the config, or wait; memoryd usage",
             )
         if steps.spent_by(self._database, self._job_id).usd + usd > self._budget.usd_per_run:
-            raise RunCapError(f"it could cost more than the {self._budget.usd_per_run:g} USD that a run may")
+            raise RunCapError(
+                f"it could cost more than the {self._budget.usd_per_run:g} USD that budget.usd_per_run allows"
+            )
 
     def _paused(self, tried: int, after: float | None) -> bool:
         """Wait before the next try; False where that would take too long."""
@@ -141,13 +163,9 @@ class Calls:
 
     def _watch_cache(self, model: str, step_id: int, reply: Reply) -> None:
         """Within the hour that tools and brief are kept, a request that finds nothing of them is told to the log."""
+        if not self._is_first:
+            return  # between the turns of a run the loop watches
         since = self._clock.now() - _KEPT_SECONDS
         if not reply.usage.cache_read and steps.used_cache(self._database, model, self._prompt, step_id, since):
             text = "nothing was read from the cache, although the same brief was sent within the hour"
             steps.remark(self._database, self._job_id, "cache_break", text)
-
-    def _spent(self, reply: Reply) -> steps.Spent:
-        usage = reply.usage
-        return steps.Spent(
-            1, usage.input, usage.cache_read, usage.cache_created, usage.output, usd_of(self._price, usage)
-        )

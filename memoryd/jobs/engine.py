@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from memoryd.clock import day_of
 from memoryd.engines.anthropic import account, extraction
 from memoryd.engines.anthropic.client import BadRequestError, Client, EndpointError
-from memoryd.engines.anthropic.loop import DeclinedError, RunFailedError
+from memoryd.engines.anthropic.loop import RunFailedError
 from memoryd.errors import EngineRestsError, EngineStoppedError, MemorydError
 from memoryd.jobs import agent
 from memoryd.jobs.calls import Calls, DayCapError, RunCapError
-from memoryd.memory.guards import RefusedError
 from memoryd.state import holds, steps
 
 if TYPE_CHECKING:
@@ -45,6 +44,8 @@ class ModelEngine:
         self._environment = environment
         self._clock = clock
         self._client: Client | None = None
+        # As they are now, before the key is read: what is mended while a request runs is another thing.
+        self._settings = account.settings_digest(paths.config_file, config.anthropic)
 
     def close(self) -> None:
         if self._client is not None:
@@ -61,17 +62,16 @@ class ModelEngine:
         try:
             return self._extract(job, memory_dir, exchanges, instructions)
         except EngineStoppedError as error:
-            holds.stop(self._database, account.NAME, error.sentence, error.fix, self._settings(), self._clock.now())
+            holds.stop(self._database, account.NAME, error.sentence, error.fix, self._settings, self._clock.now())
             raise
         except DayCapError as error:
             now = self._clock.now()
-            holds.pause(self._database, account.NAME, error.sentence, error.fix, self._settings(), day_of(now)[1], now)
+            holds.pause(self._database, account.NAME, error.sentence, error.fix, self._settings, day_of(now)[1], now)
             raise
         except EndpointError as error:
-            text = f"The model's endpoint, {self._config.anthropic.base_url}, has trouble: {error}."
-            holds.rest(self._database, account.NAME, text, error.after, self._clock.now())
-            session: Literal["goes last", "failed"] = "failed" if error.is_ours else "goes last"
-            raise EngineRestsError(text, "memoryd retry", session=session) from error
+            text = f"The model's endpoint, {self._config.anthropic.base_url}, has trouble: {str(error).rstrip('.')}."
+            until = holds.rest(self._database, account.NAME, text, error.after, self._settings, self._clock.now())
+            raise EngineRestsError(text, "memoryd retry", until=until) from error
 
     def _extract(
         self, job: Job, memory_dir: str, exchanges: Sequence[Exchange], instructions: Sequence[str]
@@ -100,7 +100,7 @@ class ModelEngine:
                 exchanges,
                 instructions,
                 model=model,
-                limits=extraction.limits_of(self._config, model, deadline),
+                limits=extraction.limits_of(self._config, model, price, deadline),
                 ask=calls.ask,
                 now=self._clock.now,
                 note=partial(steps.remark, self._database, job.id),
@@ -109,15 +109,18 @@ class ModelEngine:
             if error.is_by_reply:
                 calls.forget_last()
             raise UnfinishedError(str(error)) from error
-        except (RunCapError, BadRequestError) as error:
+        except RunCapError as error:
             raise UnfinishedError(str(error)) from error
-        except DeclinedError as error:
-            raise RefusedError("model", "The model does not want to work on this conversation.") from error
+        except BadRequestError as error:
+            calls.forget_last()  # it may be what the endpoint does not want to have back
+            if not steps.has_answered(self._database, model):
+                raise EngineStoppedError(
+                    f"{self._config.anthropic.base_url} refuses our requests. It says: {error}",
+                    "change [anthropic] in the config, then: memoryd retry",
+                ) from error
+            raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
         holds.lift(self._database, account.NAME)
         return extracted
-
-    def _settings(self) -> bytes:
-        return account.settings_digest(self._paths.config_file, self._config.anthropic)
 
     def _place(self, memory_dir: str) -> str:
         """Where the copy of a memory directory is worked on; its worker is the only one."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.clients.instructions import instructions_at
 from memoryd.engines.anthropic import account, extraction
+from memoryd.engines.anthropic.context import tokens_in
 from memoryd.engines.anthropic.cost import usd_of
 from memoryd.engines.anthropic.wire import Usage
 from memoryd.jobs.extract import exchanges_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from memoryd.config import Config
     from memoryd.model import WaitingSession
+    from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 _REQUESTS = 2
@@ -27,29 +29,42 @@ _OUTPUT_TOKENS = 400
 
 class Estimate(NamedTuple):
     tokens: int
+    """What is sent for the first time; what is read from the cache comes on top."""
     usd: float
 
 
-def estimate(database: Database, config: Config, sessions: Iterable[WaitingSession]) -> Estimate:
-    """Tokens that would be sent, and what they would cost. Raises EngineStoppedError where the price is unknown."""
+def estimate(database: Database, paths: Paths, config: Config, sessions: Iterable[WaitingSession]) -> Estimate:
+    """Tokens that would be sent, and what they would cost. Raises EngineStoppedError where the price is unknown.
+
+    The memories that exist by then are not known, and not counted.
+    """
     model = config.anthropic.extraction_model
     price = account.price_of(config, model)
-    limits = extraction.limits_of(config, model, 0.0)
-    tokens = 0
-    usd = 0.0
+    limits = extraction.limits_of(config, model, price, 0.0)
+    static = extraction.static_tokens()
+    fresh = again = runs = 0
+    shared: set[tuple[str, ...]] = set()
     for session in sessions:
         turns = jobs.waiting_turns(database, session.transcript_id, history=True)
         try:
             exchanges = list(exchanges_of(session.path, turns, session.memory_dir).values())
         except (OSError, NotATranscriptError):
             continue
-        static, said = extraction.sizes_of(exchanges)
-        runs = math.ceil(said / (limits.prompt_tokens - static))
-        usage = Usage(
-            cache_read=runs * static * _REQUESTS + said * (_REQUESTS - 1),
-            cache_created=said,
-            output=runs * _OUTPUT_TOKENS,
-        )
-        tokens += said + runs * static
-        usd += usd_of(price, usage)
-    return Estimate(tokens, usd)
+        instructions = instructions_at(exchanges[-1].said.cwd, paths) if exchanges else []
+        while exchanges:
+            brief = extraction.brief_of(exchanges, (), instructions, limits)
+            taken = extraction.fitting(exchanges, brief, limits)
+            brief = extraction.brief_of(exchanges[:taken], (), instructions, limits)
+            exchanges = exchanges[taken:]
+            common = tokens_in(list(brief.shared))
+            said = tokens_in(brief.task)
+            runs += 1
+            fresh += said + (0 if brief.shared in shared else common)
+            again += (static + common) * _REQUESTS + said * (_REQUESTS - 1)
+            shared.add(brief.shared)
+    if not runs:
+        return Estimate(0, 0.0)
+    usage = Usage(cache_read=again, cache_created=fresh + static, output=runs * _OUTPUT_TOKENS)
+    # By itself, since a price may depend on the length of a prompt, and this is many of them.
+    per_run = Usage(*(count // runs for count in usage))
+    return Estimate(fresh + static, usd_of(price, per_run) * runs)

@@ -70,7 +70,7 @@ def only_worker(paths: Paths, memory_dir: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BusyError(f"Another process is writing memories into {memory_dir}.", "memoryd status") from error
+            raise BusyError(f"Another process is at work on {memory_dir}.", "memoryd status") from error
         yield
     finally:
         os.close(descriptor)
@@ -147,10 +147,6 @@ def _work(task: _Task, *, is_last: bool) -> Outcome | None:
     """
     try:
         return _attempt(task)
-    except RefusedError as error:
-        outcome = f"refused({error.guard})"
-        task.finish(outcome, tuple(turn.id for turn in task.job.turns), error.sentence)
-        return Outcome(task.session.session_id, outcome, detail=error.sentence)
     except ChangedMeanwhileError:
         if is_last:
             return task.fail(_CHANGED_MEANWHILE)
@@ -160,8 +156,13 @@ def _work(task: _Task, *, is_last: bool) -> Outcome | None:
         jobs.set_aside(task.database, task.job, error.sentence, task.time())
         raise
     except EngineRestsError as error:  # no use to try the next one now
-        end = {"waits": jobs.set_aside, "goes last": jobs.postpone, "failed": jobs.fail}[error.session]
-        end(task.database, task.job, error.sentence, task.time())
+        if error.until is None:
+            jobs.set_aside(task.database, task.job, error.sentence, task.time())
+        else:
+            jobs.postpone(task.database, task.job, error.sentence, task.time(), error.until)
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        jobs.set_aside(task.database, task.job, "it was stopped", task.time())
         raise
     except Exception as error:  # noqa: BLE001 - the border of a worker
         is_told = isinstance(error, MemorydError | OSError)
@@ -198,12 +199,18 @@ def _attempt(task: _Task) -> Outcome:
     exchanges = [_redacted(heard[turn.prompt_id]) for turn in left]
     instructions = instructions_at(exchanges[-1].said.cwd, task.paths)
     taken = len(left)
-    if task.model is not None:
-        groups, taken = task.model.extract(task.job, task.memory_dir, exchanges, instructions)
-    else:
-        groups = _found(task, [exchange.said for exchange in exchanges], instructions)
-    saved = _save(task, groups, tuple(turn.id for turn in left[:taken]), detail)
-    return saved._replace(is_partial=taken < len(left))
+    try:
+        if task.model is not None:
+            groups, taken = task.model.extract(task.job, task.memory_dir, exchanges, instructions)
+        else:
+            groups = _found(task, [exchange.said for exchange in exchanges], instructions)
+        done = _save(task, groups, tuple(turn.id for turn in left[:taken]), detail)
+    except RefusedError as error:
+        taken = error.turns or taken
+        outcome = f"refused({error.guard})"
+        task.finish(outcome, tuple(turn.id for turn in left[:taken]), error.sentence)
+        done = Outcome(session_id, outcome, detail=error.sentence)
+    return done._replace(is_partial=taken < len(left))
 
 
 def exchanges_of(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, Exchange]:
@@ -252,7 +259,9 @@ def _save(task: _Task, groups: tuple[Group, ...], turns: tuple[int, ...], detail
 
 def _redacted(heard: Heard) -> Exchange:
     said = heard.said._replace(text=redact(heard.said.text), answer=redact(heard.said.answer))
-    return Exchange(said, redact(heard.reply), tuple(map(redact, heard.calls)))
+    # A call may hold half an emoji, which no request can.
+    calls = tuple(redact(call.encode("utf-8", "replace").decode()) for call in heard.calls)
+    return Exchange(said, redact(heard.reply), calls)
 
 
 def _shelf(database: Database, memory_dir: str) -> Callable[[], list[Shelved]]:

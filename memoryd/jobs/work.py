@@ -55,10 +55,11 @@ def work(
     clock: Clock | None = None,
     model: ModelEngine | None = None,
 ) -> Iterator[Worked]:
-    """Work on these sessions. Raises BusyError where somebody else is at work; who `gives_way` passes over it.
+    """Work on these sessions. Raises BusyError in the end where somebody else is at work; who `gives_way` passes over it.
 
     Raises EngineStoppedError and EngineRestsError where the model can do nothing for now.
     """
+    busy: BusyError | None = None
     for memory_dir, waiting_here in sessions.items():
         roots = {session.session_id: session.project_root for session in waiting_here}
         todo = [Session(session.transcript_id, session.session_id, session.path) for session in waiting_here]
@@ -67,6 +68,9 @@ def work(
                 database, paths, memory_dir, todo, now, with_history=with_history, clock=clock, model=model
             ):
                 yield Worked(roots[outcome.session_id], memory_dir, outcome)
+        except EngineRestsError:
+            raise
         except BusyError as error:
-            if not gives_way or isinstance(error, EngineRestsError):
-                raise
+            busy = busy or error
+    if busy is not None and not gives_way:
+        raise busy

@@ -40,6 +40,8 @@ class Child:
         self._process.terminate()
         try:
             self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
             self._process.kill()
             self._process.wait()
+            if isinstance(error, KeyboardInterrupt):
+                raise

@@ -148,9 +148,18 @@ def glance(data: bytes) -> tuple[MemoryType | None, str, str]:
     description = _DESCRIPTION_LINE.search(head)
     return (
         next((one for one in TYPES if kind and one == kind[1]), None),
-        description[1].strip().strip("\"'") if description else "",
+        _unquoted(description[1].strip()) if description else "",
         body,
     )
+
+
+def _unquoted(value: str) -> str:
+    if value.startswith('"'):
+        try:
+            return str(json.loads(value))  # what we write, and nearly all that others do
+        except ValueError:
+            pass
+    return value.strip("\"'")
 
 
 def new_document(

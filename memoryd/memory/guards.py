@@ -21,9 +21,11 @@ _PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}\.md")
 class RefusedError(MemorydError):
     """A guard keeps the old state."""
 
-    def __init__(self, guard: str, sentence: str, fix: str = "") -> None:
+    def __init__(self, guard: str, sentence: str, fix: str = "", *, turns: int | None = None) -> None:
         super().__init__(sentence, fix)
         self.guard = guard
+        self.turns = turns
+        """How many of the turns, from the first on, this is about; None: all that were looked at."""
 
 
 def check(changeset: Changeset, odd: Mapping[str, str]) -> None:

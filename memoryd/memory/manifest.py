@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.clock import iso
 from memoryd.memory.document import glance
+from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,12 +18,15 @@ _DESCRIPTION_CHARACTERS = 200
 
 
 def manifest_of(memories: Mapping[str, FileState], most: int = MOST_LINES) -> list[str]:
-    """`- [type] file.md (2026-10-30T12:00:00Z): description`."""
+    """`- [type] file.md (2026-10-30T12:00:00Z): description`, without secrets."""
     newest = sorted(memories, key=lambda name: (-memories[name].mtime_ns, name))[:most]
     return [_line(name, memories[name]) for name in newest]
 
 
 def _line(name: str, state: FileState) -> str:
     kind, description, body = glance(state.data)
-    says = " ".join((description or body).split())[:_DESCRIPTION_CHARACTERS]
-    return f"- [{kind or 'unknown'}] {name} ({iso(state.mtime_ns / 1e9)}): {says}"
+    says = redact(" ".join((description or body).split()))[
+        :_DESCRIPTION_CHARACTERS
+    ]  # in this order: a cut hides secrets
+    line = f"- [{kind or 'unknown'}] {name} ({iso(state.mtime_ns / 1e9)}): {says}"
+    return line.encode("utf-8", "replace").decode()

@@ -37,23 +37,25 @@ def pause(database: Database, engine: str, text: str, fix: str, settings: bytes,
     )
 
 
-def rest(database: Database, engine: str, text: str, after: float | None, now: float) -> None:
-    """The endpoint has trouble: wait as long as it asks for, or longer after every failure in a row."""
+def rest(database: Database, engine: str, text: str, after: float | None, settings: bytes, now: float) -> float:
+    """The endpoint has trouble: wait as long as it asks for, or longer after every failure in a row. Returns until when."""
     with database.transaction():
         known = database.query("SELECT failures FROM holds WHERE engine = ? AND reason = 'engine_busy'", (engine,))
         failures = 1 + (known[0]["failures"] if known else 0)
-        delay = FIRST_DELAY_SECONDS * 2 ** min(failures - 1, _MOST_DOUBLINGS)
+        delay: float = FIRST_DELAY_SECONDS * 2 ** min(failures - 1, _MOST_DOUBLINGS)
         delay = min(max(delay, after or 0.0), LONGEST_DELAY_SECONDS)
         database.execute(
-            "INSERT OR REPLACE INTO holds VALUES (?, 'engine_busy', ?, '', ?, x'', ?, ?)",
-            (engine, text, now + delay, failures, now),
+            "INSERT OR REPLACE INTO holds VALUES (?, 'engine_busy', ?, '', ?, ?, ?, ?)",
+            (engine, text, now + delay, settings, failures, now),
         )
+    return now + delay
 
 
-def lift(database: Database, engine: str) -> None:
-    """The engine works again, or shall be tried."""
-    if database.query("SELECT 1 FROM holds WHERE engine = ?", (engine,)):
-        database.execute("DELETE FROM holds WHERE engine = ?", (engine,))
+def lift(database: Database, engine: str) -> bool:
+    """The engine works again, or shall be tried; False where it did not rest."""
+    if not database.query("SELECT 1 FROM holds WHERE engine = ?", (engine,)):
+        return False
+    return database.execute("DELETE FROM holds WHERE engine = ?", (engine,)).rowcount > 0
 
 
 def standing(database: Database, engine: str, settings: bytes, now: float) -> Hold | None:
@@ -62,6 +64,6 @@ def standing(database: Database, engine: str, settings: bytes, now: float) -> Ho
     if not rows:
         return None
     row = rows[0]
-    is_other = row["settings"] not in (b"", settings)
+    is_other = row["settings"] != settings
     is_past = row["until"] is not None and not row["at"] <= now < row["until"]  # or the clock was set back
     return None if is_other or is_past else Hold(row["reason"], row["text"], row["fix"], row["until"], row["at"])

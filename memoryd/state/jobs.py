@@ -154,13 +154,23 @@ def set_aside(database: Database, job: Job, why: str, now: float) -> None:
         _close(database, job, "failed", now, why)
 
 
-def postpone(database: Database, job: Job, why: str, now: float) -> None:
-    """End a job that could not be done now: no failure of its session, but the others have their turn first."""
+def postpone(database: Database, job: Job, why: str, now: float, until: float) -> None:
+    """End a job that the model's endpoint did not answer: until then nobody can work, and then the others go first.
+
+    Whose fault it is shows when others have been answered since this session failed the last time: then it is its own.
+    """
+    others_fared_well = database.query(
+        "SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND sent_at >"
+        " (SELECT ended_at FROM jobs AS before WHERE before.session_id = ?1 AND outcome = 'failed' AND id < ?2"
+        " ORDER BY id DESC LIMIT 1) LIMIT 1",
+        (job.session_id, job.id),
+    )
+    if others_fared_well:
+        fail(database, job, why, now)
+        return
     with database.transaction():
         _close(database, job, "failed", now, why)
-        database.execute(
-            "UPDATE transcripts SET retry_at = ? WHERE id = ?", (now + 2 * FIRST_DELAY_SECONDS, job.transcript_id)
-        )
+        database.execute("UPDATE transcripts SET retry_at = ? WHERE id = ?", (until + 1, job.transcript_id))
 
 
 def retry(database: Database) -> int:

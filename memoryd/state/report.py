@@ -50,6 +50,12 @@ class JobResult(NamedTuple):
     usd: float = 0.0
 
 
+class Working(NamedTuple):
+    session_id: str
+    project_root: str
+    started_at: float
+
+
 class Damage(NamedTuple):
     path: str
     lines: dict[str, int]
@@ -87,6 +93,16 @@ def totals(database: Database) -> Totals:
             )
         ),
     )
+
+
+def working(database: Database) -> list[Working]:
+    """Jobs that have begun and not ended, oldest first; one whose process died is ended by the next."""
+    rows = database.query(
+        "SELECT jobs.session_id, coalesce((SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id"
+        " WHERE transcripts.session_id = jobs.session_id LIMIT 1), '') AS root, started_at FROM jobs WHERE outcome IS NULL"
+        " ORDER BY id"
+    )
+    return [Working(row["session_id"], row["root"], row["started_at"]) for row in rows]
 
 
 def last_jobs(database: Database, limit: int) -> list[JobResult]:

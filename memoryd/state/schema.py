@@ -242,7 +242,7 @@ MIGRATIONS: tuple[str, ...] = (
         text TEXT NOT NULL,
         fix TEXT NOT NULL,
         until REAL,                              -- NULL: until the settings change
-        settings BLOB NOT NULL,                  -- digest of those that it is about; empty: of none
+        settings BLOB NOT NULL,                  -- digest of those that it is about
         failures INTEGER NOT NULL,
         at REAL NOT NULL
     ) STRICT;

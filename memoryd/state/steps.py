@@ -95,10 +95,16 @@ def used_cache(database: Database, model: str, prompt: str, before: int, since: 
     )
 
 
-def spent_since(database: Database, at: float) -> float:
+def spent_between(database: Database, begin: float, end: float) -> float:
     """USD, with what is reserved."""
-    usd: float = database.query(f"SELECT {_SPENT} FROM steps WHERE sent_at >= ?", (at,))[0][5]  # noqa: S608 - ours
+    rows = database.query(f"SELECT {_SPENT} FROM steps WHERE sent_at >= ? AND sent_at < ?", (begin, end))  # noqa: S608 - ours
+    usd: float = rows[0][5]
     return usd
+
+
+def has_answered(database: Database, model: str) -> bool:
+    """Whether this model has ever answered."""
+    return bool(database.query("SELECT 1 FROM steps WHERE model = ? AND output_tokens > 0 LIMIT 1", (model,)))
 
 
 def spent_by(database: Database, job_id: int) -> Spent:

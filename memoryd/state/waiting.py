@@ -56,7 +56,8 @@ _WAITING = (
 )
 # In so many words, not as a parameter: only then the partial index on what waits is used, at every look.
 _NOT_HISTORY = " AND is_history = 0"
-_BY_AGE = " GROUP BY transcripts.id ORDER BY mtime_ns"
+# What was tried in vain goes behind the others.
+_BY_AGE = " GROUP BY transcripts.id ORDER BY retry_at IS NOT NULL, mtime_ns"
 
 
 def waiting_sessions(database: Database, *, with_history: bool = False) -> list[WaitingSession]:

@@ -77,6 +77,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "projects": 1,
         "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},
         "turns": {"waiting": 1, "skipped": 0, "open": 0, "history": 1, "vanished": 0, "outcomes": {}},
+        "working": [],
         "waiting": [
             {
                 "session": looked.id,

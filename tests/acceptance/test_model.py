@@ -138,10 +138,21 @@ def test_a_refused_key_is_a_problem_until_it_is_changed(
     assert worked["saved"] == ["project_nonce_00000001.md"]
 
 
+def test_the_environment_adds_nothing_to_what_is_sent(
+    environment: dict[str, str], paths: Paths, server: MessagesServer, session: Session
+) -> None:
+    """The SDK would take headers and another key from there."""
+    hire(paths, server)
+    say(paths, session, "ok. keep nonce-00000001 is blue.")
+    more = {"ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer shell\nX-More: shell", "ANTHROPIC_AUTH_TOKEN": "shell"}
+    assert run_memoryd(environment | more, "extract-now").returncode == 0
+    assert [request for request in server.requests if "shell" in str(request.headers)] == []
+
+
 def test_backfill_says_what_it_would_cost_and_stops_at_the_budget(
     environment: dict[str, str], paths: Paths, server: MessagesServer
 ) -> None:
-    hire(paths, server, more="[budget]\nusd_per_day = 0.0045\n")
+    hire(paths, server, more="[budget]\nusd_per_day = 0.0075\n")
     for number in range(3):
         say(paths, Session(number), f"ok. keep nonce-0000000{number} is blue. " + "words " * 2000)
     asked = run_memoryd(environment, "backfill")

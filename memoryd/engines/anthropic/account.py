@@ -23,7 +23,6 @@ NAME = "anthropic"
 OFFICIAL = "https://api.anthropic.com"
 COMMAND_SECONDS = 30.0
 _KEY_BYTES = 4096
-_LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")  # noqa: S104 - compared with, not bound to
 
 
 class Account(NamedTuple):
@@ -46,7 +45,7 @@ def is_chosen(config: Config) -> bool:
 
 def account_of(settings: Anthropic, environment: Mapping[str, str]) -> Account:
     """The endpoint and its key. Raises EngineStoppedError where the key that the config names cannot be had."""
-    base_url = settings.base_url.rstrip("/").removesuffix("/v1")  # the SDK adds it
+    base_url = settings.base_url.rstrip("/").removesuffix("/messages").removesuffix("/v1")  # the SDK adds it
     if settings.api_key_file:
         key = _in_file(settings.api_key_file)
     elif settings.api_key_command:
@@ -73,10 +72,15 @@ def account_of(settings: Anthropic, environment: Mapping[str, str]) -> Account:
 
 def is_local(base_url: str) -> bool:
     """Whether the endpoint is on this machine."""
-    from urllib.parse import urlsplit  # noqa: PLC0415 - as above
+    import ipaddress  # noqa: PLC0415 - as below
+    from urllib.parse import urlsplit  # noqa: PLC0415
 
     host = urlsplit(base_url).hostname or ""
-    return host in _LOOPBACK or host.startswith("127.")
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:  # a name
+        return host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
 
 
 def price_of(config: Config, model: str) -> Price | None:
@@ -110,6 +114,16 @@ def settings_digest(config_file: str, settings: Anthropic) -> bytes:
     return digest.digest()
 
 
+def key_problem(settings: Anthropic) -> EngineStoppedError | None:
+    """What is wrong with the file that holds the key, before anybody needs it."""
+    if settings.api_key_file:
+        try:
+            _in_file(settings.api_key_file)
+        except EngineStoppedError as error:
+            return error
+    return None
+
+
 def _in_file(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -118,7 +132,9 @@ def _in_file(path: str) -> str:
         is_missing = isinstance(error, FileNotFoundError)
         raise EngineStoppedError(
             f"The file with the API key, {path}, cannot be read: {error.strerror}.",
-            f"install -m 600 /dev/null {quoted} && ${{EDITOR:-vi}} {quoted}" if is_missing else f"ls -l {quoted}",
+            f"mkdir -p {shlex.quote(os.path.dirname(path))} && install -m 600 /dev/null {quoted} && ${{EDITOR:-vi}} {quoted}"
+            if is_missing
+            else f"ls -l {quoted}",
         ) from error
     try:
         status = os.fstat(descriptor)
@@ -152,7 +168,7 @@ def _by_command(command: str, environment: Mapping[str, str]) -> str:
     except subprocess.TimeoutExpired as error:
         raise EngineStoppedError("The command that prints the API key does not end.", fix) from error
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
+        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise EngineStoppedError(f"The command that prints the API key cannot be run: {why}.", fix) from error
     key = done.stdout[:_KEY_BYTES].decode("utf-8", "replace").strip()
     if done.returncode or not key:

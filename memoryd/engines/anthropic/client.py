@@ -9,13 +9,15 @@ import re
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from memoryd.engines.anthropic.wire import BrokenReplyError, StreamError, reply_from
+from memoryd.engines.anthropic.account import is_local
+from memoryd.engines.anthropic.wire import MOST_BYTES, BrokenReplyError, StreamError, reply_from
 from memoryd.errors import EngineStoppedError
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import httpx2
     from anthropic import APIStatusError
 
     from memoryd.engines.anthropic.account import Account
@@ -25,27 +27,24 @@ CONNECT_SECONDS = 15.0
 CONTEXT_MANAGEMENT = "context-management-2025-06-27"
 
 _TOO_LONG = re.compile(
-    r"(?i)prompt is too long|maximum context|context (?:length|size|window)|too many (?:input )?tokens|request too large"
+    r"(?i)(?:prompt|input|request) is too (?:long|large)|request too large|too many (?:input )?tokens|maximum context"
+    r"|context (?:length|size|window|limit)|tokens? (?:count )?.{0,40}exceeds? the (?:limit|maximum)"
 )
 _LENGTHS = re.compile(r"(\d{3,})\s*tokens?\s*>\s*(\d{3,})")
 _OUT_OF_MONEY = re.compile(r"(?i)credit balance|billing|spend(?:ing)? limit|usage limit|quota")
-_OPTIONAL = ("context_management", "cache_control")
-"""What an endpoint may not know: where it complains about one of these, it is asked again without."""
+_OPTIONAL = {"context_management": "context_management", "cache_control": "cache_control", "effort": "output_config"}
+"""What an endpoint may not know: where it complains of the word, it is asked again without the field."""
 
 
 class EndpointError(Exception):
     """There is no answer now; later there may be."""
 
-    def __init__(
-        self, why: str, *, after: float | None = None, is_charged: bool = False, is_ours: bool = False
-    ) -> None:
+    def __init__(self, why: str, *, after: float | None = None, is_charged: bool = False) -> None:
         super().__init__(why)
         self.after = after
         """Seconds that the endpoint asks us to wait."""
         self.is_charged = is_charged
         """The request may have been worked on and charged for."""
-        self.is_ours = is_ours
-        """It may be about this very request, not about the endpoint."""
 
 
 class PromptTooLongError(Exception):
@@ -66,14 +65,27 @@ class Client:
 
     def __init__(self, account: Account, now: Callable[[], float]) -> None:
         import anthropic  # noqa: PLC0415 - seconds that only a model job pays
+        import httpx2  # noqa: PLC0415 - the SDK's own transport
 
         self._account = account
         self._now = now
+        is_here = is_local(account.base_url)
+        transport = httpx2.Client if is_here else anthropic.DefaultHttpxClient  # whose proxy is for what is elsewhere
         # The SDK sends the key as a bearer token. Gateways and local servers are made for one or the other.
         headers = {} if account.is_official else {"x-api-key": account.key}
         self._client = anthropic.Anthropic(
-            api_key=account.key, base_url=account.base_url, max_retries=0, default_headers=headers
+            api_key=account.key,
+            base_url=account.base_url,
+            max_retries=0,
+            default_headers=headers,
+            http_client=transport(
+                base_url=account.base_url,
+                follow_redirects=False,  # the key is for this host
+                trust_env=not is_here,
+                event_hooks={"response": [self._bound]},
+            ),
         )
+        self._deadline = 0.0
         self._left_out: set[str] = set()
 
     def close(self) -> None:
@@ -88,17 +100,19 @@ class Client:
             try:
                 return self._send(_without(request, self._left_out), deadline)
             except BadRequestError as error:
-                unknown = [name for name in _OPTIONAL if name in str(error) and name not in self._left_out]
+                unknown = {field for word, field in _OPTIONAL.items() if word in str(error)} - self._left_out
                 if not unknown:
                     raise
-                self._left_out.update(unknown)
+                self._left_out |= unknown
 
     def _send(self, request: dict[str, Any], deadline: float) -> Reply:
         import anthropic  # noqa: PLC0415
-        import httpx2  # noqa: PLC0415 - the SDK's own transport
+        import httpx2  # noqa: PLC0415
 
+        self._deadline = deadline
         left = max(deadline - self._now(), 1.0)
         is_managed = "context_management" in request
+        kind = ""
         try:
             with self._client.messages.with_streaming_response.create(
                 **{key: value for key, value in request.items() if key != "context_management"},
@@ -107,35 +121,54 @@ class Client:
                 extra_headers={"anthropic-beta": CONTEXT_MANAGEMENT} if is_managed else None,
                 extra_body={"context_management": request["context_management"]} if is_managed else None,
             ) as response:
-                return reply_from(
-                    self._until(deadline, response.iter_bytes()), response.headers.get("content-type", "")
-                )
+                kind = response.headers.get("content-type", "")
+                return reply_from(response.iter_bytes(), kind)
         except anthropic.APIStatusError as error:
             self._status(error)
-        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
-            raise EndpointError("it does not answer in time", is_charged=True, is_ours=True) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             # Before the connection stood nothing was charged; where it broke later, nobody knows.
-            is_charged = not isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-            why = "the connection broke" if is_charged else "it cannot be reached"
-            raise EndpointError(why, is_charged=is_charged) from error
+            if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
+                raise EndpointError("it cannot be reached") from error
+            is_late = isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException)
+            raise EndpointError(
+                "it does not answer in time" if is_late else "the connection broke", is_charged=True
+            ) from error
         except StreamError as error:
-            raise EndpointError(_one_line(f"it broke off: {error}"), is_charged=True) from error
+            raise EndpointError(self._one_line(f"it broke off: {error}"), is_charged=True) from error
         except BrokenReplyError as error:
-            raise EndpointError(f"its answer cannot be used: {error}", is_charged=True) from error
+            # A page of some other server, perhaps one that wants a login to the network, costs nothing.
+            is_charged = "json" in kind or "event-stream" in kind
+            raise EndpointError(f"its answer cannot be used: {error}", is_charged=is_charged) from error
 
-    def _until(self, deadline: float, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """An endpoint that sends a byte now and then keeps the transport content, but not us."""
-        for chunk in chunks:
-            if self._now() > deadline:
-                raise EndpointError("it answers too slowly", is_charged=True, is_ours=True)
-            yield chunk
+    def _bound(self, response: httpx2.Response) -> None:
+        """Let the body of an answer, also of an error, come in time or not at all.
+
+        An endpoint that sends a byte now and then keeps the transport content, but not us.
+        """
+        import httpx2  # noqa: PLC0415
+
+        assert isinstance(response.stream, httpx2.SyncByteStream)  # noqa: S101 - of a client that is not asynchronous
+        stream: httpx2.SyncByteStream = response.stream
+        now, deadline = self._now, self._deadline
+
+        class Bounded(httpx2.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                size = 0
+                for chunk in stream:
+                    size += len(chunk)
+                    if now() > deadline or size > MOST_BYTES:
+                        raise EndpointError("it answers too slowly, or without an end", is_charged=True)
+                    yield chunk
+
+            def close(self) -> None:
+                stream.close()
+
+        response.stream = Bounded()
 
     def _status(self, error: APIStatusError) -> NoReturn:
         """Raise what an error status means for us."""
         code = error.status_code
-        said = _one_line(str(error.api_message or error.message or ""))
-        host = self._account.base_url
+        said = self._one_line(str(error.api_message or error.message or ""))
         if code in (400, 413, 422):
             if code == 413 or _TOO_LONG.search(said):  # noqa: PLR2004 - content too large
                 tokens = _LENGTHS.search(said)
@@ -143,13 +176,17 @@ class Client:
             if not _OUT_OF_MONEY.search(said):
                 raise BadRequestError(said or f"status {code}") from error
             code = 402
-        if code in (401, 402, 403, 404):
-            sentence, fix = _STOPS[code]
+        if code in _STOPS or code in range(300, 400):
+            sentence, fix = _STOPS.get(code, _STOPS[404])
             told = f" It says: {said}" if said else ""
-            raise EngineStoppedError(sentence.format(host=host) + told, fix) from error
+            raise EngineStoppedError(sentence.format(host=self._account.base_url) + told, fix) from error
         after = _retry_after(error.response.headers.get("retry-after"), self._now())
         why = f"status {code}" + (f": {said}" if said else "")
-        raise EndpointError(why, after=after, is_ours=code == 500) from error  # noqa: PLR2004 - internal error
+        raise EndpointError(why, after=after) from error
+
+    def _one_line(self, text: str) -> str:
+        """What an endpoint says, for a person: it may repeat what we sent, the key too."""
+        return redact(" ".join(text.replace(self._account.key, "[the key]").split()))[:300]
 
 
 _STOPS = {
@@ -190,8 +227,3 @@ def _retry_after(header: str | None, now: float) -> float | None:
         except (ValueError, TypeError, OverflowError):
             return None
     return seconds if 0 <= seconds < float("inf") else None
-
-
-def _one_line(text: str) -> str:
-    """What an endpoint says, for a person: it may repeat what we sent."""
-    return redact(" ".join(text.split()))[:300]

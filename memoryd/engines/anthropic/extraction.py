@@ -7,6 +7,8 @@ of a transcript.
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import re
 from datetime import datetime
 from functools import cache
@@ -14,13 +16,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from memoryd.engines.anthropic.context import BYTES_PER_TOKEN, prompt_limit, text_tokens, tokens_in, window_of
+from memoryd.engines.anthropic.cost import prompt_tokens_for
 from memoryd.engines.anthropic.loop import Brief, Limits
 from memoryd.engines.anthropic.tools import SCHEMAS
+from memoryd.errors import EngineStoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.config import Config
+    from memoryd.config import Config, Price
     from memoryd.model import Exchange
 
 TURNS = 5
@@ -28,6 +32,10 @@ OUTPUT_TOKENS = 8_000
 _RUN_PROMPTS = 5
 _CHEAP_TOKENS = 80_000
 """Above 100,000 tokens a prompt costs five times as much at the model that is meant for this; our estimate may be wrong."""
+_LEAST_TOKENS = 1_000
+"""For what was said, the memories and the instruction files."""
+_OF_THE_CAP = 0.4
+"""The first request is the dearest, since nothing of it is cached; the others of the run want their share."""
 _FOR_RESULTS = 0.3
 """The part of a prompt that is left free for what the agent reads."""
 USER_CHARACTERS = 12_000
@@ -55,10 +63,33 @@ def prompt_name() -> str:
     return _static()[0]
 
 
-def limits_of(config: Config, model: str, deadline: float) -> Limits:
+def limits_of(config: Config, model: str, price: Price | None, deadline: float) -> Limits:
+    """What a run may take. Raises EngineStoppedError where the cap leaves no room for anything."""
     tokens = min(prompt_limit(window_of(model, config.anthropic.context_window_tokens)), _CHEAP_TOKENS)
     output = min(OUTPUT_TOKENS, tokens // 2)
+    least = static_tokens() + _LEAST_TOKENS
+    if tokens < least:
+        raise EngineStoppedError(
+            f"A window of {config.anthropic.context_window_tokens:,} tokens has no room for the brief.",
+            "raise anthropic.context_window_tokens in the config, or use another model",
+        )
+    affordable = prompt_tokens_for(price, config.budget.usd_per_run * _OF_THE_CAP, output)
+    if affordable < least:
+        raise EngineStoppedError(
+            f"A run may cost {config.budget.usd_per_run:g} USD, which is too little for {model}.",
+            "raise budget.usd_per_run in the config",
+        )
+    tokens = int(min(tokens, affordable))
     return Limits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline)
+
+
+def static_tokens() -> int:
+    """What every run begins with."""
+    return tokens_in(_static()[1]) + schema_tokens()
+
+
+def schema_tokens() -> int:
+    return math.ceil(len(json.dumps(SCHEMAS)) / BYTES_PER_TOKEN)
 
 
 def brief_of(
@@ -68,7 +99,7 @@ def brief_of(
 
     In a small window instruction files and manifest have their share, and no more.
     """
-    prompt, system = _static()
+    _, system = _static()
     most = min(INSTRUCTION_CHARACTERS, int(limits.prompt_tokens * _SHARE) * BYTES_PER_TOKEN)
     shared = [_instructions(instructions, most)] if any(instructions) else []
     room = limits.prompt_tokens * _SHARE
@@ -79,12 +110,12 @@ def brief_of(
             break
         lines.append(line)
     shared.append("<memories>\n" + ("\n".join(lines) or "none yet") + "\n</memories>")
-    return Brief(prompt, system, tuple(shared), _conversation(exchanges))
+    return Brief(system, tuple(shared), _conversation(exchanges))
 
 
 def fitting(exchanges: Sequence[Exchange], brief: Brief, limits: Limits) -> int:
     """How many of the turns, from the first on, a run can take; one at least."""
-    shared = tokens_in([brief.system, *brief.shared]) + tokens_in(list(SCHEMAS))
+    shared = tokens_in([brief.system, *brief.shared]) + schema_tokens()
     room = (limits.prompt_tokens - shared) * (1 - _FOR_RESULTS)
     number = 0
     for number, exchange in enumerate(exchanges, 1):
@@ -92,12 +123,6 @@ def fitting(exchanges: Sequence[Exchange], brief: Brief, limits: Limits) -> int:
         if room < 0:
             return max(number - 1, 1)
     return number
-
-
-def sizes_of(exchanges: Sequence[Exchange]) -> tuple[int, int]:
-    """Tokens that every run begins with, and those of the turns, about."""
-    static = tokens_in(_static()[1]) + tokens_in(list(SCHEMAS))
-    return static, sum(text_tokens(_turn(exchange, exchange.said.answer, "000000")) for exchange in exchanges)
 
 
 def _instructions(texts: Sequence[str], most: int) -> str:

@@ -5,11 +5,13 @@ It knows no job: the brief says what to do, the tool box what is allowed, `ask` 
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.engines.anthropic import cache, context
 from memoryd.engines.anthropic.client import PromptTooLongError
-from memoryd.engines.anthropic.tools import SCHEMAS
+from memoryd.engines.anthropic.tools import SCHEMAS, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +25,7 @@ RESULT_BYTES = 16_000
 PREVIEW_BYTES = 2_000
 TOO_LONG_TRIES = 3
 NOOP_EDITS = 2
+_CALL_AS_TEXT = re.compile(r"<tool_call>|<function[=_]|\"(?:arguments|parameters|input)\"\s*:\s*\{\s*\"file_path\"")
 _MANAGED_FROM_TOKENS = 180_000
 _CLEARED_TOKENS = 140_000
 
@@ -30,8 +33,6 @@ _CLEARED_TOKENS = 140_000
 class Brief(NamedTuple):
     """What a run is told, from what all runs of a kind share to what only this one has."""
 
-    prompt: str
-    """Name and version of the static part."""
     system: str
     shared: tuple[str, ...]
     """What the runs of one project share, what changes least first; two parts at most."""
@@ -103,18 +104,26 @@ class _Run:
         self._last: Usage | None = None  # of the request before, while its prefix still stands
         self._spent_tokens = 0
         self._noops = 0
+        self._has_changed = False
         self._kept_results = 0
+        self._ids: set[str] = set()
 
     def to_the_end(self) -> None:
-        """1. make the conversation fit  2. ask  3. judge the reply  4. run its calls; the last turn's calls count too."""
-        turns = 0
+        """1. make the conversation fit  2. ask  3. judge the reply  4. run its calls; the last turn's calls count too.
+
+        Two edits that change nothing end the run, as does the last turn.
+        """
         is_done = False
-        while not is_done and turns < self._limits.turns:
+        for _ in range(self._limits.turns):
             self._fit()
             reply = self._reply()
-            turns += 1
             self._judge(reply)
             is_done = self._answer(reply)
+            if is_done or self._noops >= NOOP_EDITS:
+                break
+        if not is_done and not self._has_changed:  # what was changed was judged, each for itself, and counts
+            why = "repeats edits that change nothing" if self._noops >= NOOP_EDITS else "came to no end"
+            raise RunFailedError(f"the model {why}", is_by_reply=True)
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -139,6 +148,7 @@ class _Run:
         request: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._limits.output_tokens,
+            "output_config": {"effort": "low"},  # thoughts cost as much as words
             "tools": list(SCHEMAS),
             "system": [{"type": "text", "text": self._brief.system, "cache_control": cache.LONG}],
             "messages": cache.with_breakpoints(self._messages),
@@ -158,8 +168,11 @@ class _Run:
 
     def _fit(self) -> None:
         """Before the window is full, the oldest results go: what was learnt from them has been said since."""
-        static = context.tokens_in([self._brief.system, list(SCHEMAS)])
-        if static + context.tokens_in(self._messages) <= self._limits.prompt_tokens:
+        if self._last is not None:  # what was counted, and what has come since
+            size = self._last.prompt + context.tokens_in(self._messages[-2:])
+        else:
+            size = context.tokens_in([self._brief.system, json.dumps(SCHEMAS), self._messages])
+        if size <= self._limits.prompt_tokens:
             return
         shorter = context.without_old_results(self._messages)
         if shorter is self._messages:
@@ -187,15 +200,38 @@ class _Run:
     def _answer(self, reply: Reply) -> bool:
         """Run the calls of a reply; True where there is nothing more to do."""
         if not reply.calls:
+            if any(_CALL_AS_TEXT.search(block.get("text", "")) for block in reply.content):
+                raise RunFailedError(
+                    "the model writes its tool calls as text: its server cannot do tools", is_by_reply=True
+                )
             return True  # whatever reason it gives
-        self._messages.append({"role": "assistant", "content": list(reply.content)})
-        results = []
-        for number, call in enumerate(reply.calls):
-            text, is_error = self._result(call, reply, number)
-            result = {"type": "tool_result", "tool_use_id": call["id"], "content": text}
-            results.append(result | {"is_error": True} if is_error else result)
-        self._messages.append({"role": "user", "content": results})
+        said: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
+        unknown: list[str] = []
+        for block in reply.content:
+            if block["type"] != "tool_use":
+                said.append(block)
+            elif block["name"] not in TOOLS:  # an endpoint need not take back what it was never told of
+                said.append({"type": "text", "text": f"[called {block['name']}, which does not exist]"})
+                unknown.append(block["name"])
+            else:
+                text, is_error = self._result(block, reply, len(results))
+                said.append({**block, "id": self._own_id(block["id"])})
+                result = {"type": "tool_result", "tool_use_id": said[-1]["id"], "content": text}
+                results.append(result | {"is_error": True} if is_error else result)
+        if unknown:
+            there = ", ".join(schema["name"] for schema in SCHEMAS)
+            results.append({"type": "text", "text": f"There is no tool {', '.join(unknown)}; there are {there}."})
+        self._messages += [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
         return False
+
+    def _own_id(self, given: str) -> str:
+        """Ids are unique in a reply; local servers begin anew with each."""
+        number = given
+        while number in self._ids:
+            number += "_"
+        self._ids.add(number)
+        return number
 
     def _result(self, call: dict[str, Any], reply: Reply, number: int) -> tuple[str, bool]:
         if number >= MOST_CALLS:
@@ -206,10 +242,8 @@ class _Run:
         result = self._box.run(call["name"], call["input"])
         for text in self._box.refusals[before:]:
             self._note("refused", text)
-        if result.is_noop:
-            self._noops += 1
-            if self._noops >= NOOP_EDITS:
-                raise RunFailedError("the model repeats edits that change nothing", is_by_reply=True)
+        self._has_changed |= result.changed
+        self._noops += result.is_noop
         return self._shown(call["name"], result.text), result.is_error
 
     def _shown(self, tool: str, text: str) -> str:

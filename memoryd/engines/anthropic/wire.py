@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _KEPT = {
     "redacted_thinking": ("data",),
 }
 """The blocks that we send back, and the fields of each that the API accepts in a request."""
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+"""What the API does not accept in the names and ids of calls; servers of other makers do."""
 _DELTAS = {
     "text_delta": ("text", "text"),
     "input_json_delta": ("partial_json", "partial_json"),
@@ -38,7 +41,6 @@ class StreamError(Exception):
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message or kind)
-        self.kind = kind
 
 
 class Usage(NamedTuple):
@@ -106,8 +108,8 @@ def _from_events(events: Iterator[dict[str, Any]]) -> Reply:
             _extend(blocks.setdefault(_index(event), {}), _mapping(event.get("delta")))
         elif kind == "message_delta":
             message = {**message, **_mapping(event.get("delta"))}
-            # Counts here are totals; those that are left out stand as they were.
-            usage |= {key: value for key, value in _mapping(event.get("usage")).items() if value is not None}
+            # Counts here are totals; those that are left out, or zero for want of better, stand as they were.
+            usage |= {key: value for key, value in _mapping(event.get("usage")).items() if value}
         elif kind == "message_stop":
             return _reply(message, [blocks[index] for index in sorted(blocks)], _usage({"usage": usage}))
     raise BrokenReplyError("it breaks off")
@@ -148,9 +150,7 @@ def _reply(message: dict[str, Any], blocks: list[Any], usage: Usage) -> Reply:
             content.append(call)
             broken += [] if is_whole else [call["id"]]
         # What is empty, or a thought that nobody signed, may not be sent back.
-        elif all(isinstance(block.get(field), str) for field in _KEPT[kind]) and (
-            kind != "text" or block["text"].strip()
-        ):
+        elif all(isinstance(block.get(field), str) and block[field].strip() for field in _KEPT[kind]):
             content.append({"type": kind} | {field: _text(block[field]) for field in _KEPT[kind]})
     stop_reason = message.get("stop_reason")
     return Reply(
@@ -166,12 +166,12 @@ def _call(block: dict[str, Any], ids: set[str]) -> tuple[dict[str, Any], bool]:
             given = json.loads(_text(streamed))
         except (ValueError, RecursionError):
             given = None
-    number = _text(block.get("id")) or f"call_{len(ids)}"
+    number = _NO_NAME.sub("_", _text(block.get("id"))) or f"call_{len(ids)}"
     while number in ids:
         number += "_"
     ids.add(number)
     is_whole = isinstance(given, dict) and _can_be_sent(given)
-    name = (_text(block.get("name")) or "unknown")[:64]
+    name = (_NO_NAME.sub("_", _text(block.get("name"))) or "unknown")[:64]
     return {"type": "tool_use", "id": number, "name": name, "input": given if is_whole else {}}, is_whole
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memoryd.engines.evidence import without_quotations
 from memoryd.engines.offline.lexicon import small
 
 LONGEST_SENTENCE = 700
@@ -17,8 +18,6 @@ _LONG_MESSAGE_LINES = 25
 """A longer message is a document or a paste, with words of the user around it."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<([a-zA-Z][\w-]{0,40})\b[^<>]{0,300}>[^<]{0,5000}</\1>")
 # Lines that nobody types as words: quotations, shells, tables, code, diffs, traces, logs.
 _NOT_PROSE = re.compile(
     r"\s*(?:>|\$ |#{1,6} |#!|\*\*|[-*+] \*\*|\d{1,2}[.)] \*\*|[A-D]\) |[✅❌⚠✓✗➜→│├└•]|\||@@|[+-]{3} |\{|\}|</?[a-zA-Z]|at \S+\(|File \"|Traceback|Caused by|npm ERR|[\w.]+(?:Error|Exception)\b:?"
@@ -44,9 +43,7 @@ _BEGINS_ANEW = re.compile(
 def sentences_of(text: str) -> list[str]:
     """The sentences of a message in order; code, quotations, logs and what looks pasted are left out."""
     text = _CONTROL.sub(" ", text[:LONGEST_MESSAGE])
-    text = _FENCE.sub("\n", text)
-    if "</" in text:
-        text = _TAGGED.sub("\n", text)
+    text = without_quotations(text)
     found = []
     for block in _own_blocks(text):
         lines = block.splitlines()
