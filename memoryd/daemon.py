@@ -23,7 +23,7 @@ from memoryd.words import count, short, size
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from structlog.typing import FilteringBoundLogger
 
@@ -52,6 +52,7 @@ class Daemon:
         say: Callable[[str], None],
         log: FilteringBoundLogger,
         held: Held,
+        environment: Mapping[str, str],
     ) -> None:
         self._paths = paths
         self._config = config
@@ -65,7 +66,7 @@ class Daemon:
         self._history_told = False
         self._told_turns: dict[int, str] = {}  # waiting turns, and the reason that was last told for them
         self._unreadable = 0
-        self._child = Child()
+        self._child = Child(environment)
         self._told_job = 0  # the last job that was told
         self._rest_until = 0.0  # no new child before, after one that died or could do nothing
         self._jobs_before = 0

@@ -47,7 +47,7 @@ def execute(context: Context) -> int:
 
     with only_instance(context.paths, since=context.clock.now()) as held:
         log = open_log(context.paths, context.config.log.level)
-        Daemon(context.paths, context.config, context.clock, say, log, held).run(stop)
+        Daemon(context.paths, context.config, context.clock, say, log, held, context.environment).run(stop)
     say("Stopped.")
     return 0
 

@@ -39,7 +39,7 @@ def quoted(quote: str, messages: Iterable[Said]) -> Evidence | None:
     for said in reversed(list(messages)):
         own = without_quotations(said.text)
         text, places = _plain(own)
-        start = text.find(wanted) if wanted else -1
+        start = _place(wanted, text)
         if start < 0:
             continue
         if not _is_telling(wanted) and wanted != text:
@@ -54,6 +54,16 @@ def without_quotations(text: str) -> str:
     if "</" in text:
         text = _TAGGED.sub("\n", text)
     return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">"))
+
+
+def _place(wanted: str, text: str) -> int:
+    """Where these words begin in a text; -1 where they do not, or only inside of other words."""
+    if not wanted:
+        return -1
+    head = r"(?<![a-z0-9])" if re.match(r"[a-z0-9]", wanted) else ""
+    tail = r"(?![a-z0-9])" if re.search(r"[a-z0-9]\Z", wanted) else ""
+    found = re.search(head + re.escape(wanted) + tail, text)
+    return found.start() if found else -1
 
 
 def overlap(one: str, other: str) -> bool:

@@ -1,12 +1,7 @@
-"""Extraction by a model: the agent edits a private copy of the memories, and the difference is what shall change.
-
-What it may write is decided at each call, by what the user said and not by how it is put: a memory rests on words that
-stand in one of the user's messages, or it is not written.
-"""
+"""Extraction by a model: the agent edits a private copy of the memories, and the difference is what shall change."""
 
 from __future__ import annotations
 
-import re
 import shutil
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,37 +10,23 @@ from memoryd.clock import iso
 from memoryd.engines.anthropic import extraction, loop
 from memoryd.engines.anthropic.client import PromptTooLongError
 from memoryd.engines.anthropic.tools import ToolBox
-from memoryd.engines.evidence import overlap, quoted, without_quotations
-from memoryd.engines.offline.context import is_approval
-from memoryd.engines.offline.known import is_instructed, paragraphs_of
-from memoryd.engines.offline.sentences import sentences_of
-from memoryd.engines.offline.subjects import subject_of
+from memoryd.jobs.judge import Judge
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import new_document, parse
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.staging import changes_in, staged
 from memoryd.model import Group
-from memoryd.security.redact import find_secret, redact
-from memoryd.state import history
-from memoryd.state.changes import digest
+from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoryd.engines.anthropic.loop import Limits
-    from memoryd.engines.anthropic.tools import Writing
     from memoryd.engines.anthropic.wire import Reply
-    from memoryd.memory.staging import Staged
     from memoryd.model import Evidence, Exchange, FileChange
     from memoryd.state.database import Database
 
-NEAR_VERBATIM = 0.8
-"""So much of a memory in the instruction files: they say it already."""
-DESCRIPTION_CHARACTERS = 300
-_LEAST_FOUNDED = 0.3
-"""So many of the words of a fact have to be the user's; of facts that people wrote down from such messages it was 0.43."""
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s)\]>\"'`,;]+[^\s)\]>\"'`,;.]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _TRIES = 3
 _LESS = 0.6
 _SAFE = 0.9
@@ -92,7 +73,7 @@ def extract(
         taken = extraction.fitting(exchanges, brief, limits)
         for tries_left in reversed(range(_TRIES)):
             brief = extraction.brief_of(exchanges[:taken], manifest, texts, limits)
-            judge = _Judge(database, memory_dir, copy, exchanges[:taken], texts)
+            judge = Judge(database, memory_dir, copy, exchanges[:taken], texts)
             try:
                 with ToolBox(copy.path, judge) as box:
                     loop.run(brief, model, box, ask, limits, now, note)
@@ -116,113 +97,6 @@ def extract(
             ]
             return Extracted(tuple(groups), taken)
     raise loop.RunFailedError("what was said does not fit into the model's window")
-
-
-class _Judge:
-    """Says to each write of the agent whether it may be; remembers what the memories rest on."""
-
-    def __init__(
-        self,
-        database: Database,
-        memory_dir: str,
-        copy: Staged,
-        exchanges: Sequence[Exchange],
-        instructions: Sequence[str],
-    ) -> None:
-        self._database = database
-        self._memory_dir = memory_dir
-        self._copy = copy
-        self._said = [exchange.said for exchange in exchanges]
-        self._paragraphs = paragraphs_of(instructions)
-        made = history.made(database, memory_dir)
-        self._ours = {name for name, state in copy.before.items() if (name, digest(state.data)) in made}
-        self.evidence: dict[str, list[Evidence]] = {}
-
-    def __call__(self, writing: Writing) -> str | None:
-        """None where it is allowed, else why not, and what to do instead."""
-        problem = self._whose(writing.name) or _form(writing.after)
-        if problem:
-            return problem
-        evidence = quoted(writing.quote, self._said)
-        if evidence is None:
-            return (
-                "The quote is not in what the user said. Quote a whole statement of theirs, letter by letter, from a"
-                " `user` part; what others said is no ground for a memory."
-            )
-        if problem := self._unfounded(writing, evidence):
-            return problem
-        if self._is_settled(evidence):
-            return "These words have been dealt with before: the memory exists, or the user took it back. Leave it."
-        if writing.after is not None and is_instructed(parse(writing.after).body, self._paragraphs, NEAR_VERBATIM):
-            return "The instruction files say this already. Leave it."
-        self.evidence.setdefault(writing.name, []).append(evidence)
-        return None
-
-    def _whose(self, name: str) -> str:
-        if name in self._copy.left_alone:
-            return f"{name} is left alone: it is {self._copy.left_alone[name]}. Write a new memory instead."
-        if name not in self._copy.before:
-            return ""
-        if parse(self._copy.before[name].data).is_pinned:
-            return f"{name} is pinned by the user and stays as it is. Write a new memory instead."
-        if name not in self._ours:
-            return f"{name} was written by somebody else and stays as it is. Write a new memory instead."
-        return ""
-
-    def _unfounded(self, writing: Writing, evidence: Evidence) -> str:
-        """Why words of the user do not carry a memory: it has to speak of what they speak of.
-
-        What the agent had proposed counts with them only where they approve of it.
-        """
-        said = next(one for one in self._said if one.message_id == evidence.message_id)
-        before = _told(writing.before)
-        if writing.after is None:
-            about = subject_of(before) & subject_of(said.text)
-            return "" if about else "The quote does not speak of this memory, so it stays."
-        words = " ".join(without_quotations(one.text) for one in self._said)
-        if any(map(is_approval, sentences_of(said.text))):
-            words += " " + said.answer
-        fact = parse(writing.after).body.strip().partition("\n\n")[0]
-        new = subject_of(fact) - subject_of(before)
-        if len(new & subject_of(words)) < len(new) * _LEAST_FOUNDED:
-            return "That is not what the user said: tell it in their own words and language, and nothing beyond them."
-        for address in _ADDRESS.findall(_told(writing.after)):
-            if address.lower() not in f"{before} {words}".lower():
-                return f"The user never named {address}: leave it out."
-        return ""
-
-    def _is_settled(self, evidence: Evidence) -> bool:
-        """A quote may be shorter or longer than the one that was refused: it is the same statement."""
-        refused = history.refused_quotes(self._database, self._memory_dir, evidence.message_id)
-        return any(overlap(evidence.quote, quote) for quote in refused) or history.rests_on(
-            self._database, self._memory_dir, evidence
-        )
-
-
-def _form(after: bytes | None) -> str:
-    """What is wrong with the content of a memory; a removal has none."""
-    if after is None:
-        return ""
-    document = parse(after)
-    if document.problem or not document.body_start:
-        return f"The file needs frontmatter between two lines of ---; {document.problem or 'there is none'}."
-    if document.type is None:
-        return "`type` must be user, feedback, project or reference."
-    if not document.name or not document.description:
-        return "`name` and `description` must be given, one line each."
-    if len(document.description) > DESCRIPTION_CHARACTERS:
-        return f"`description` is longer than {DESCRIPTION_CHARACTERS} characters: say the fact in one line."
-    if not document.body.strip():
-        return "There is no text below the frontmatter."
-    if kind := find_secret(document.text):
-        return f"The text holds a secret ({kind}), which is never kept. Say the fact without it."
-    return ""
-
-
-def _told(data: bytes | None) -> str:
-    """All that a memory says."""
-    document = parse(data or b"")
-    return f"{document.description}\n{document.body}"
 
 
 def _is_same(change: FileChange) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from memoryd.clock import day_of
 from memoryd.engines.anthropic.client import EndpointError
 from memoryd.engines.anthropic.cost import most_usd, usd_of
-from memoryd.engines.anthropic.wire import packed, unpacked
+from memoryd.engines.anthropic.wire import Usage, packed, unpacked
 from memoryd.errors import EngineRestsError
 from memoryd.state import steps
 
@@ -30,8 +30,6 @@ TRIES = 4
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
 """Who asks us to wait longer than this is left alone for as long, not waited for."""
-
-
 _KEPT_SECONDS = 3300.0
 """A little less than the hour: an answer takes its time too."""
 
@@ -82,7 +80,9 @@ class Calls:
         digest = hashlib.blake2b(json.dumps(request, sort_keys=True).encode(), digest_size=20).digest()
         if known := steps.answer_to(self._database, digest, self._memory_dir):
             self._last, data = known
-            return unpacked(data)
+            reply = unpacked(data)
+            # What it left in the endpoint's cache may be gone by now, which is no news.
+            return reply._replace(usage=Usage(input=reply.usage.prompt, output=reply.usage.output))
         most = most_usd(self._price, request)
         trouble: EndpointError | None = None
         for tried in range(1, TRIES + 1):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Child:
     """At most one `memoryd work` at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -21,6 +26,7 @@ class Child:
         # A session of its own: Ctrl-C in the terminal is for the daemon, which lets the child finish its step.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "memoryd", "work"],
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memoryd.engines.evidence import evidence_of, overlap, quoted
+from memoryd.engines.evidence import evidence_of, overlap, quoted, without_quotations
 from memoryd.model import Evidence, Said
 
 RULE = "please keep every review under 400 changed lines"
@@ -178,9 +178,11 @@ _TEXTS = st.lists(st.text(_CHARACTERS, max_size=8), min_size=6, max_size=20).map
 
 @given(_TEXTS, st.data())
 def test_any_piece_of_any_text_is_found_and_told_in_its_own_letters(text: str, data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(text) // 2))
-    piece = text[start : data.draw(st.integers(start + 20, len(text) + 20))]
-    assume(len(piece.strip(" \n\t\"'*“”‘’").split()) >= 3)
+    assume(without_quotations(text) == text)
+    words = text.split()
+    start = data.draw(st.integers(0, len(words) // 2))
+    piece = " ".join(words[start : start + data.draw(st.integers(5, 30))])
+    assume(len(piece.strip(" \n\t\"'*“”‘’").split()) >= 3 and len(piece) > 12)
     evidence = quoted(piece, [said("other words"), said(text)])
     assert evidence is not None
     assert evidence.quote
@@ -194,6 +196,12 @@ def test_what_is_found_is_said(quote: str, text: str) -> None:
     if evidence is not None:
         assert evidence.quote in " ".join(text.split())
         assert evidence == evidence_of(said(text), evidence.quote)
+
+
+@pytest.mark.parametrize("quote", ["use mocks in tests", "fuse mocks in test", "mocks in test"])
+def test_words_inside_of_other_words_were_not_said(quote: str) -> None:
+    assert found(quote, "please refuse mocks in tests") is None
+    assert found("refuse mocks in tests", "please refuse mocks in tests") == "refuse mocks in tests"
 
 
 # --- the hash ---------------------------------------------------------------------------------------------------------
