@@ -360,7 +360,7 @@ def _toml_problem(message: str, text: str) -> tuple[str, int]:
     match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
     if match is None:
         return message, 1
-    sentence = message[: match.start()]
+    sentence = re.sub(r"\('(\w+)',\)", r"[\1]", message[: match.start()])
     return sentence[:1].lower() + sentence[1:], int(match[1]) if match[1] else max(1, len(text.splitlines()))
 
 

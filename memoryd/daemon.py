@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memoryd.jobs.sweep import SweepReport
     from memoryd.paths import Paths
     from memoryd.state.database import Database
+    from memoryd.state.holds import Hold
     from memoryd.state.ledger import TurnEvent
 
 
@@ -65,6 +66,7 @@ class Daemon:
         self._found_told = False
         self._history_told = False
         self._told_turns: dict[int, str] = {}  # waiting turns, and the reason that was last told for them
+        self._told_hold = ""
         self._unreadable = 0
         self._child = Child(environment)
         self._told_job = 0  # the last job that was told
@@ -189,7 +191,7 @@ class Daemon:
                 self._say(f"  The next session loads {them}. memoryd why FILE explains, memoryd undo takes back.")
             elif job.outcome == "succeeded_no_output":
                 self._say(f"{who}: read, nothing to keep{'; ' + job.detail if job.detail else ''}.")
-            elif not job.removed:
+            elif not job.removed and not self._is_about_hold(database, job.detail, now):
                 self._say(f"{who}: {job.outcome}{': ' + job.detail if job.detail else ''}")
             log = self._log.warning if job.outcome == "failed" else self._log.info
             log(
@@ -212,6 +214,11 @@ class Daemon:
             self._say(f"The worker ended with code {code}; it is tried again in {CHILD_REST_SECONDS:g} s.")
             self._log.error("worker died", code=code)
             self._recover(database)
+
+    def _is_about_hold(self, database: Database, detail: str, now: float) -> bool:
+        """Whether a job ended by what keeps the model from working, which is told for all."""
+        hold = hold_of(database, self._paths, self._config, now)
+        return hold is not None and detail == hold.text
 
     def _start_over(self) -> None:
         if self._database is not None:
@@ -310,17 +317,31 @@ class Daemon:
                 self._say(f"{who}: {count(begun, 'prompt')}; waiting for the end of the turn.")
             self._log.debug("turns", session=session_id, ended=ended, begun=begun)
 
+    def _tell_hold(self, hold: Hold | None) -> None:
+        """Say once why the model rests, and what to do about it."""
+        text = hold.text if hold is not None else ""
+        if hold is not None and text != self._told_hold:
+            self._say(f"{text} What was said waits.")
+            self._say(f"  fix: {hold.fix or 'none needed; memoryd retry tries at once'}")
+            self._log.warning(hold.reason, detail=text)
+        elif hold is None and self._told_hold:
+            self._say("The model is asked again.")
+        self._told_hold = text
+
     def _tell_why_not(self, database: Database, now: float) -> None:
         """Say once for every turn why it is not worked on, and again when the reason changes.
 
         That a session is being written is no news: it was said that it will be read when it falls silent.
         """
         told: dict[int, str] = {}
-        hold = as_wait(hold_of(database, self._paths, self._config, now))
+        hold = hold_of(database, self._paths, self._config, now)
+        self._tell_hold(hold)
         for session in waiting.waiting_sessions(database):
-            decision = gates.extraction(session, self._config, self._paths.state_dir, now, hold)
+            decision = gates.extraction(session, self._config, self._paths.state_dir, now, as_wait(hold))
             if isinstance(decision, Run) or decision.reason == "session_active":
                 continue
+            if hold is not None and decision.reason == hold.reason:
+                continue  # told once for all
             fresh = [turn_id for turn_id in session.turn_ids if self._told_turns.get(turn_id) != decision.reason]
             told.update(dict.fromkeys(session.turn_ids, decision.reason))
             if not fresh:

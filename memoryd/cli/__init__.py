@@ -98,7 +98,7 @@ class _Parser(argparse.ArgumentParser):
             message = "a command is missing; the first one to try is `memoryd run`"
         if near:
             message = f"there is no command `{words[0]}`; did you mean `{near[0]}`?"
-        self.exit(2, f"memoryd: {message}\n  fix: memoryd --help\n")
+        self.exit(2, f"memoryd: {message}\n  fix: {self.prog} --help\n")
 
 
 def parser() -> argparse.ArgumentParser:

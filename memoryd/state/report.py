@@ -112,7 +112,7 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
         " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = jobs.id) AS usd FROM jobs"
         " JOIN job_files ON job_files.job_id = jobs.id LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
         " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)"
-        " WHERE jobs.outcome IS NOT NULL ORDER BY jobs.id DESC LIMIT ?",
+        " WHERE jobs.outcome IS NOT NULL ORDER BY ended_at DESC, jobs.id DESC LIMIT ?",
         (limit,),
     )
     return [

