@@ -63,7 +63,7 @@ def drop_lost(database: Database, memory_dir: str, now: float) -> None:
     )
     for row in rows:
         job = Job(row["id"], row["token"], row["transcript_id"], row["session_id"], ())
-        fail(database, job, "its process died", now)
+        fail(database, job, "its process died", now, is_lost=True)
 
 
 def claim(
@@ -135,8 +135,12 @@ def pass_over(database: Database, job: Job, outcomes: Mapping[int, str], detail:
             )
 
 
-def fail(database: Database, job: Job, why: str, now: float) -> None:
-    """End a job that failed: its turns wait on, and the session for longer after every failure."""
+def fail(database: Database, job: Job, why: str, now: float, *, is_lost: bool = False) -> None:
+    """End a job that failed: its turns wait on, and the session for longer after every failure.
+
+    One that was lost with its process is done again before all others the first time: what a model answered to it is of
+    use only as long as the memories beside it are the same.
+    """
     with database.transaction():
         _close(database, job, "failed", now, why)
         known = database.query("SELECT failures FROM transcripts WHERE id = ?", (job.transcript_id,))
@@ -144,7 +148,7 @@ def fail(database: Database, job: Job, why: str, now: float) -> None:
         delay = min(FIRST_DELAY_SECONDS * 2 ** min(failures - 1, _MOST_DOUBLINGS), LONGEST_DELAY_SECONDS)
         database.execute(
             "UPDATE transcripts SET failures = ?, retry_at = ?, failed_bytes = size WHERE id = ?",
-            (failures, now + delay, job.transcript_id),
+            (failures, None if is_lost and failures == 1 else now + delay, job.transcript_id),
         )
 
 
