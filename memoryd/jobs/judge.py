@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.engines.evidence import overlap, quoted, without_quotations
+from memoryd.engines.losses import lost_in, parts_lost
 from memoryd.engines.offline.context import is_approval
 from memoryd.engines.offline.known import is_instructed, paragraphs_of
 from memoryd.engines.offline.sentences import sentences_of
@@ -65,7 +66,7 @@ class Judge:
                 "The quote is not in what the user said. Quote a whole statement of theirs, letter by letter, from a"
                 " `user` part; what others said is no ground for a memory."
             )
-        if problem := self._unfounded(writing, evidence):
+        if problem := self._unfounded(writing, evidence) or self._lossy(writing, evidence):
             return problem
         if self._is_settled(evidence):
             return "These words have been dealt with before: the memory exists, or the user took it back. Leave it."
@@ -105,6 +106,18 @@ class Judge:
         for address in _ADDRESS.findall(_told(writing.after)):
             if address.lower() not in f"{before} {words}".lower():
                 return f"The user never named {address}: leave it out."
+        return ""
+
+    def _lossy(self, writing: Writing, evidence: Evidence) -> str:
+        """What a rewrite would lose that the new words do not speak of."""
+        if writing.before is None or writing.after is None:
+            return ""
+        before, after = parse(writing.before).body, parse(writing.after).body
+        said = next(one for one in self._said if one.message_id == evidence.message_id)
+        if parts := parts_lost(before, after):
+            return f"{' and '.join(parts)} would be gone. Keep what the new words do not change."
+        if lost := lost_in(before, after, said.text):
+            return f"This would be gone: {lost[0][:200]} The new words do not speak of it, so keep it."
         return ""
 
     def _is_settled(self, evidence: Evidence) -> bool:

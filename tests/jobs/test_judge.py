@@ -107,6 +107,21 @@ def test_an_update_needs_words_for_what_is_new_only(database: Database) -> None:
     assert verdict(database, wrong, said, said, before=before).startswith(NEVER_SAID)
 
 
+def test_an_update_keeps_what_the_new_words_do_not_speak_of(database: Database) -> None:
+    before = (
+        "Keep every review under 400 changed lines. Ask Priya for anything about payments.\n\n"
+        "**Why:** a rounding bug passed in a review of 2,000 lines."
+    )
+    said = "reviews may have 300 changed lines at most from now on"
+    assert verdict(database, before.replace("400", "300"), said, said, before=before) == ""
+    without_why = before.replace("400", "300").partition("\n\n")[0]
+    assert verdict(database, without_why, said, said, before=before).startswith("**Why:** would be gone.")
+    without_priya = before.replace("400", "300").replace(" Ask Priya for anything about payments.", "")
+    assert verdict(database, without_priya, said, said, before=before) == (
+        "This would be gone: Ask Priya for anything about payments. The new words do not speak of it, so keep it."
+    )
+
+
 def test_a_memory_is_removed_by_words_that_speak_of_it(database: Database) -> None:
     before = "Keep every review under 400 changed lines."
     said = "forget what I said about reviews"
