@@ -58,7 +58,7 @@ def extract(
     3. let it edit the copy, each write judged as it comes
     4. make changes of what it did, in our form, with what they rest on
 
-    Raises what `loop.run` raises; RunFailedError where not even one turn fits, RefusedError where the model declines.
+    Raises what `loop.Run` raises; RunFailedError where not even one turn fits, RefusedError where the model declines.
     """
     with ExitStack() as stack:
         try:
@@ -76,7 +76,7 @@ def extract(
             judge = Judge(database, memory_dir, copy, exchanges[:taken], texts)
             try:
                 with ToolBox(copy.path, judge) as box:
-                    loop.run(brief, model, box, ask, limits, now, note)
+                    loop.Run(brief, model, box, ask, limits, now, note).to_the_end()
             except PromptTooLongError as error:
                 if taken == 1 or not tries_left or changes_in(copy):
                     break

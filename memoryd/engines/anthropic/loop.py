@@ -63,23 +63,9 @@ class DeclinedError(Exception):
     """The model does not want to work on this, and would not the next time."""
 
 
-def run(
-    brief: Brief,
-    model: str,
-    box: ToolBox,
-    ask: Callable[[dict[str, Any]], Reply],
-    limits: Limits,
-    now: Callable[[], float],
-    note: Callable[[str, str], None],
-) -> None:
-    """Work on a brief until the model is done or has used its turns. `note` takes what the log is to say: kind, sentence.
+class Run:
+    """One run of the agent. `note` takes what the log is to say: kind and sentence."""
 
-    Raises RunFailedError, DeclinedError, PromptTooLongError, and what `ask` raises.
-    """
-    _Run(brief, model, box, ask, limits, now, note).to_the_end()
-
-
-class _Run:
     def __init__(
         self,
         brief: Brief,
@@ -109,9 +95,12 @@ class _Run:
         self._ids: set[str] = set()
 
     def to_the_end(self) -> None:
-        """1. make the conversation fit  2. ask  3. judge the reply  4. run its calls; the last turn's calls count too.
+        """Work on the brief until the model is done or has used its turns.
 
-        Two edits that change nothing end the run, as does the last turn.
+        1. make the conversation fit  2. ask  3. judge the reply  4. run its calls; the last turn's calls count too
+
+        Two edits that change nothing end the run, as does the last turn. Raises RunFailedError, DeclinedError,
+        PromptTooLongError, and what `ask` raises.
         """
         is_done = False
         for _ in range(self._limits.turns):

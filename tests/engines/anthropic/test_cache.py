@@ -50,7 +50,7 @@ def requests_of(box: ToolBox, shared: tuple[str, ...], rounds: list[int], *, tho
         return wire.Reply((*thought, *reads), "tool_use" if reads else "end_turn", Usage())
 
     brief = loop.Brief("the system", shared, "the task")
-    loop.run(brief, "m", box, ask, LIMITS, lambda: 0.0, lambda *_: None)
+    loop.Run(brief, "m", box, ask, LIMITS, lambda: 0.0, lambda *_: None).to_the_end()
     return asked
 
 
@@ -155,9 +155,9 @@ def test_everything_that_was_written_is_read_by_the_next_request(
     begun = len(server.requests)
     notes: list[str] = []
     brief = loop.Brief("the system " * 200, shared, json.dumps(rounds))
-    loop.run(
+    loop.Run(
         brief, "m", box, lambda one: client.send(one, 60.0), LIMITS, lambda: 0.0, lambda *note: notes.append(note[0])
-    )
+    ).to_the_end()
     assert (notes, server.violations) == ([], [])
     usages = [request.usage for request in server.requests[begun:]]
     assert len(usages) == len(rounds) + 1

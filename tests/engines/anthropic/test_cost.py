@@ -231,7 +231,7 @@ def test_no_request_is_billed_with_more_than_was_reserved(
 
     limits = loop.Limits(5, 500, 80_000, 400_000, 60.0)
     brief = brief_of(exchanges, [f"- [user] a.md (2026-10-30T12:00:00Z): {one}" for one in texts], texts, limits)
-    loop.run(brief, "m", billed.box, ask, limits, lambda: 0.0, lambda *_: None)
+    loop.Run(brief, "m", billed.box, ask, limits, lambda: 0.0, lambda *_: None).to_the_end()
     assert asked
     assert [(usd, most) for usd, most in asked if usd > most] == []
     assert billed.server.violations == []
