@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from typing import TYPE_CHECKING
@@ -18,6 +19,10 @@ MOST_FILES = 64
 MOST_BYTES = 65_536
 """Of one file; what people write by hand is shorter."""
 MOST_BYTES_IN_ALL = 262_144
+MOST_HOPS = 5
+"""From a file to what it imports, and on; as the client does."""
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_IMPORT = re.compile(r"(?<!\S)@([^\s@`]{1,300}?)[.,;:)]*(?=\s|\Z)")
 
 _MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 
@@ -30,19 +35,42 @@ def instructions_at(cwd: str, paths: Paths) -> list[str]:
     3. from the root down to `cwd`: CLAUDE.md, .claude/CLAUDE.md, .claude/rules/*.md
     4. the same way down: every CLAUDE.local.md
 
+    Behind each stands what it imports (`@docs/style.md`); a file that a directory ships imports nothing from elsewhere.
     Where they are too many, those that weigh least are left out.
     """
-    found: dict[str, bytes] = {}
+    found: dict[str, str] = {}
     left = MOST_BYTES_IN_ALL
-    for path, inside in reversed(list(_places(cwd, paths))):
-        if len(found) >= MOST_FILES or left <= 0:
-            break
+
+    def take(path: str, inside: str | None, hops: int) -> None:
+        nonlocal left
         real = _real(path, inside)
-        data = _content(real, min(left, MOST_BYTES)) if real and real not in found else b""
-        if data:
-            found[real] = data
-            left -= len(data)
-    return [data.decode("utf-8", "replace") for data in reversed(found.values())]
+        if not real or real in found or len(found) >= MOST_FILES or left <= 0:
+            return
+        data = _content(real, min(left, MOST_BYTES))
+        if not data:
+            return
+        left -= len(data)
+        text = data.decode("utf-8", "replace")
+        imports = _imports(text, os.path.dirname(real), paths) if hops else []
+        found[real] = ""  # so that a circle ends; its place is behind what it imports, since the order is turned
+        for imported in reversed(imports):
+            if inside is None or is_below(imported, os.path.realpath(inside)):
+                take(imported, inside, hops - 1)
+        del found[real]
+        found[real] = text
+
+    for path, inside in reversed(list(_places(cwd, paths))):
+        take(path, inside, MOST_HOPS)
+    return list(reversed(found.values()))
+
+
+def _imports(text: str, directory: str, paths: Paths) -> list[str]:
+    """The files that a text names as `@path`, outside of code."""
+    found = []
+    for name in _IMPORT.findall(_CODE.sub(" ", text)):
+        path = paths.expand(name) or os.path.join(directory, name)
+        found.append(os.path.normpath(path))
+    return found
 
 
 def _places(cwd: str, paths: Paths) -> Iterator[tuple[str, str | None]]:

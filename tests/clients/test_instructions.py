@@ -213,3 +213,47 @@ def test_all_texts_together_are_bounded_in_bytes(paths: Paths, project: Path) ->
     assert found[-1] == "the last word"
     assert sum(len(text.encode()) for text in found) <= MOST_BYTES_IN_ALL + len("\ufffd".encode())
     assert len(found) == 1 + MOST_BYTES_IN_ALL // MOST_BYTES
+
+
+# --- imports ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_file_imports_stands_behind_it(paths: Paths, project: Path) -> None:
+    put(
+        project / "CLAUDE.md",
+        "See @docs/style.md and @./docs/git.md, but `@docs/code.md` is code. Ask @anna or a@b.de.",
+    )
+    put(project / "docs" / "style.md", "style, with @more.md")
+    put(project / "docs" / "more.md", "more")
+    put(project / "docs" / "git.md", "git")
+    put(project / "docs" / "code.md", "never")
+    put(Path(paths.claude_dir, "CLAUDE.md"), "user, with @~/notes.md")
+    put(Path(paths.home, "notes.md"), "notes")
+    found = instructions_at(str(project), paths)
+    assert [text.split()[0] for text in found] == ["user,", "notes", "See", "style,", "more", "git"]
+
+
+def test_imports_end_in_circles_and_after_five_hops(paths: Paths, project: Path) -> None:
+    for number in range(8):
+        put(project / f"{number}.md", f"{number} @{number + 1}.md @CLAUDE.md")
+    put(project / "CLAUDE.md", "begin @0.md")
+    assert [text.split()[0] for text in instructions_at(str(project), paths)] == ["begin", "0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    "name", ["@../secret.md", "@~/secret.md", "@{home}/secret.md", "@link.md", "@docs/../../secret.md"]
+)
+def test_what_a_directory_ships_imports_nothing_from_elsewhere(paths: Paths, project: Path, name: str) -> None:
+    """Cloning a repository must not show it our files."""
+    put(project.parent / "secret.md", "secret")
+    put(Path(paths.home, "secret.md"), "secret")
+    (project / "link.md").symlink_to(project.parent / "secret.md")
+    put(project / "CLAUDE.md", "begin " + name.format(home=paths.home))
+    assert len(instructions_at(str(project), paths)) == 1
+
+
+def test_imports_that_are_no_files_are_nothing(paths: Paths, project: Path) -> None:
+    (project / "docs").mkdir()
+    os.mkfifo(project / "pipe.md")
+    put(project / "CLAUDE.md", "begin @docs @pipe.md @nowhere.md @" + "x" * 5000 + " @\0 @. @.. @")
+    assert len(instructions_at(str(project), paths)) == 1
