@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.cli.project import add_project_option, file_meant, memory_name, memory_of, project_of
+from memoryd.errors import MemorydError
 from memoryd.words import shown
 
 if TYPE_CHECKING:
@@ -33,7 +35,14 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         with memory_of(project) as directory:
-            name = memory_name(directory, context.arguments.file)
+            try:
+                name = memory_name(directory, context.arguments.file)
+                is_there = True
+            except MemorydError:
+                name = file_meant(context.arguments.file)
+                is_there = False
+                if not history.recent(database, project.memory_dir, name):
+                    raise
         evidence = history.evidence_of(database, project.memory_dir, name)
         changes = history.recent(database, project.memory_dir, name)
     finally:
@@ -55,11 +64,13 @@ def execute(context: Context) -> int:
             }
         )
         return 0
+    if not is_there:
+        print(f"{shown(name)} is no longer there: memoryd restore {shown(name)} puts it back.", file=sys.stderr)
     for one in evidence:
         when = iso(one.said_at) if one.said_at else "some time"
         where = f"in session {one.session_id}" if one.session_id else "to memoryd"
         print(f'You said, {where}, at {when}:\n    "{shown(one.quote)}"')
-    if not evidence:
+    if not evidence and is_there:
         print(f"memoryd knows of nothing you said that {shown(name)} rests on: somebody else wrote it.")
     for change in changes:
         print(describe(change))

@@ -54,8 +54,14 @@ def test_remember_why_forget_undo(shell: Shell) -> None:
     assert shell("forget", name)[0] == 0
     assert os.listdir(shell.memory) == ["MEMORY.md"]
     assert (shell.memory / "MEMORY.md").read_bytes() == b""
+    code, text = shell("why", name)
+    assert code == 0
+    assert f"{name} is no longer there: memoryd restore {name} puts it back." in text
+    assert "forget" in text
     assert shell("undo") == (0, f"undo: {name} is as it was\n")
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (content, mtime)
+    from_anywhere = run_memoryd(shell.environment, "why", str(file))  # as the terminal shows it
+    assert (from_anywhere.returncode, "never push to main" in from_anywhere.stdout) == (0, True)
     history = shell.json("history")
     assert isinstance(history, list)
     assert [change["kind"] for change in history] == ["undo", "forget", "remember"]
