@@ -27,11 +27,29 @@ def project_of(context: Context) -> Project:
 
     given = os.path.expanduser(getattr(context.arguments, "file", None) or "")
     if context.arguments.project == "." and os.path.isabs(given):  # as the terminal shows it
-        return Project("", "", os.path.dirname(given))
+        memory_dir = os.path.dirname(given)
+        if not _is_known(context, memory_dir):
+            raise UsageError(f"{memory_dir} is no memory directory that memoryd knows.", "memoryd projects")
+        return Project("", "", memory_dir)
     place = os.path.abspath(context.arguments.project)
     if not os.path.isdir(place):
         raise UsageError(f"There is no directory {place}.", "memoryd projects")
     return project_at(root_of(place), context.paths, context.config)
+
+
+def _is_known(context: Context, memory_dir: str) -> bool:
+    from memoryd.state import history
+    from memoryd.state.database import open_for_reading
+    from memoryd.state.projects import all_projects
+
+    database = open_for_reading(context.paths)
+    if database is None:
+        return False
+    try:
+        known = any(project.memory_dir == memory_dir for project in all_projects(database))
+        return known or bool(history.recent(database, memory_dir, limit=1))
+    finally:
+        database.close()
 
 
 @contextmanager

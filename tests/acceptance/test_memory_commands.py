@@ -62,6 +62,8 @@ def test_remember_why_forget_undo(shell: Shell) -> None:
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (content, mtime)
     from_anywhere = run_memoryd(shell.environment, "why", str(file))  # as the terminal shows it
     assert (from_anywhere.returncode, "never push to main" in from_anywhere.stdout) == (0, True)
+    elsewhere = run_memoryd(shell.environment, "forget", str(shell.place / "README.md"))
+    assert (elsewhere.returncode, "is no memory directory that memoryd knows" in elsewhere.stderr) == (2, True)
     history = shell.json("history")
     assert isinstance(history, list)
     assert [change["kind"] for change in history] == ["undo", "forget", "remember"]
