@@ -203,6 +203,7 @@ class Run:
             elif block["name"] not in TOOLS:  # an endpoint need not take back what it was never told of
                 said.append({"type": "text", "text": f"[called {block['name']}, which does not exist]"})
                 unknown.append(block["name"])
+                self._note("refused", f"{block['name']} refused: there is no such tool")
             else:
                 text, is_error = self._result(block, reply, len(results))
                 said.append({**block, "id": self._own_id(block["id"])})
