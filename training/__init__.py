@@ -3,4 +3,7 @@
 `sessions/` is what the weights are fitted to, `heldout/` what they are measured on and never fitted to. All sessions are
 made up for this purpose. A line is one session: its turns, the facts in it that a later session would need (`gold`, with
 the user's words in `quotes`), and what must not be kept (`forbidden`).
+
+`dreams/` and `dreams-heldout/` are cases of consolidation: a memory directory (`files`), the sessions since it was last in
+order, what has to come of it (`expect`) and what a careful person made of it (`solution`; null is a file that went).
 """
