@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pwd
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ class Paths:
     @property
     def log_file(self) -> str:
         return os.path.join(self.state_dir, "memoryd.log")
+
+    def place_for(self, memory_dir: str, purpose: str) -> str:
+        """Where something is kept that belongs to one memory directory."""
+        name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
+        return os.path.join(self.state_dir, purpose, name)
 
     @property
     def transcripts_root(self) -> str:

@@ -6,17 +6,17 @@ import shutil
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clock import iso
 from memoryd.engines.anthropic import extraction, loop
 from memoryd.engines.anthropic.client import PromptTooLongError
 from memoryd.engines.anthropic.tools import ToolBox
+from memoryd.jobs.changeset import group_of
 from memoryd.jobs.judge import Judge
 from memoryd.memory.directory import open_directory
-from memoryd.memory.document import new_document, parse
+from memoryd.memory.document import parse
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.staging import changes_in, staged
-from memoryd.model import Group
+from memoryd.model import Finding, Withdrawal
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from memoryd.engines.anthropic.loop import Limits
     from memoryd.engines.anthropic.wire import Reply
-    from memoryd.model import Evidence, Exchange, FileChange
+    from memoryd.model import Evidence, Exchange, FileChange, Group
     from memoryd.state.database import Database
 
 _TRIES = 3
@@ -67,12 +67,11 @@ def extract(
             directory = None
         shutil.rmtree(place, ignore_errors=True)  # of a process that died: the caller is the only worker here
         copy = stack.enter_context(staged(directory, place))
-        manifest = manifest_of(copy.before)
         texts = [redact(text) for text in instructions]
-        brief = extraction.brief_of(exchanges, manifest, texts, limits)
-        taken = extraction.fitting(exchanges, brief, limits)
+        shared = extraction.shared_by_runs(manifest_of(copy.before), texts, limits)
+        taken = extraction.fitting(exchanges, shared, limits)
         for tries_left in reversed(range(_TRIES)):
-            brief = extraction.brief_of(exchanges[:taken], manifest, texts, limits)
+            brief = extraction.brief_of(exchanges[:taken], shared)
             judge = Judge(database, memory_dir, copy, exchanges[:taken], texts)
             try:
                 with ToolBox(copy.path, judge) as box:
@@ -91,7 +90,7 @@ def extract(
                 continue
             session_id = exchanges[0].said.session_id
             groups = [
-                _group(change, judge.evidence[change.name], session_id, now())
+                group_of(change, _meant(change, judge.evidence[change.name]), session_id, now())
                 for change in changes_in(copy)
                 if not _is_same(change)
             ]
@@ -107,30 +106,11 @@ def _is_same(change: FileChange) -> bool:
     return (before.type, before.description, before.body.split()) == (after.type, after.description, after.body.split())
 
 
-def _group(change: FileChange, evidence: list[Evidence], session_id: str, now: float) -> Group:
-    """One memory as we write it. Of a rewritten one all stays that the agent had no reason to touch."""
-    newest = evidence[-1]
-    if change.after is not None:
-        given = parse(change.after)
-        assert given.type is not None  # noqa: S101 - judged
-        if change.before is None:
-            document = new_document(
-                name=given.name,
-                description=given.description,
-                kind=given.type,
-                body=given.body,
-                session_id=session_id,
-                evidence=newest.hash,
-                modified=iso(now),
-            )
-        else:
-            document = parse(change.before)
-            values = {("description",): given.description, ("metadata", "evidence"): newest.hash}
-            if given.type != document.type:
-                values |= {("type",): given.type, ("metadata", "type"): given.type}
-            for path, value in (values | {("metadata", "modified"): iso(now)}).items():
-                document = document.with_value(path, value)
-            document = document.with_body(given.body.strip("\n") + "\n")
-        change = change._replace(after=document.render())
-    why = "you took it back" if change.after is None else "you said" if change.before is None else "you said later"
-    return Group((change,), f"{why}: {newest.quote}", tuple((change.name, one) for one in evidence))
+def _meant(change: FileChange, evidence: Sequence[Evidence]) -> Finding | Withdrawal:
+    """What the agent did to a file, as every engine says it."""
+    newest, *older = reversed(evidence)
+    if change.after is None:
+        return Withdrawal(change.name, newest)
+    given = parse(change.after)
+    assert given.type is not None  # noqa: S101 - judged
+    return Finding(given.type, given.name, given.description, given.body, newest, tuple(older), change.name)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.document import Document
 
 
 class ChangedMeanwhileError(Exception):
@@ -41,46 +42,61 @@ def groups_of(
     for one in found:
         if isinstance(one, Withdrawal):
             if one.name in withdrawn:
-                groups.append(_rewritten(directory, one, now, made))
+                groups.append(_rewritten(directory, one, session_id, now, made))
             continue
         if _words(one.body) in bodies:
             continue
         bodies.add(_words(one.body))
         if one.replaces:
-            groups.append(_rewritten(directory, one, now, made))
+            groups.append(_rewritten(directory, one, session_id, now, made))
             continue
         name = _free_name(f"{one.type}_{one.name.replace('-', '_')}", taken)
         taken.add(name.casefold())
-        groups.append(_group(FileChange(name, None, _new_file(one, session_id, now)), one, "you said"))
+        groups.append(group_of(FileChange(name, None, None), one, session_id, now))
     return tuple(groups)
 
 
 def _rewritten(
-    directory: MemoryDirectory, one: Finding | Withdrawal, now: float, made: Collection[tuple[str, bytes]]
+    directory: MemoryDirectory,
+    one: Finding | Withdrawal,
+    session_id: str,
+    now: float,
+    made: Collection[tuple[str, bytes]],
 ) -> Group:
     """A memory brought up to date, or taken away."""
     name = one.replaces if isinstance(one, Finding) else one.name
     state = directory.read(name)
     if state is None or (name, digest(state.data)) not in made:
         raise ChangedMeanwhileError(name)
-    if isinstance(one, Finding):
-        document = parse(state.data).with_value(("description",), one.description)
-        for key, value in (("evidence", one.evidence.hash), ("modified", iso(now))):
-            document = document.with_value(("metadata", key), value)
-        document = document.with_body(one.body.strip("\n") + "\n")
-        change = FileChange(name, state.data, document.render(), state.mtime_ns, mode=state.mode)
-        return _group(change, one, "you said later")
     change = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
-    return _group(change, one, "you took it back")
+    return group_of(change, one, session_id, now)
 
 
-def _group(change: FileChange, one: Finding | Withdrawal, why: str) -> Group:
-    newest_first = (one.evidence, *one.also) if isinstance(one, Finding) else (one.evidence,)
-    evidence = tuple((change.name, piece) for piece in reversed(newest_first))
+def group_of(change: FileChange, one: Finding | Withdrawal, session_id: str, now: float) -> Group:
+    """What becomes of one file: made, brought up to date, or taken away. What it shall say is written here.
+
+    Of a file that is there all stays that a finding says nothing of: unknown keys, comments, order.
+    """
+    if isinstance(one, Withdrawal):
+        change = change._replace(after=None)
+        return Group((change,), f"you took it back: {one.evidence.quote}", ((change.name, one.evidence),))
+    if change.before is None:
+        document = _new_document(one, session_id, now)
+    else:
+        document = parse(change.before)
+        values = {("description",): one.description, ("metadata", "evidence"): one.evidence.hash}
+        if one.type != document.type:
+            values |= {("type",): one.type, ("metadata", "type"): one.type}
+        for path, value in (values | {("metadata", "modified"): iso(now)}).items():
+            document = document.with_value(path, value)
+        document = document.with_body(one.body.strip("\n") + "\n")
+    change = change._replace(after=document.render())
+    evidence = tuple((change.name, piece) for piece in reversed((one.evidence, *one.also)))
+    why = "you said" if change.before is None else "you said later"
     return Group((change,), f"{why}: {one.evidence.quote}", evidence)
 
 
-def _new_file(finding: Finding, session_id: str, now: float) -> bytes:
+def _new_document(finding: Finding, session_id: str, now: float) -> Document:
     return new_document(
         name=finding.name,
         description=finding.description,
@@ -89,7 +105,7 @@ def _new_file(finding: Finding, session_id: str, now: float) -> bytes:
         session_id=session_id,
         evidence=finding.evidence.hash,
         modified=iso(now),
-    ).render()
+    )
 
 
 def _bodies(directory: MemoryDirectory, names: Sequence[str]) -> set[str]:

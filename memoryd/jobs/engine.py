@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -96,7 +94,7 @@ class ModelEngine:
             extracted = agent.extract(
                 self._database,
                 memory_dir,
-                self._place(memory_dir),
+                self._paths.place_for(memory_dir, "staging"),
                 exchanges,
                 instructions,
                 model=model,
@@ -121,8 +119,3 @@ class ModelEngine:
             raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
         holds.lift(self._database, account.NAME)
         return extracted
-
-    def _place(self, memory_dir: str) -> str:
-        """Where the copy of a memory directory is worked on; its worker is the only one."""
-        name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
-        return os.path.join(self._paths.state_dir, "staging", name)

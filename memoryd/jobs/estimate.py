@@ -43,7 +43,7 @@ def estimate(database: Database, paths: Paths, config: Config, sessions: Iterabl
     limits = extraction.limits_of(config, model, price, 0.0)
     static = extraction.static_tokens()
     fresh = again = runs = 0
-    shared: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     for session in sessions:
         turns = jobs.waiting_turns(database, session.transcript_id, history=True)
         try:
@@ -51,17 +51,16 @@ def estimate(database: Database, paths: Paths, config: Config, sessions: Iterabl
         except (OSError, NotATranscriptError):
             continue
         instructions = instructions_at(exchanges[-1].said.cwd, paths) if exchanges else []
+        shared = extraction.shared_by_runs((), instructions, limits)
+        common = tokens_in(shared)
         while exchanges:
-            brief = extraction.brief_of(exchanges, (), instructions, limits)
-            taken = extraction.fitting(exchanges, brief, limits)
-            brief = extraction.brief_of(exchanges[:taken], (), instructions, limits)
+            taken = extraction.fitting(exchanges, shared, limits)
+            said = tokens_in(extraction.brief_of(exchanges[:taken], shared).task)
             exchanges = exchanges[taken:]
-            common = tokens_in(list(brief.shared))
-            said = tokens_in(brief.task)
             runs += 1
-            fresh += said + (0 if brief.shared in shared else common)
+            fresh += said + (0 if shared in seen else common)
             again += (static + common) * _REQUESTS + said * (_REQUESTS - 1)
-            shared.add(brief.shared)
+            seen.add(shared)
     if not runs:
         return Estimate(0, 0.0)
     usage = Usage(cache_read=again, cache_created=fresh + static, output=runs * _OUTPUT_TOKENS)

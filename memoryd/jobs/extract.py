@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -62,10 +61,9 @@ class Session(NamedTuple):
 @contextmanager
 def only_worker(paths: Paths, memory_dir: str) -> Iterator[None]:
     """Be the only process that extracts into this directory. Raises BusyError. Death gives it back."""
-    place = os.path.join(paths.state_dir, "workers")
-    os.makedirs(place, mode=0o700, exist_ok=True)
-    name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
-    descriptor = os.open(os.path.join(place, name), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    place = paths.place_for(memory_dir, "workers")
+    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

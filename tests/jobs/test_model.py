@@ -981,7 +981,7 @@ def test_an_estimate_for_a_small_window_is_not_below_zero(database: Database, pa
 def test_a_run_after_one_that_died_begins_with_a_clean_copy(database: Database, paths: Paths) -> None:
     with hired(database, paths, in_turn(Reply(writes()))) as office:
         office.say(RULE)
-        place = Path(office.hired()._place(str(office.memory)))
+        place = Path(office.paths.place_for(str(office.memory), "staging"))
         place.mkdir(parents=True)
         (place / "left.md").write_text("of a process that died")
         assert office.work() == [SAVED]
@@ -995,7 +995,7 @@ def test_a_run_that_fails_leaves_nothing_behind(database: Database, paths: Paths
         office.say(RULE)
         with pytest.raises(EngineRestsError):
             office.run()
-        assert not Path(office.hired()._place(str(office.memory))).exists()
+        assert not Path(office.paths.place_for(str(office.memory), "staging")).exists()
         assert office.files() == []
 
 

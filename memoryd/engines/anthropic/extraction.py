@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from datetime import datetime
 from functools import cache
@@ -85,23 +84,12 @@ def limits_of(config: Config, model: str, price: Price | None, deadline: float) 
 
 def static_tokens() -> int:
     """What every run begins with."""
-    return tokens_in(_static()[1]) + schema_tokens()
+    return text_tokens(_static()[1]) + text_tokens(json.dumps(SCHEMAS))
 
 
-def schema_tokens() -> int:
-    return math.ceil(len(json.dumps(SCHEMAS)) / BYTES_PER_TOKEN)
-
-
-def brief_of(
-    exchanges: Sequence[Exchange], manifest: Sequence[str], instructions: Sequence[str], limits: Limits
-) -> Brief:
-    """What the agent is told. Without a date or a path of its own: only what was said has a time.
-
-    In a small window instruction files and manifest have their share, and no more.
-    """
-    _, system = _static()
+def shared_by_runs(manifest: Sequence[str], instructions: Sequence[str], limits: Limits) -> tuple[str, ...]:
+    """What the runs of a project share: its instruction files and its memories. In a small window each has its share."""
     most = min(INSTRUCTION_CHARACTERS, int(limits.prompt_tokens * _SHARE) * BYTES_PER_TOKEN)
-    shared = [_instructions(instructions, most)] if any(instructions) else []
     room = limits.prompt_tokens * _SHARE
     lines = []
     for line in manifest:
@@ -109,14 +97,18 @@ def brief_of(
         if room < 0:
             break
         lines.append(line)
-    shared.append("<memories>\n" + ("\n".join(lines) or "none yet") + "\n</memories>")
-    return Brief(system, tuple(shared), _conversation(exchanges))
+    memories = "<memories>\n" + ("\n".join(lines) or "none yet") + "\n</memories>"
+    return (_instructions(instructions, most), memories) if any(instructions) else (memories,)
 
 
-def fitting(exchanges: Sequence[Exchange], brief: Brief, limits: Limits) -> int:
+def brief_of(exchanges: Sequence[Exchange], shared: tuple[str, ...]) -> Brief:
+    """What the agent is told. Without a date or a path of its own: only what was said has a time."""
+    return Brief(_static()[1], shared, _conversation(exchanges))
+
+
+def fitting(exchanges: Sequence[Exchange], shared: tuple[str, ...], limits: Limits) -> int:
     """How many of the turns, from the first on, a run can take; one at least."""
-    shared = tokens_in([brief.system, *brief.shared]) + schema_tokens()
-    room = (limits.prompt_tokens - shared) * (1 - _FOR_RESULTS)
+    room = (limits.prompt_tokens - static_tokens() - tokens_in(shared)) * (1 - _FOR_RESULTS)
     number = 0
     for number, exchange in enumerate(exchanges, 1):
         room -= text_tokens(_turn(exchange, "", "000000"))

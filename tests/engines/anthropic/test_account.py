@@ -297,6 +297,7 @@ def test_a_model_on_this_machine_is_not_asked_through_a_proxy(monkeypatch: pytes
         for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         headers_with("config-key")
+        assert (proxy.requests, proxy.violations) == ([], [])
 
 
 # --- when to try again ------------------------------------------------------------------------------------------------

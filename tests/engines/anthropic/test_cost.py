@@ -14,7 +14,7 @@ from memoryd.engines.anthropic import loop
 from memoryd.engines.anthropic.account import Account
 from memoryd.engines.anthropic.client import Client
 from memoryd.engines.anthropic.cost import most_usd, usd_of
-from memoryd.engines.anthropic.extraction import brief_of
+from memoryd.engines.anthropic.extraction import brief_of, shared_by_runs
 from memoryd.engines.anthropic.tools import ToolBox
 from memoryd.engines.anthropic.wire import Usage
 from memoryd.model import Exchange, Said
@@ -230,7 +230,8 @@ def test_no_request_is_billed_with_more_than_was_reserved(
         return reply
 
     limits = loop.Limits(5, 500, 80_000, 400_000, 60.0)
-    brief = brief_of(exchanges, [f"- [user] a.md (2026-10-30T12:00:00Z): {one}" for one in texts], texts, limits)
+    manifest = [f"- [user] a.md (2026-10-30T12:00:00Z): {one}" for one in texts]
+    brief = brief_of(exchanges, shared_by_runs(manifest, texts, limits))
     loop.Run(brief, "m", billed.box, ask, limits, lambda: 0.0, lambda *_: None).to_the_end()
     assert asked
     assert [(usd, most) for usd, most in asked if usd > most] == []
