@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from memoryd.errors import ConfigError
+from memoryd.prices import PRICES, Price
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -68,6 +69,20 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Features:
+    dream: bool = _key(
+        "Whether memories are consolidated in the background; `memoryd dream-now` works either way.", True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dream:
+    least_hours: float = _key("So long after the last consolidation of a project the next one may come.", 24.0, least=0)
+    least_sessions: int = _key("And only when so many of its sessions have changed since then.", 5, least=1)
+    scan_minutes: float = _key("How often the sessions of a project are counted for that.", 10.0, least=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Anthropic:
     api_key_file: str | None = _key(
         "A file that holds your API key and that only you may read. A key in the environment alone is not used.",
@@ -89,37 +104,11 @@ class Anthropic:
         "https://api.anthropic.com",
     )
     extraction_model: str = _key("The model that reads finished turns: a small one is enough.", "claude-haiku-5-5")
+    dream_model: str = _key("The model that consolidates memories: a larger one.", "claude-sonnet-5-5")
     context_window_tokens: int = _key(
         "How much the model can read at once; 0: what is known of the model, else 200,000.", 0, least=0
     )
     longest_run_seconds: float = _key("A run that takes longer is given up and tried again later.", 300.0, least=10)
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """USD for a million tokens. What reading from a cache saves counts only where the price is known."""
-
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
-    """For five minutes."""
-    long_cache_write: float | None = None
-    """For an hour."""
-    above_tokens: int = 0
-    """From so long a prompt on, everything costs `above_factor` times as much; 0: never."""
-    above_factor: float = 1.0
-
-
-PRICES = {
-    "claude-haiku-5-5": Price(0.10, 0.50, 0.01, 0.125, 0.20, 100_000, 5.0),
-    "claude-sonnet-5-5": Price(2.0, 10.0, 0.20, 2.50, 4.0),
-    "claude-opus-5-5": Price(4.0, 20.0, 0.20, 5.0, 8.0),
-    "claude-fable-5-1": Price(10.0, 50.0, 0.25, 12.50, 20.0),
-    "claude-opus-5": Price(5.0, 25.0, 0.50, 6.25, 10.0),
-    "claude-sonnet-5": Price(3.0, 15.0, 0.30, 3.75, 6.0),  # sources differ (2 or 3 USD): the dearer one
-    "claude-haiku-4-5": Price(1.0, 5.0, 0.10, 1.25, 2.0),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +163,8 @@ class Config:
     scan: Scan = field(default_factory=Scan)
     turns: Turns = field(default_factory=Turns)
     extraction: Extraction = field(default_factory=Extraction)
+    dream: Dream = field(default_factory=Dream)
+    features: Features = field(default_factory=Features)
     projects: Projects = field(default_factory=Projects)
     log: Log = field(default_factory=Log)
 
@@ -243,8 +234,9 @@ class _Reader:
             raise self._wrong(("anthropic", "api_key_variable"), "the name of a variable, not the key itself")
         if _KEY.match(anthropic.api_key_command):
             raise self._wrong(("anthropic", "api_key_command"), "a command that prints the key, not the key itself")
-        if not anthropic.extraction_model.strip():
-            raise self._wrong(("anthropic", "extraction_model"), "the name of a model")
+        for name in ("extraction_model", "dream_model"):
+            if not getattr(anthropic, name).strip():
+                raise self._wrong(("anthropic", name), "the name of a model")
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config
@@ -274,6 +266,10 @@ class _Reader:
             if least is not None and value < least:
                 raise self._wrong(path, f"at least {least:g}")
             return hint(value)
+        if hint is bool:
+            if not isinstance(value, bool):
+                raise self._wrong(path, "true or false")
+            return value
         if hint in (str, str | None):
             if not isinstance(value, str):
                 raise self._wrong(path, "a string")

@@ -275,6 +275,29 @@ class Shelved(NamedTuple):
     is_ours: bool = False
     """memoryd wrote it, and nobody has changed or pinned it since: it may be rewritten."""
     evidence: tuple[Evidence, ...] = ()
+    written_at: float = 0.0
+    is_fixed: bool = False
+    """Pinned, not understood or not ours to touch: not even a dream changes it."""
+
+
+class Revision(NamedTuple):
+    """What a dream wants of memories that belong together: they change together or not at all."""
+
+    reason: Literal["learnt", "updated", "merged", "dated", "expired", "moved"]
+    line: str
+    """Three to five words in the present tense: "Merging two deploy notes"."""
+    files: tuple[str, ...] = ()
+    """The memories that it is about. The first one stays, and says what the others said; none: a new one is made."""
+    type: MemoryType | None = None
+    title: str = ""
+    """Words joined by hyphens; of a new memory only."""
+    description: str = ""
+    body: str = ""
+    """What the first one shall say; empty: all of them are taken away."""
+    evidence: tuple[Evidence, ...] = ()
+    """Newer words that it rests on, oldest first."""
+    from_index: tuple[str, ...] = ()
+    """Passages of the index that are moved into it, each as it stands there, whole lines."""
 
 
 class FileChange(NamedTuple):

@@ -12,7 +12,7 @@ PACKAGE = Path(os.path.dirname(__file__), "../memoryd").resolve()
 
 # From the ground up. A part may import parts of the layers below its own, and of its own layer only itself.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"model", "errors", "words", "security"}),
+    frozenset({"model", "errors", "words", "security", "prices"}),
     frozenset({"clock", "paths"}),
     frozenset({"config", "log", "projects", "instance"}),
     frozenset({"state"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -145,7 +146,7 @@ def _expected() -> dict[str, tuple[str, str]]:
                 continue
             default = entry.metadata["example"]
             if not default:
-                default = f'"{value}"' if isinstance(value, str) else f"{value:g}"
+                default = json.dumps(value) if isinstance(value, str | bool) else f"{value:g}"
             expected[prefix + entry.name] = (entry.metadata["sentence"], default)
 
     take("", Config())

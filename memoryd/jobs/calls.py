@@ -21,9 +21,10 @@ from memoryd.state import steps
 
 if TYPE_CHECKING:
     from memoryd.clock import Clock
-    from memoryd.config import Budget, Price
+    from memoryd.config import Budget
     from memoryd.engines.anthropic.client import Client
     from memoryd.engines.anthropic.wire import Reply
+    from memoryd.prices import Price
     from memoryd.state.database import Database
 
 TRIES = 4

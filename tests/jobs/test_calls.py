@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd.clock import day_of
-from memoryd.config import PRICES, Budget, Price
+from memoryd.config import Budget
 from memoryd.engines.anthropic.account import NAME, Account
 from memoryd.engines.anthropic.client import Client, EndpointError, _retry_after
 from memoryd.engines.anthropic.cost import most_usd, usd_of
@@ -24,6 +24,7 @@ from memoryd.engines.anthropic.wire import Usage
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.jobs.calls import LONGEST_PAUSE_SECONDS, TRIES, Calls, DayCapError, RunCapError
 from memoryd.jobs.work import due
+from memoryd.prices import PRICES, Price
 from memoryd.state import holds, jobs, steps
 from memoryd.state.holds import Hold
 from memoryd.state.steps import Spent

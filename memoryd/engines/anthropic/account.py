@@ -17,7 +17,8 @@ from memoryd.errors import EngineStoppedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memoryd.config import Anthropic, Config, Price
+    from memoryd.config import Anthropic, Config
+    from memoryd.prices import Price
 
 NAME = "anthropic"
 OFFICIAL = "https://api.anthropic.com"

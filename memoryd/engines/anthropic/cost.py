@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from memoryd.engines.anthropic.context import BYTES_PER_TOKEN
 
 if TYPE_CHECKING:
-    from memoryd.config import Price
     from memoryd.engines.anthropic.wire import Usage
+    from memoryd.prices import Price
 
 _MILLION = 1_000_000
 _WRITE = 1.25

@@ -23,8 +23,9 @@ from memoryd.errors import EngineStoppedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.config import Config, Price
+    from memoryd.config import Config
     from memoryd.model import Exchange
+    from memoryd.prices import Price
 
 TURNS = 5
 OUTPUT_TOKENS = 8_000

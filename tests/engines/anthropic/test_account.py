@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.config import PRICES, Anthropic, Budget, Config, Price
+from memoryd.config import Anthropic, Budget, Config
 from memoryd.engines.anthropic import account as module
 from memoryd.engines.anthropic.account import Account, account_of, is_chosen, is_local, price_of, settings_digest
 from memoryd.engines.anthropic.client import Client, EndpointError
 from memoryd.engines.anthropic.tools import SCHEMAS
 from memoryd.errors import EngineStoppedError
+from memoryd.prices import PRICES, Price
 from tests.messages_server import MessagesServer, Reply, Status, text
 
 if TYPE_CHECKING:

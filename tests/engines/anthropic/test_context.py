@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import PRICES, Anthropic, Budget, Config
+from memoryd.config import Anthropic, Budget, Config
 from memoryd.engines.anthropic.context import (
     CLEARED,
     KEPT_RESULTS,
@@ -22,6 +22,7 @@ from memoryd.engines.anthropic.context import (
 )
 from memoryd.engines.anthropic.extraction import OUTPUT_TOKENS, limits_of
 from memoryd.errors import EngineStoppedError
+from memoryd.prices import PRICES
 
 Messages = list[dict[str, Any]]
 

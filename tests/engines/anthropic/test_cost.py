@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.config import PRICES, Budget, Price
+from memoryd.config import Budget
 from memoryd.engines.anthropic import loop
 from memoryd.engines.anthropic.account import Account
 from memoryd.engines.anthropic.client import Client
@@ -18,6 +18,7 @@ from memoryd.engines.anthropic.extraction import brief_of, shared_by_runs
 from memoryd.engines.anthropic.tools import ToolBox
 from memoryd.engines.anthropic.wire import Usage
 from memoryd.model import Exchange, Said
+from memoryd.prices import PRICES, Price
 from tests.messages_server import MessagesServer, Reply, call, text
 
 if TYPE_CHECKING:

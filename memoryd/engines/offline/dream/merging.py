@@ -1,0 +1,15 @@
+"""Near-duplicates become one memory that says all that they said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.engines.offline.dream.draft import Draft
+
+
+def join(drafts: list[Draft]) -> Iterator[str]:
+    """Change the drafts in place; yields a line for each change."""
+    yield from ()
