@@ -172,7 +172,15 @@ def _shelved(name: str, text: str, now: float) -> Shelved:
     written = re.search(r"(?:modified|written_at|updated)\W+(\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?)", text)
     is_fixed = document.is_pinned or document.type is None or document.problem is not None
     written_at = _at(written[1]) if written else now - 3 * 86400
-    return Shelved(name, document.type, document.description, document.body, written_at=written_at, is_fixed=is_fixed)
+    return Shelved(
+        name,
+        document.type,
+        document.description,
+        document.body,
+        written_at=written_at,
+        as_of=written_at if written else now - LOCK_SECONDS,
+        is_fixed=is_fixed,
+    )
 
 
 def _said(case: dict[str, Any], now: float) -> list[Said]:

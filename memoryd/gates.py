@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Run, Skip, Wait
 from memoryd.projects import is_below, is_excluded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoryd.config import Config
     from memoryd.model import WaitingSession
 
+_LONGEST_RETRY_SECONDS = 24 * 3600.0
 BREAKER_FAILURES = 3
 """So many failures in a row open a session's breaker: it is tried again only when its transcript has grown."""
 
@@ -72,3 +75,87 @@ def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip 
     if session.is_gone:
         return Skip("transcript_gone", "its transcript is no longer there")
     return None
+
+
+# --- consolidation: cheapest first, the first no ends the check -------------------------------------------------------
+
+
+class Dreamt(NamedTuple):
+    """When a directory was last consolidated, by the clock as it goes now."""
+
+    since: float
+    """From here a day is counted, and the sessions that changed."""
+    is_ahead: bool = False
+    """The lock's time is so far ahead of the clock that it says nothing: it counts from when that was noticed."""
+
+
+def last_dreamt(
+    lock_at: float | None, first_seen_at: float, noticed_at: float | None, least_seconds: float, now: float
+) -> Dreamt:
+    """The later of the lock's time and the first sight of the project, with clocks that step.
+
+    Ahead of the clock by less than the waiting time, the lock's time is believed: it was a small step back, and a day
+    more does no harm. Beyond that the clock was wrong when it was written, and nobody waits a year for it: its time is
+    then when that was noticed; `noticed_at` is None, or itself ahead, where it is noticed now.
+    """
+    since = max(lock_at if lock_at is not None else first_seen_at, min(first_seen_at, now))
+    if since - now <= least_seconds:
+        return Dreamt(since)
+    return Dreamt(noticed_at if noticed_at is not None and noticed_at <= now else now, is_ahead=True)
+
+
+def dream_switch(config: Config, hold: Wait | None) -> Wait | None:
+    if not config.features.dream:
+        return Wait(None, "switched_off", "`features.dream` is off; `memoryd dream-now` works all the same")
+    return hold
+
+
+def dream_time(since: float, config: Config, now: float) -> Wait | None:
+    due_at = since + config.dream.least_hours * 3600
+    if now >= due_at:
+        return None
+    return Wait(due_at, "too_soon", f"the last one was less than {config.dream.least_hours:g} h ago")
+
+
+def dream_retry(retry_at: float | None, failures: int, now: float) -> Wait | None:
+    """After a dream that came to no good end the next one waits; a clock that was set back ends that."""
+    if retry_at is None or not 0 < retry_at - now <= _LONGEST_RETRY_SECONDS:
+        return None
+    times = "once" if failures == 1 else f"{failures} times in a row"
+    return Wait(retry_at, "backing_off", f"it failed {times}; `memoryd dream-now` tries at once")
+
+
+def dream_throttle(counted_at: float | None, config: Config, now: float) -> Wait | None:
+    every = config.dream.scan_minutes * 60
+    if counted_at is None or not 0 <= now - counted_at < every:
+        return None
+    return Wait(counted_at + every, "counted_recently", f"sessions are counted every {config.dream.scan_minutes:g} min")
+
+
+def dream_sessions(number: int, config: Config, now: float) -> Run | Wait:
+    least = config.dream.least_sessions
+    if number >= least:
+        return Run(f"{number} sessions have changed")
+    until = now + config.dream.scan_minutes * 60
+    return Wait(until, "too_few_sessions", f"{number} of {least} sessions have changed since the last one")
+
+
+def dream_lock(held_by: int | None, until: float) -> Wait | None:
+    if held_by is None:
+        return None
+    return Wait(until, "lock_held", f"process {held_by} is consolidating")
+
+
+def is_being_written(active_at: float, config: Config, now: float, *, has_open_turn: bool) -> bool:
+    """Whether a session is the one being written, which does not count: it fell silent less than a moment ago."""
+    silence = config.turns.give_up_seconds if has_open_turn else config.turns.quiet_seconds
+    return abs(now - active_at) < silence
+
+
+def counted(sessions: Iterable[tuple[WaitingSession, bool]], config: Config, state_dir: str, now: float) -> int:
+    """How many sessions count; each comes with whether it has an open turn."""
+    return sum(
+        left_alone(session, config, state_dir) is None
+        and not is_being_written(session.active_at, config, now, has_open_turn=is_open)
+        for session, is_open in sessions
+    )

@@ -190,6 +190,11 @@ class Wait(NamedTuple):
         "engine_stopped",
         "engine_busy",
         "budget_reached",
+        "switched_off",
+        "too_soon",
+        "counted_recently",
+        "too_few_sessions",
+        "lock_held",
     ]
     why: str
 
@@ -276,6 +281,8 @@ class Shelved(NamedTuple):
     """memoryd wrote it, and nobody has changed or pinned it since: it may be rewritten."""
     evidence: tuple[Evidence, ...] = ()
     written_at: float = 0.0
+    as_of: float = 0.0
+    """Words said after this are newer than what it says."""
     is_fixed: bool = False
     """Pinned, not understood or not ours to touch: not even a dream changes it."""
 
@@ -300,6 +307,31 @@ class Revision(NamedTuple):
     """Passages of the index that are moved into it, each as it stands there, whole lines."""
 
 
+class Progress(NamedTuple):
+    """How far a dream has come."""
+
+    phase: str
+    """orient, gather, consolidate, prune."""
+    line: str
+    """Three to five words in the present tense."""
+    text: str = ""
+    """What the model said, without secrets, cut."""
+    tools: int = 0
+    """Calls so far."""
+    files: tuple[str, ...] = ()
+    """Memories touched so far."""
+    usd: float = 0.0
+
+
+class DreamSession(NamedTuple):
+    """A session that changed since the last dream, and where its transcript is."""
+
+    session_id: str
+    path: str
+    at: float
+    size: int
+
+
 class FileChange(NamedTuple):
     """One file of the memory directory: what stood there when it was read, and what shall stand there."""
 
@@ -321,10 +353,24 @@ class Group(NamedTuple):
     """File name and what it rests on."""
 
 
+class IndexEdit(NamedTuple):
+    """What a commit does to the index beside making it right."""
+
+    without: tuple[str, ...] = ()
+    """Passages that have become memories, each as it stands there."""
+    shortened: tuple[str, ...] = ()
+    """Files whose line is cut to its length."""
+    was: bytes | None = None
+    """The index as a change left it that is taken back now,"""
+    shall_be: bytes | None = None
+    """and as that change had found it; None: there was none."""
+    shall_be_mtime_ns: int | None = None
+
+
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex"]
+    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream"]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""
@@ -332,3 +378,4 @@ class Changeset(NamedTuple):
     """Turns that count as done when this is closed, also if it changes nothing."""
     job_id: int | None = None
     undoes: int | None = None
+    index_edit: IndexEdit = IndexEdit()

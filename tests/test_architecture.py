@@ -18,7 +18,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"state"}),
     frozenset({"transcripts", "gates", "engines", "memory", "clients"}),
     frozenset({"jobs"}),
-    frozenset({"daemon", "status"}),
+    frozenset({"narration", "status"}),
+    frozenset({"daemon"}),
     frozenset({"cli"}),
 )
 # `projects` decides by config where memory is kept.
@@ -33,7 +34,7 @@ ONLY_IMPORTER = {
     "msgspec": {"transcripts/claude_code.py"},
     "structlog": {"log.py", "daemon.py"},
     "sqlite3": {"state/database.py", "state/ledger.py"},
-    "fcntl": {"instance.py", "memory/directory.py", "memory/apply.py", "jobs/extract.py"},
+    "fcntl": {"instance.py", "memory/directory.py", "memory/apply.py", "jobs/alone.py"},
     "ctypes": {"memory/exchange.py"},
     "yaml": {"memory/document.py"},
     "psutil": {"memory/lock.py"},
@@ -127,7 +128,7 @@ def test_the_environment_is_read_in_one_place(path: Path) -> None:
 def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     """Only the state directory is written to, by the files that own something in it, and memory by its own part."""
     text = path.read_text()
-    writers = {"state/database.py", "instance.py", "log.py", "jobs/extract.py", "cli/demo.py"}
+    writers = {"state/database.py", "instance.py", "log.py", "jobs/alone.py", "cli/demo.py"}
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/anthropic/view.py"}  # in the private copy of a memory directory
     if name_of(path) not in writers:

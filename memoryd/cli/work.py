@@ -22,10 +22,33 @@ _LAST_SECONDS = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`work` takes no arguments."""
+    parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
 
 
 def execute(context: Context) -> int:
+    if context.arguments.dream:
+        return _dream(context, *context.arguments.dream)
+    return _extract(context)
+
+
+def _dream(context: Context, memory_dir: str, root: str) -> int:
+    """What came of it is in the database; what kept it from beginning is told by the gates."""
+    from memoryd.cli.dream_now import stoppable
+    from memoryd.cli.extract_now import engine
+    from memoryd.errors import MemorydError
+    from memoryd.jobs.dream import Dreamer
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        with engine(context, database) as model, stoppable(context, memory_dir), suppress(MemorydError):
+            Dreamer(database, context.paths, context.config, context.clock, model=model).dream(memory_dir, root)
+    finally:
+        database.close()
+    return 0
+
+
+def _extract(context: Context) -> int:
     from memoryd.cli.extract_now import engine
     from memoryd.jobs.work import due, work
     from memoryd.state.database import open_database

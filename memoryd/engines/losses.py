@@ -7,62 +7,142 @@ how memories rot.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.subjects import subject_of
+from memoryd.engines.statements import PART, joined, plain, statements_of
 
-_PART = re.compile(r"\*\*[^*\n]{1,40}:\*\*")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？;；])\s+|\n+|(?<=[。！？；])")  # noqa: RUF001
-_VALUE = re.compile(r"[\w./:-]*\d[\w./:-]*")
-_NEGATION = re.compile(
-    r"(?i)\b(?:not|never|no|without|except|unless|only|nicht|nie|kein\w*|ohne|nur|außer|no|nunca|sin|solo|sauf|jamais|pas|sans|seulement)\b"
-    r"|[不没别禁除只]"
-)
-_STILL_SAID = 0.7
-"""So many of its words: it is the same statement, in other words."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+    from memoryd.engines.statements import Statement
+
+_CLAUSE_END = re.compile(r"(?<!\d),\s*|,(?!\d)\s*|[，、]|\s[-–—]\s")  # noqa: RUF001
+STILL_SAID = 0.7
+"""So many of its words in one statement: it may be the same one, in other words."""
+_STILL_THERE = 0.85
+"""So many of them somewhere in the text: what is gone beyond that was part of the fact."""
 
 
 def lost_in(before: str, after: str, newer: str) -> list[str]:
-    """The statements of a text that the other one no longer makes, and that newer words do not speak of.
-
-    A statement goes on where its words do, with every value in it and every word that turns its sense.
-    """
-    left = _statements(after)
-    everything = " ".join(left)
+    """The statements of a text that the other one no longer makes, and that newer words do not speak of."""
+    left = statements_of(after)
+    known = frozenset().union(*(one.stems for one in (*statements_of(before), *statements_of(newer))))
     spoken_of = subject_of(newer)
-    lost = []
-    for statement in _statements(before):
-        subject = subject_of(statement)
-        if not subject and not _VALUE.search(statement):
-            continue
-        # One that turns a sense has to stand as a whole: what turns another does not do for it.
-        others = left if _NEGATION.search(statement) else [*left, everything]
-        if any(_is_same(statement, other) for other in others):
-            continue
-        if not subject & spoken_of:
-            lost.append(statement)
-    return lost
+    return [
+        one.text
+        for one in statements_of(before)
+        if not is_kept(one, left, known) and not subject_of(one.text) & spoken_of
+    ]
 
 
 def parts_lost(before: str, after: str) -> list[str]:
     """Named parts, as in `**Why:**`, that are gone; a rewrite may bring one up to date, but not drop it."""
-    there = {part.lower() for part in _PART.findall(after)}
-    return [part for part in dict.fromkeys(_PART.findall(before)) if part.lower() not in there]
+    there = {part.lower() for part in PART.findall(after)}
+    return [part for part in dict.fromkeys(PART.findall(before)) if part.lower() not in there]
 
 
-def _is_same(statement: str, other: str) -> bool:
-    subject = subject_of(statement)
-    shared = len(subject & subject_of(other))
-    if subject and shared < len(subject) * _STILL_SAID:
+def is_kept(statement: Statement, left: Sequence[Statement], known: AbstractSet[str]) -> bool:
+    """Whether statements still make this one; in one of them, or split into some that stand together.
+
+    `known` are the stems of all that was said before: a word that is none of them and stands in the place of another
+    makes another statement of it.
+    """
+    if not statement.sequence:  # nothing to go by but its letters
+        return any(plain(statement.text) in plain(one.text) for one in left)
+    coverage = [statement.covered_by(one.stems) for one in left]
+    best = max(coverage, default=0.0)
+    for one, covered in zip(left, coverage, strict=True):
+        # What has the values of this one and fewer of its words than another may be about something else.
+        if covered >= STILL_SAID and (covered == best or not statement.values) and is_same(statement, one, known):
+            return _is_still_there(statement, left)
+    runs = [joined(left[at : at + size]) for size in (2, 3) for at in range(len(left) - size + 1)]
+    if any(is_same(statement, run, known) and _keeps_clauses(statement, run, left) for run in runs):
+        return True
+    if statement.values or statement.turns:
         return False
-    if not set(_values(statement)) <= set(_values(other)):
+    everything = frozenset().union(*(one.stems for one in left))
+    return best >= STILL_SAID / 2 and statement.covered_by(everything) == 1.0
+
+
+def is_same(statement: Statement, other: Statement, known: AbstractSet[str]) -> bool:
+    """Whether the other one says what this one says: its words, every value in its place, every turn and no other."""
+    if statement.covered_by(other.stems) < STILL_SAID:
         return False
-    return not _NEGATION.search(statement) or bool(_NEGATION.search(other))
+    if statement.words - other.stems and (other.words - known or _is_beginning(other, statement)):
+        return False
+    if not all(value in other.forms and is_in_place(value, statement, other) for value in statement.values):
+        return False
+    return not turned(statement, other)
 
 
-def _statements(text: str) -> list[str]:
-    found = [" ".join(piece.split()) for piece in _SENTENCE_END.split(_PART.sub("", text))]
-    return [piece for piece in found if piece]
+def clauses_of(statement: Statement) -> list[Statement]:
+    """What stands between the commas of a statement."""
+    return [one for part in _CLAUSE_END.split(statement.text) for one in statements_of(part)]
 
 
-def _values(text: str) -> list[str]:
-    return [value.strip(".:/-") for value in _VALUE.findall(text.lower())]
+def turned(statement: Statement, other: Statement) -> bool:
+    """Whether the other one lacks a turn of this one, or turns a word that this one does not."""
+    if statement.sequence == other.sequence:
+        return sorted(kind for kind, _ in statement.turns) != sorted(kind for kind, _ in other.turns)
+    for kind, about in statement.turns:
+        if not any(kind == one and (about & words or not about) for one, words in other.turns):
+            return True
+    own = frozenset().union(*(about for _, about in statement.turns))
+    return any(words and words <= statement.stems and not words & own for _, words in other.turns)
+
+
+def _is_still_there(statement: Statement, left: Sequence[Statement]) -> bool:
+    everything = frozenset().union(*(one.stems for one in left))
+    return statement.covered_by(everything) >= _STILL_THERE
+
+
+def _keeps_clauses(statement: Statement, run: Statement, left: Sequence[Statement]) -> bool:
+    """Whether each value of a statement that was split stands with all the words of its clause."""
+    members = [one for one in left if one.text in run.text]
+    return all(
+        any(set(clause.values) <= one.forms and clause.words <= one.stems for one in members)
+        for clause in clauses_of(statement)
+    )
+
+
+def _is_beginning(other: Statement, statement: Statement) -> bool:
+    size = len(other.sequence)
+    return size < len(statement.sequence) and statement.sequence[:size] == other.sequence
+
+
+def is_in_place(value: str, statement: Statement, other: Statement) -> bool:
+    """Whether a value still belongs to what it belonged to: "3 times, 200 ms" is not "200 times, 3 ms"."""
+    if not value[:1].isdigit() or value not in other.sequence:
+        return True
+    here, there = _beside(value, statement), _beside(value, other)
+    swapped = [
+        one
+        for one in statement.values
+        if one != value and one in other.sequence and _is_swapped(value, one, statement, other)
+    ]
+    if not swapped:
+        is_beside = any(
+            own == one for pair in here for other_pair in there for own, one in zip(pair, other_pair, strict=True)
+        )
+        return is_beside or bool(statement.around(value) & other.around(value))
+    # What stands on the same side of both does not tell them apart: "kettle 2 gets it, kettle 1 keeps it".
+    alike = [pair for one in swapped for pair in _beside(one, statement)]
+    return any(
+        own[side] == one[side] and all(own[side] != pair[side] for pair in alike)
+        for own in here
+        for one in there
+        for side in (0, 1)
+    )
+
+
+def _beside(value: str, statement: Statement) -> list[tuple[str, str]]:
+    sequence = ("", *statement.sequence, "")
+    return [(sequence[at - 1], sequence[at + 1]) for at in range(1, len(sequence) - 1) if sequence[at] == value]
+
+
+def _is_swapped(value: str, one: str, statement: Statement, other: Statement) -> bool:
+    """Whether two values stand in the other order."""
+    here, there = statement.sequence, other.sequence
+    return (here.index(value) < here.index(one)) != (there.index(value) < there.index(one))

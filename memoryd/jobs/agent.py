@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memoryd.engines.anthropic import extraction, loop
 from memoryd.engines.anthropic.client import PromptTooLongError
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
     from memoryd.engines.anthropic.loop import Limits
     from memoryd.engines.anthropic.wire import Reply
+    from memoryd.memory.staging import Staged
     from memoryd.model import Evidence, Exchange, FileChange, Group
     from memoryd.state.database import Database
+
+T = TypeVar("T")
 
 _TRIES = 3
 _LESS = 0.6
@@ -69,36 +72,46 @@ def extract(
         copy = stack.enter_context(staged(directory, place))
         texts = [redact(text) for text in instructions]
         shared = extraction.shared_by_runs(manifest_of(copy.before), texts, limits)
-        taken = extraction.fitting(exchanges, shared, limits)
-        for tries_left in reversed(range(_TRIES)):
+
+        def work(taken: int) -> Judge:
             brief = extraction.brief_of(exchanges[:taken], shared)
             judge = Judge(database, memory_dir, copy, exchanges[:taken], texts)
-            try:
-                with ToolBox(copy.path, judge) as box:
-                    loop.Run(brief, model, box, ask, limits, now, note).to_the_end()
-            except PromptTooLongError as error:
-                if taken == 1 or not tries_left or changes_in(copy):
-                    break
-                share = error.limit / error.tokens * _SAFE if error.limit and error.tokens else _LESS
-                taken = max(1, min(taken - 1, int(taken * share)))
-                continue
-            except loop.DeclinedError as error:
-                if taken == 1 or not tries_left or changes_in(copy):
-                    sentence = "The model does not want to work on this conversation."
-                    raise RefusedError("model", sentence, turns=taken) from error
-                taken = taken // 2  # it may be about one of them only
-                continue
-            session_id = exchanges[0].said.session_id
-            groups = [
-                group_of(change, _meant(change, judge.evidence[change.name]), session_id, now())
-                for change in changes_in(copy)
-                if not _is_same(change)
-            ]
-            return Extracted(tuple(groups), taken)
+            with ToolBox(copy.path, judge) as box:
+                loop.Run(brief, model, box, ask, limits, now, note).to_the_end()
+            return judge
+
+        judge, taken = with_fewer(work, extraction.fitting(exchanges, shared, limits), copy)
+        session_id = exchanges[0].said.session_id
+        groups = [
+            group_of(change, _meant(change, judge.evidence[change.name]), session_id, now())
+            for change in changes_in(copy)
+            if not is_same(change)
+        ]
+        return Extracted(tuple(groups), taken)
+
+
+def with_fewer(work: Callable[[int], T], taken: int, copy: Staged) -> tuple[T, int]:
+    """Let the agent work on so many turns; where they do not fit, or it declines, on fewer, while nothing is changed.
+
+    What came of it, and how many it were. Raises RunFailedError and RefusedError where that does not help.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return work(taken), taken
+        except PromptTooLongError as error:
+            if taken <= 1 or not tries_left or changes_in(copy):
+                break
+            share = error.limit / error.tokens * _SAFE if error.limit and error.tokens else _LESS
+            taken = max(1, min(taken - 1, int(taken * share)))
+        except loop.DeclinedError as error:
+            if taken <= 1 or not tries_left or changes_in(copy):
+                sentence = "The model does not want to work on this conversation."
+                raise RefusedError("model", sentence, turns=taken) from error
+            taken = taken // 2  # it may be about one of them only
     raise loop.RunFailedError("what was said does not fit into the model's window")
 
 
-def _is_same(change: FileChange) -> bool:
+def is_same(change: FileChange) -> bool:
     """Whether a rewritten memory says what it said, but for white space or keys that are ours to set."""
     if change.before is None or change.after is None:
         return False

@@ -50,7 +50,7 @@ def groups_of(
         if one.replaces:
             groups.append(_rewritten(directory, one, session_id, now, made))
             continue
-        name = _free_name(f"{one.type}_{one.name.replace('-', '_')}", taken)
+        name = free_name(f"{one.type}_{one.name.replace('-', '_')}", taken)
         taken.add(name.casefold())
         groups.append(group_of(FileChange(name, None, None), one, session_id, now))
     return tuple(groups)
@@ -120,7 +120,7 @@ def _bodies(directory: MemoryDirectory, names: Sequence[str]) -> set[str]:
     return found
 
 
-def _free_name(stem: str, taken: set[str]) -> str:
+def free_name(stem: str, taken: set[str]) -> str:
     number = 1
     name = f"{stem}.md"
     while name.casefold() in taken:

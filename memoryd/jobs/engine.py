@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import day_of
-from memoryd.engines.anthropic import account, extraction
+from memoryd.engines.anthropic import account, dreaming, extraction
 from memoryd.engines.anthropic.client import BadRequestError, Client, EndpointError
 from memoryd.engines.anthropic.loop import RunFailedError
 from memoryd.errors import EngineRestsError, EngineStoppedError, MemorydError
-from memoryd.jobs import agent
+from memoryd.jobs import agent, dream_agent
 from memoryd.jobs.calls import Calls, DayCapError, RunCapError
+from memoryd.projects import is_below
 from memoryd.state import holds, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memoryd.clock import Clock
     from memoryd.config import Config
     from memoryd.jobs.agent import Extracted
-    from memoryd.model import Exchange
+    from memoryd.jobs.dream_agent import Dreamt
+    from memoryd.model import DreamSession, Exchange, Progress
     from memoryd.paths import Paths
+    from memoryd.prices import Price
     from memoryd.state.database import Database
     from memoryd.state.jobs import Job
 
 
 class UnfinishedError(MemorydError):
     """The run came to no good end: this session is tried again later."""
+
+
+class _Run(NamedTuple):
+    """What a run of the agent is done with."""
+
+    price: Price | None
+    calls: Calls
+    note: Callable[[str, str], None]
 
 
 class ModelEngine:
@@ -57,8 +69,100 @@ class ModelEngine:
         Raises UnfinishedError and RefusedError, which are about this session; EngineStoppedError and EngineRestsError,
         which are about all, and are recorded.
         """
+        model = self._config.anthropic.extraction_model
+        deadline = self._clock.now() + self._config.anthropic.longest_run_seconds
+        with self._run(job.id, memory_dir, model, extraction.prompt_name(), deadline) as run:
+            return agent.extract(
+                self._database,
+                memory_dir,
+                self._paths.place_for(memory_dir, "staging"),
+                exchanges,
+                instructions,
+                model=model,
+                limits=extraction.limits_of(self._config, model, run.price, deadline),
+                ask=run.calls.ask,
+                now=self._clock.now,
+                note=run.note,
+            )
+
+    def dream(
+        self,
+        job_id: int,
+        memory_dir: str,
+        project_root: str,
+        exchanges: Sequence[Exchange],
+        sessions: Sequence[DreamSession],
+        changed: Sequence[str],
+        instructions: Sequence[str],
+        deadline: float,
+        tell: Callable[[Progress], None],
+    ) -> Dreamt:
+        """What the agent makes of the memories, and of these turns, whose words are redacted.
+
+        `tell` is called after each reply of the model, and may raise to stop it. Raises like `extract`.
+        """
+        model = self._config.anthropic.dream_model
+        # Somebody's whole home is no project, even where a session was started there.
+        is_home = is_below(self._paths.home, project_root)
+        signal = dream_agent.Signal(exchanges, sessions, changed, instructions, "" if is_home else project_root)
+        with self._run(job_id, memory_dir, model, dreaming.prompt_name(), deadline) as run:
+            return dream_agent.dream(
+                self._database,
+                memory_dir,
+                self._paths.place_for(memory_dir, "dreams"),
+                signal,
+                model=model,
+                limits=dreaming.limits_of(self._config, model, run.price, deadline),
+                ask=run.calls.ask,
+                purse=dream_agent.Purse(
+                    lambda: steps.spent_by(self._database, job_id).usd, self._config.budget.usd_per_run
+                ),
+                now=self._clock.now,
+                note=run.note,
+                tell=tell,
+            )
+
+    @contextmanager
+    def _run(self, job_id: int, memory_dir: str, model: str, prompt: str, deadline: float) -> Iterator[_Run]:
+        """A run of the agent: with a price and a purse, its errors told as those of a job or of the engine."""
+        with self._recorded():
+            price = account.price_of(self._config, model)
+            if self._client is None:
+                self._client = Client(account.account_of(self._config.anthropic, self._environment), self._clock.now)
+            calls = Calls(
+                self._database,
+                job_id,
+                memory_dir,
+                self._client,
+                price,
+                self._config.budget,
+                self._clock,
+                deadline,
+                prompt,
+            )
+            try:
+                yield _Run(price, calls, partial(steps.remark, self._database, job_id))
+            except RunFailedError as error:
+                if error.is_by_reply:
+                    calls.forget_last()
+                raise UnfinishedError(str(error)) from error
+            except RunCapError as error:
+                raise UnfinishedError(str(error)) from error
+            except BadRequestError as error:
+                calls.forget_last()  # it may be what the endpoint does not want to have back
+                if not steps.has_answered(self._database, model):
+                    raise EngineStoppedError(
+                        f"{self._config.anthropic.base_url} refuses our requests. It says: {error}",
+                        "change [anthropic] in the config, then: memoryd retry",
+                    ) from error
+                raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
+            holds.lift(self._database, account.NAME)
+
+    @contextmanager
+    def _recorded(self) -> Iterator[None]:
+        """What keeps the engine from working on anything is put down, so that nobody tries in vain."""
         try:
-            return self._extract(job, memory_dir, exchanges, instructions)
+            yield
         except EngineStoppedError as error:
             holds.stop(self._database, account.NAME, error.sentence, error.fix, self._settings, self._clock.now())
             raise
@@ -70,52 +174,3 @@ class ModelEngine:
             text = f"The model's endpoint, {self._config.anthropic.base_url}, has trouble: {str(error).rstrip('.')}."
             until = holds.rest(self._database, account.NAME, text, error.after, self._settings, self._clock.now())
             raise EngineRestsError(text, "memoryd retry", until=until) from error
-
-    def _extract(
-        self, job: Job, memory_dir: str, exchanges: Sequence[Exchange], instructions: Sequence[str]
-    ) -> Extracted:
-        model = self._config.anthropic.extraction_model
-        price = account.price_of(self._config, model)
-        if self._client is None:
-            self._client = Client(account.account_of(self._config.anthropic, self._environment), self._clock.now)
-        deadline = self._clock.now() + self._config.anthropic.longest_run_seconds
-        calls = Calls(
-            self._database,
-            job.id,
-            memory_dir,
-            self._client,
-            price,
-            self._config.budget,
-            self._clock,
-            deadline,
-            extraction.prompt_name(),
-        )
-        try:
-            extracted = agent.extract(
-                self._database,
-                memory_dir,
-                self._paths.place_for(memory_dir, "staging"),
-                exchanges,
-                instructions,
-                model=model,
-                limits=extraction.limits_of(self._config, model, price, deadline),
-                ask=calls.ask,
-                now=self._clock.now,
-                note=partial(steps.remark, self._database, job.id),
-            )
-        except RunFailedError as error:
-            if error.is_by_reply:
-                calls.forget_last()
-            raise UnfinishedError(str(error)) from error
-        except RunCapError as error:
-            raise UnfinishedError(str(error)) from error
-        except BadRequestError as error:
-            calls.forget_last()  # it may be what the endpoint does not want to have back
-            if not steps.has_answered(self._database, model):
-                raise EngineStoppedError(
-                    f"{self._config.anthropic.base_url} refuses our requests. It says: {error}",
-                    "change [anthropic] in the config, then: memoryd retry",
-                ) from error
-            raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
-        holds.lift(self._database, account.NAME)
-        return extracted

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.instructions import instructions_at
 from memoryd.engines import offline
-from memoryd.errors import BusyError, EngineRestsError, EngineStoppedError, MemorydError, StateError
+from memoryd.errors import EngineRestsError, EngineStoppedError, MemorydError, StateError
+from memoryd.jobs.alone import only_one
 from memoryd.jobs.changeset import ChangedMeanwhileError, groups_of
+from memoryd.jobs.dream_lock import bury
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
@@ -26,6 +26,7 @@ from memoryd.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from memoryd.clock import Clock
     from memoryd.jobs.engine import ModelEngine
@@ -58,20 +59,9 @@ class Session(NamedTuple):
     path: str
 
 
-@contextmanager
-def only_worker(paths: Paths, memory_dir: str) -> Iterator[None]:
-    """Be the only process that extracts into this directory. Raises BusyError. Death gives it back."""
-    place = paths.place_for(memory_dir, "workers")
-    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BusyError(f"Another process is at work on {memory_dir}.", "memoryd status") from error
-        yield
-    finally:
-        os.close(descriptor)
+def only_worker(paths: Paths, memory_dir: str) -> AbstractContextManager[None]:
+    """Be the only process that extracts into this directory. Raises BusyError."""
+    return only_one(paths, memory_dir, "workers", f"Another process is at work on {memory_dir}.")
 
 
 def extract(
@@ -99,6 +89,7 @@ def extract(
         with suppress(FileNotFoundError, StateError), open_directory(memory_dir) as directory, directory.locked():
             recover(database, directory, now)
         jobs.drop_lost(database, memory_dir, now)
+        bury(database, paths, memory_dir, now)  # a dream that died would keep its turns
         time = clock.now if clock is not None else lambda: now
         for session in sessions:
             tries_left = _TRIES
@@ -176,7 +167,7 @@ def _attempt(task: _Task) -> Outcome:
     """
     session_id = task.session.session_id
     try:
-        heard = _heard(task.session.path, task.job.turns, task.memory_dir, with_calls=task.model is not None)
+        heard = heard_in(task.session.path, task.job.turns, task.memory_dir, with_calls=task.model is not None)
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
         task.finish("skipped(transcript_gone)", tuple(turn.id for turn in task.job.turns))
         return Outcome(session_id, "skipped(transcript_gone)")
@@ -194,7 +185,7 @@ def _attempt(task: _Task) -> Outcome:
         outcome = f"skipped({covered[0].by})"
         task.finish(outcome, ())
         return Outcome(session_id, outcome, detail=detail)
-    exchanges = [_redacted(heard[turn.prompt_id]) for turn in left]
+    exchanges = [redacted(heard[turn.prompt_id]) for turn in left]
     instructions = instructions_at(exchanges[-1].said.cwd, task.paths)
     taken = len(left)
     try:
@@ -213,10 +204,10 @@ def _attempt(task: _Task) -> Outcome:
 
 def exchanges_of(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, Exchange]:
     """What a model would be shown of these turns, by the id of their prompt. Raises like `read_turns`."""
-    return {name: _redacted(heard) for name, heard in _heard(path, turns, memory_dir, with_calls=True).items()}
+    return {name: redacted(heard) for name, heard in heard_in(path, turns, memory_dir, with_calls=True).items()}
 
 
-def _heard(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str, *, with_calls: bool) -> dict[str, Heard]:
+def heard_in(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str, *, with_calls: bool) -> dict[str, Heard]:
     places = [Place(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_ids) for turn in turns]
     return read_turns(path, places, memory_dir, with_calls=with_calls)
 
@@ -255,7 +246,7 @@ def _save(task: _Task, groups: tuple[Group, ...], turns: tuple[int, ...], detail
     return Outcome(session_id, "succeeded", saved, detail, removed)
 
 
-def _redacted(heard: Heard) -> Exchange:
+def redacted(heard: Heard) -> Exchange:
     said = heard.said._replace(text=redact(heard.said.text), answer=redact(heard.said.answer))
     # A call may hold half an emoji, which no request can.
     calls = tuple(redact(call.encode("utf-8", "replace").decode()) for call in heard.calls)

@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 
     from memoryd.engines.anthropic.tools import Writing
     from memoryd.memory.staging import Staged
-    from memoryd.model import Evidence, Exchange
+    from memoryd.model import Evidence, Exchange, Said
     from memoryd.state.database import Database
 
 NEAR_VERBATIM = 0.8
 """So much of a memory in the instruction files: they say it already."""
 DESCRIPTION_CHARACTERS = 300
+NEVER_SAID = "That is not what the user said: tell it in their own words and language, and nothing beyond them."
+NOT_QUOTED = (
+    "The quote is not in what the user said. Quote a whole statement of theirs, letter by letter, from a"
+    " `user` part; what others said is no ground for a memory."
+)
 _LEAST_FOUNDED = 0.3
 """So many of the words of a fact have to be the user's; of facts that people wrote down from such messages it was 0.43."""
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s)\]>\"'`,;]+[^\s)\]>\"'`,;.]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -57,15 +62,12 @@ class Judge:
 
     def __call__(self, writing: Writing) -> str | None:
         """None where it is allowed, else why not, and what to do instead."""
-        problem = self._whose(writing.name) or _form(writing.after)
+        problem = self._whose(writing.name) or form_problem(writing.after)
         if problem:
             return problem
         evidence = quoted(writing.quote, self._said)
         if evidence is None:
-            return (
-                "The quote is not in what the user said. Quote a whole statement of theirs, letter by letter, from a"
-                " `user` part; what others said is no ground for a memory."
-            )
+            return NOT_QUOTED
         if problem := self._unfounded(writing, evidence) or self._lossy(writing, evidence):
             return problem
         if self._is_settled(evidence):
@@ -92,21 +94,16 @@ class Judge:
         What the agent had proposed counts with them only where they approve of it.
         """
         said = next(one for one in self._said if one.message_id == evidence.message_id)
-        before = _told(writing.before)
+        before = told_by(writing.before)
         if writing.after is None:
             about = subject_of(before) & subject_of(said.text)
             return "" if about else "The quote does not speak of this memory, so it stays."
-        words = " ".join(without_quotations(one.text) for one in self._said)
-        if any(map(is_approval, sentences_of(said.text))):
-            words += " " + said.answer
+        words = words_behind(said, self._said)
         fact = parse(writing.after).body.strip().partition("\n\n")[0]
         new = subject_of(fact) - subject_of(before)
-        if len(new & subject_of(words)) < len(new) * _LEAST_FOUNDED:
-            return "That is not what the user said: tell it in their own words and language, and nothing beyond them."
-        for address in _ADDRESS.findall(_told(writing.after)):
-            if address.lower() not in f"{before} {words}".lower():
-                return f"The user never named {address}: leave it out."
-        return ""
+        if not is_carried(new, words):
+            return NEVER_SAID
+        return unnamed_address(told_by(writing.after), f"{before} {words}")
 
     def _lossy(self, writing: Writing, evidence: Evidence) -> str:
         """What a rewrite would lose that the new words do not speak of."""
@@ -128,7 +125,7 @@ class Judge:
         )
 
 
-def _form(after: bytes | None) -> str:
+def form_problem(after: bytes | None) -> str:
     """What is wrong with the content of a memory; a removal has none."""
     if after is None:
         return ""
@@ -148,7 +145,26 @@ def _form(after: bytes | None) -> str:
     return ""
 
 
-def _told(data: bytes | None) -> str:
+def words_behind(said: Said, messages: Sequence[Said]) -> str:
+    """What a quote from a message can carry: these messages of the user, and what the message approves of."""
+    words = " ".join(without_quotations(one.text) for one in messages)
+    return f"{words} {said.answer}" if any(map(is_approval, sentences_of(said.text))) else words
+
+
+def unnamed_address(text: str, known: str) -> str:
+    """What is wrong with a text that names an address which nobody ever named."""
+    for address in _ADDRESS.findall(text):
+        if address.lower() not in known.lower():
+            return f"The user never named {address}: leave it out."
+    return ""
+
+
+def is_carried(new: frozenset[str], words: str) -> bool:
+    """Whether enough of what a fact newly speaks of is in what was said."""
+    return len(new & subject_of(words)) >= len(new) * _LEAST_FOUNDED
+
+
+def told_by(data: bytes | None) -> str:
     """All that a memory says."""
     document = parse(data or b"")
     return f"{document.description}\n{document.body}"

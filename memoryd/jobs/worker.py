@@ -21,11 +21,11 @@ class Child:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def start(self) -> None:
+    def start(self, *arguments: str) -> None:
         # -P: the daemon may have been started in a repository, whose modules are none of ours.
         # A session of its own: Ctrl-C in the terminal is for the daemon, which lets the child finish its step.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "memoryd", "work"],
+            [sys.executable, "-P", "-m", "memoryd", "work", *arguments],
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.errors import StateError
+from memoryd.errors import BusyError, StateError
 from memoryd.memory import guards
 from memoryd.memory import index as indexing
 from memoryd.memory.apply import apply, resume, sync, take_back
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
-from memoryd.model import Changeset
+from memoryd.model import Changeset, IndexEdit
 from memoryd.state import changes
 from memoryd.state.changes import INDEX_GROUP, PlannedFile
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 INDEX_BYTES = 4 << 20
 _INDEX_TRIES = 5
+NO_EDIT = IndexEdit()
 _TO_BE_FINISHED = "What was begun will be finished when it can be."
 
 
@@ -40,7 +41,13 @@ class Committed(NamedTuple):
     """Topic files that the index has no room for."""
 
 
-def commit(database: Database, directory: MemoryDirectory, changeset: Changeset, now: float) -> Committed:
+def commit(
+    database: Database,
+    directory: MemoryDirectory,
+    changeset: Changeset,
+    now: float,
+    is_still_allowed: Callable[[], bool] = lambda: True,
+) -> Committed:
     """Change the directory as the changeset says, all of each group or nothing of it.
 
     1. validate: the guards, on the result
@@ -49,20 +56,21 @@ def commit(database: Database, directory: MemoryDirectory, changeset: Changeset,
     4. close: change, turns and evidence in one transaction
 
     The directory's lock is held throughout, so a prepared commit that is met under it belongs to a dead process.
-    Raises RefusedError, or StateError where the directory cannot be written; then nothing has changed.
+    Raises RefusedError, StateError where the directory cannot be written, and BusyError where it is, under that lock, no
+    longer allowed; then nothing has changed.
     """
     with directory.locked(), _in_words(directory, "Nothing was changed."):
         recover(database, directory, now)
         if not directory.is_where_it_was():
             raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
-        listing = directory.listing()
-        guards.check(changeset, listing.odd)
-        token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-        planned = _planned(changeset, token, now)
-        index, left_out = _planned_index(directory, listing.topics, planned, len(planned), token, now)
-        if not planned and index is None and not changeset.turn_ids:
+        if not is_still_allowed():
+            raise BusyError(
+                f"Somebody else consolidates {directory.path} by now. Nothing was changed.", "memoryd status"
+            )
+        files, left_out = plan(directory, changeset, now)
+        if not files and not changeset.turn_ids:
             return Committed(None, left_out=left_out)
-        change_id = changes.prepare(database, directory.path, changeset, planned + ([index] if index else []), now)
+        change_id = changes.prepare(database, directory.path, changeset, files, now)
         conflicted = _apply(database, directory, change_id, now)
         changes.close(database, change_id, conflicted, now)
         return Committed(change_id, tuple(sorted(conflicted)), left_out)
@@ -83,6 +91,16 @@ def reindex(database: Database, directory: MemoryDirectory, now: float) -> Commi
 
 
 # --- planning ---------------------------------------------------------------------------------------------------------
+
+
+def plan(directory: MemoryDirectory, changeset: Changeset, now: float) -> tuple[list[PlannedFile], tuple[str, ...]]:
+    """The files that would change, the index last, and those that it has no room for. Raises RefusedError."""
+    listing = directory.listing()
+    guards.check(changeset, listing.odd)
+    token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
+    planned = _planned(changeset, token, now)
+    index, left_out = _planned_index(directory, listing.topics, planned, len(planned), token, now, changeset.index_edit)
+    return planned + ([index] if index else []), left_out
 
 
 def _planned(changeset: Changeset, token: str, now: float) -> list[PlannedFile]:
@@ -116,6 +134,7 @@ def _planned_index(
     position: int,
     token: str,
     now: float,
+    edit: IndexEdit = NO_EDIT,
 ) -> tuple[PlannedFile | None, tuple[str, ...]]:
     """The index as it has to be once these files have changed; no file where it is right already."""
     topics = dict(topics)
@@ -145,10 +164,19 @@ def _planned_index(
     if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, indexing.NAME):
         return None, ()  # nothing that a person or client wrote, or a link: left alone
     text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
-    built = indexing.rebuild(text, topics, topic, refresh=refresh, exists=_exists_in(directory, without=gone))
-    after = built.text.encode("utf-8", "surrogateescape")
+    built = indexing.rebuild(
+        indexing.edited(text, edit),
+        topics,
+        topic,
+        refresh={} if _goes_back(text, edit) else refresh,
+        exists=_exists_in(directory, without=gone),
+    )
+    after: bytes | None = built.text.encode("utf-8", "surrogateescape")
     if after == (now_there.data if now_there else b""):
         return None, built.left_out
+    is_as_before = _goes_back(text, edit) and after == (edit.shall_be or b"")
+    if is_as_before and edit.shall_be is None:
+        after = None
     plan = PlannedFile(
         change_id=0,
         position=position,
@@ -159,10 +187,15 @@ def _planned_index(
         before=now_there.data if now_there else None,
         before_mtime_ns=now_there.mtime_ns if now_there else None,
         after=after,
-        after_mtime_ns=int(now * 1e9),
+        after_mtime_ns=(edit.shall_be_mtime_ns if is_as_before else None) or int(now * 1e9),
         mode=now_there.mode if now_there else 0o600,
     )
     return plan, built.left_out
+
+
+def _goes_back(text: str, edit: IndexEdit) -> bool:
+    """Whether the index is as the change left it that is taken back: then it can be made what it was, to the byte."""
+    return edit.was is not None and text.encode("utf-8", "surrogateescape") == edit.was
 
 
 def _topic(name: str, data: bytes) -> indexing.Topic:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from memoryd.model import Changeset, FileChange, Group
 
+MEMORY_BYTES = 65_536
 _PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}\.md")
 
 
@@ -34,7 +35,7 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
     `odd` are the names in the directory that are left alone, and why. Commands that put back what once was there are
     not asked for its form.
     """
-    makes_memories = changeset.kind in ("extract", "remember")
+    makes_memories = changeset.kind in ("extract", "remember", "dream")
     names = [change.name for group in changeset.groups for change in group.changes]
     if len(names) != len(set(names)):
         raise RefusedError("one change a file", "The same file is changed twice in one commit.")
@@ -48,7 +49,9 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
             if is_new and change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
                 raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
             if makes_memories:
-                _check_memory(change, group, needs_evidence=changeset.kind == "extract")
+                _check_memory(change, group, needs_evidence=_needs_evidence(changeset, group, change))
+                if changeset.kind == "dream":
+                    _check_whose(change)
 
 
 def _check_name(change: FileChange) -> None:
@@ -57,12 +60,27 @@ def _check_name(change: FileChange) -> None:
         raise RefusedError("inside the directory", f"{name!r} is no name for a memory.")
 
 
+def _needs_evidence(changeset: Changeset, group: Group, change: FileChange) -> bool:
+    """A dream may also rest on what the memories said before: on those of the group, or on passages of the index."""
+    if changeset.kind != "dream":
+        return changeset.kind == "extract"
+    return not changeset.index_edit.without and all(other.before is None for other in (change, *group.changes))
+
+
+def _check_whose(change: FileChange) -> None:
+    """A file that is no memory is its owner's, whatever its name is."""
+    if change.before is not None and parse(change.before).type is None:
+        raise RefusedError("foreign", f"{change.name} is no memory that memoryd understands, and stays as it is.")
+
+
 def _check_memory(change: FileChange, group: Group, *, needs_evidence: bool) -> None:
     before = parse(change.before) if change.before is not None else None
     if before is not None and before.is_pinned:
         raise RefusedError("pinned", f"{change.name} is pinned.", f"remove `pinned` from {change.name} first")
     if change.after is None:
         return
+    if len(change.after) > MEMORY_BYTES and (change.before is None or len(change.before) < len(change.after)):
+        raise RefusedError("size", f"{change.name} would have {len(change.after):,} bytes; a memory is a page or two.")
     after = parse(change.after)
     if after.problem or not after.name or not after.description or after.type is None:
         why = after.problem or "name, description or a type is missing"

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, Literal
 
 from memoryd.errors import MemorydError
-from memoryd.model import Changeset, FileChange, Group
+from memoryd.model import Changeset, FileChange, Group, IndexEdit
 from memoryd.state import history
 
 if TYPE_CHECKING:
@@ -38,7 +38,16 @@ def undoing(database: Database, change: history.Change) -> Changeset:
         f"{kind} of change {change.id}",
         tuple(Group(tuple(files), f"{kind} of change {change.id}") for files in groups.values()),
         undoes=change.id,
+        index_edit=_index_before(database, change),
     )
+
+
+def _index_before(database: Database, change: history.Change) -> IndexEdit:
+    """The index goes back as well: a dream may have moved words of a person out of it."""
+    file = history.index_of(database, change.id)
+    if file is None or file.after is None:
+        return IndexEdit()
+    return IndexEdit(was=file.after, shall_be=file.before, shall_be_mtime_ns=file.before_mtime_ns)
 
 
 def restoring(database: Database, directory: MemoryDirectory, name: str, change: history.Change | None) -> Changeset:

@@ -10,6 +10,8 @@ from urllib.parse import quote, unquote
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from memoryd.model import IndexEdit
+
 NAME = "MEMORY.md"
 MOST_LINES = 200
 MOST_BYTES = 25_000
@@ -106,6 +108,47 @@ def _rebuild_once(
     kept[at:at] = [entry(name, topic(name)) + newline for name in fresh]
     kept, left_out = _within_limits(kept, files)
     return Index("".join(kept), tuple(sorted((*skipped, *left_out), key=lambda one: (files[one], one))))
+
+
+def edited(text: str, edit: IndexEdit) -> str:
+    """The index with what a changeset asks for beside its entries.
+
+    Passages are taken out where they stand as they were read. A change that is taken back puts the index back as it was;
+    where somebody has edited it since, what the change had taken out of it comes back at its end.
+    """
+    for passage in edit.without:
+        text = text.replace(passage, "", 1)
+    if edit.shortened:
+        text = "".join(_shortened(line) if entry_of(line) in edit.shortened else line for line in _lines(text))
+    if edit.was is None:
+        return text
+    before = (edit.shall_be or b"").decode("utf-8", "surrogateescape")
+    after = edit.was.decode("utf-8", "surrogateescape")
+    if text == after:
+        return before
+    there = {*_lines(text), *_lines(after)}
+    taken_out = [line for line in _lines(before) if line.strip() and entry_of(line) is None and line not in there]
+    return "\n".join([text.rstrip("\n"), *[line.rstrip("\n") for line in taken_out]]) + "\n" if taken_out else text
+
+
+def is_too_long(line: str) -> bool:
+    return len(line.rstrip("\r\n")) > LINE_CHARACTERS
+
+
+def hook_of(line: str) -> str:
+    """What an entry says behind its link."""
+    match = _ENTRY.match(line)
+    return line[match.end() :].strip(" \t\r\n—–-:") if match else ""  # noqa: RUF001 - dashes that people write
+
+
+def _shortened(line: str) -> str:
+    """A person's own title and words, as far as there is room for them."""
+    match, name = _ENTRY.match(line), entry_of(line)
+    if match is None or name is None or not is_too_long(line):
+        return line
+    title = match[0].partition("[")[2].rpartition("](")[0]
+    end = line[len(line.rstrip("\r\n")) :]
+    return entry(name, Topic(title, hook_of(line))) + end
 
 
 def entry(name: str, topic: Topic) -> str:

@@ -198,15 +198,15 @@ def acquire(
         raise
 
 
-def restore(directory: int, prior: Prior) -> bool:
+def restore(directory: int, prior: Prior, succeeded_at: float | None = None) -> bool:
     """Put back what a killed holder of ours found. False while it still runs; otherwise `prior` can be forgotten.
 
-    It can itself be killed anywhere and run again, also long after: a lock that is not that holder's is left alone.
+    Where it was killed between its success and the release, `succeeded_at` is the time that it would have left. It can itself be killed anywhere and run again, also long after: a lock that is not that holder's is left alone.
     """
     if same_process(prior.holder):
         return False
     with _explained(directory):
-        _undo(directory, prior)
+        _undo(directory, prior, None if succeeded_at is None else _nanoseconds(succeeded_at))
     return True
 
 
@@ -238,7 +238,7 @@ def _take(directory: int, found: LockState, prior: Prior, clock: Clock) -> Lock:
     raise BusyError(*_JUST_BEGUN)
 
 
-def _undo(directory: int, prior: Prior) -> None:
+def _undo(directory: int, prior: Prior, success_ns: int | None = None) -> None:
     finish_exchange(directory, prior.temporary, LOCK_NAME)
     lock, displaced = _look(directory, LOCK_NAME), _look(directory, prior.temporary)
     if displaced.pid not in (None, prior.holder.pid) and (
@@ -249,7 +249,7 @@ def _undo(directory: int, prior: Prior) -> None:
         lock = _look(directory, LOCK_NAME)
     _remove(directory, prior.temporary)
     if _is_of(lock, prior):
-        _vacate(directory, prior, lock, None)
+        _vacate(directory, prior, lock, success_ns)
 
 
 def _is_of(lock: LockState, prior: Prior) -> bool:

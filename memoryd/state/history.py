@@ -84,9 +84,12 @@ def evidence_in(database: Database, memory_dir: str, name: str | None = None) ->
 def made(database: Database, memory_dir: str) -> set[tuple[str, bytes]]:
     """Name and digest of every version of a file that memoryd itself made; what it only put back is not among them."""
     rows = database.query(
-        "SELECT DISTINCT name, after_hash FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?"
-        " AND kind IN ('extract', 'remember') AND change_files.state = 'applied' AND group_number >= 0"
-        " AND after_hash IS NOT NULL",
+        "SELECT DISTINCT name, after_hash FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?1"
+        " AND change_files.state = 'applied' AND group_number >= 0 AND after_hash IS NOT NULL AND (kind IN ('extract',"
+        # What a dream made of somebody else's memory is still theirs.
+        " 'remember') OR (kind = 'dream' AND name IN (SELECT name FROM change_files JOIN changes ON changes.id ="
+        " change_id WHERE memory_dir = ?1 AND kind IN ('extract', 'remember', 'dream') AND before_hash IS NULL AND"
+        " change_files.state = 'applied')))",
         (memory_dir,),
     )
     return {(row["name"], row["after_hash"]) for row in rows}
@@ -128,6 +131,36 @@ def rests_on(database: Database, memory_dir: str, evidence: Evidence) -> bool:
             "SELECT 1 FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?"
             " AND message_id = ? AND hash = ? AND state = 'applied'",
             (memory_dir, evidence.message_id, evidence.hash),
+        )
+    )
+
+
+def undone_dreams(database: Database, memory_dir: str) -> list[list[PlannedFile]]:
+    """What dreams did and the user undid: the files of each group."""
+    rows = database.query(
+        "SELECT id FROM changes WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL", (memory_dir,)
+    )
+    groups: dict[tuple[int, int], list[PlannedFile]] = {}
+    for row in rows:
+        for file in files_of(database, row["id"]):
+            if file.state == "applied":
+                groups.setdefault((row["id"], file.group), []).append(file)
+    return list(groups.values())
+
+
+def index_of(database: Database, change_id: int) -> PlannedFile | None:
+    """What a change did to the index, if it did anything that stood."""
+    files = [file for file in planned_files(database, change_id) if file.group == INDEX_GROUP]
+    return next((file for file in reversed(files) if file.state == "applied"), None)
+
+
+def is_cited(database: Database, memory_dir: str, message_id: str) -> bool:
+    """Whether anything of a message has led to a memory, in a change that was applied."""
+    return bool(
+        database.query(
+            "SELECT 1 FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ? AND message_id = ?"
+            " AND state = 'applied' LIMIT 1",
+            (memory_dir, message_id),
         )
     )
 

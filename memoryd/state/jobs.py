@@ -55,10 +55,13 @@ class JobReport(NamedTuple):
 
 
 def drop_lost(database: Database, memory_dir: str, now: float) -> None:
-    """End the jobs of processes that died. The caller holds the worker's lock of this directory, so they are dead."""
+    """End the jobs of processes that died. The caller holds the worker's lock of this directory, so they are dead.
+
+    A dream has a lock of its own, and is ended by whoever finds that one free.
+    """
     rows = database.query(
         "SELECT id, token, session_id, coalesce((SELECT transcript_id FROM turns WHERE job_id = jobs.id LIMIT 1), 0)"
-        " AS transcript_id FROM jobs WHERE memory_dir = ? AND outcome IS NULL",
+        " AS transcript_id FROM jobs WHERE memory_dir = ? AND outcome IS NULL AND kind <> 'dream'",
         (memory_dir,),
     )
     for row in rows:
@@ -85,12 +88,13 @@ def claim(
 
 
 def waiting_turns(database: Database, transcript_id: int, *, history: bool = False) -> tuple[WaitingTurn, ...]:
-    """The turns of a session that have ended and nobody has worked on."""
+    """The turns of a session that have ended, that nobody has worked on, and that no dream is about."""
     rows = database.query(
         "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"
         " lag(prompt_id) OVER near AS last, lag(prompt_id, 2) OVER near AS last_but_one, lag(prompt_id, 3) OVER near"
         " AS third_last FROM turns WHERE transcript_id = ? WINDOW near AS (PARTITION BY generation ORDER BY start))"
-        " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) ORDER BY start",
+        " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) AND NOT EXISTS (SELECT 1 FROM jobs"
+        " WHERE jobs.id = job_id AND jobs.outcome IS NULL) ORDER BY start",
         (transcript_id, history),
     )
     return tuple(map(_waiting_turn, rows))

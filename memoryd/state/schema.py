@@ -247,6 +247,60 @@ MIGRATIONS: tuple[str, ...] = (
         at REAL NOT NULL
     ) STRICT;
     """,
+    """
+    CREATE TABLE locks (                         -- what stood in a consolidation lock before a process of ours took it
+        memory_dir TEXT PRIMARY KEY,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        existed INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        taken_ns INTEGER NOT NULL,
+        pid INTEGER NOT NULL,
+        start_ticks INTEGER NOT NULL,
+        boot_id TEXT NOT NULL,
+        temporary TEXT NOT NULL
+    ) STRICT;
+
+    CREATE TABLE dreams (                        -- a job of consolidation, as far as it has come
+        job_id INTEGER PRIMARY KEY REFERENCES jobs (id),
+        project_root TEXT NOT NULL,
+        engine TEXT NOT NULL,
+        state TEXT NOT NULL,                     -- starting, updating
+        phase TEXT NOT NULL DEFAULT '',          -- orient, gather, consolidate, prune
+        line TEXT NOT NULL DEFAULT '',           -- what it does, in a few words
+        tools INTEGER NOT NULL DEFAULT 0,
+        files TEXT NOT NULL DEFAULT '[]',        -- JSON list of the memories it has touched
+        usd REAL NOT NULL DEFAULT 0,
+        stop_requested INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+
+    CREATE TABLE dream_turns (                   -- what it did, step by step
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        number INTEGER NOT NULL,
+        at REAL NOT NULL,
+        phase TEXT NOT NULL,
+        line TEXT NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (job_id, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE fates (                         -- what the self-check says of statements that a dream does not keep
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        name TEXT NOT NULL,
+        statement TEXT NOT NULL,
+        fate TEXT NOT NULL,                      -- contradicted, expired, lost, invented
+        explained_by TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX fates_by_job ON fates (job_id);
+
+    CREATE TABLE dream_checks (                  -- what the gates of consolidation have to remember
+        memory_dir TEXT PRIMARY KEY,
+        counted_at REAL,                         -- when the sessions were last counted
+        ahead_ns INTEGER,                        -- an mtime of the lock that was ahead of the clock,
+        noticed_at REAL,                         -- and when that was noticed
+        failures INTEGER NOT NULL DEFAULT 0,     -- dreams in a row that failed or were refused
+        retry_at REAL
+    ) STRICT;
+    """,
 )
 
 VERSION = len(MIGRATIONS)

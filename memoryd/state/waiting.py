@@ -52,7 +52,8 @@ _WAITING = (
     " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
     " LEFT JOIN projects ON projects.id = transcripts.project_id"
     " LEFT JOIN collisions ON collisions.project_id = projects.id"
-    " WHERE outcome IS NULL AND end_reason IS NOT NULL"
+    " WHERE outcome IS NULL AND end_reason IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs AS leases"
+    " WHERE leases.id = turns.job_id AND leases.outcome IS NULL AND kind = 'dream')"
 )
 # In so many words, not as a parameter: only then the partial index on what waits is used, at every look.
 _NOT_HISTORY = " AND is_history = 0"

@@ -74,7 +74,7 @@ def test_what_was_undone_does_not_come_back(desk: Desk) -> None:
     desk.undo()
     desk.database.execute("UPDATE turns SET outcome = NULL")
     assert desk.work() == [("succeeded_no_output", ())]
-    assert desk.files() == ["MEMORY.md"]
+    assert desk.files() == []  # as before the first memory
 
 
 def test_what_was_forgotten_does_not_come_back_and_a_new_wish_does(desk: Desk) -> None:

@@ -89,10 +89,28 @@ def test_every_memory_is_on_it_oldest_first(shelf: Shelf) -> None:
     shelf.make("ours.md", a_memory())
     shelf.put("older.md", b"---\nname: x\ndescription: plain words\ntype: user\n---\nOld.\n", at=NOW - 500)
     assert shelf_of(shelf.database, shelf.directory) == [
-        Shelved("older.md", "user", "plain words", "Old.\n"),
-        Shelved("ours.md", "feedback", "Reviews are small", "Keep reviews small.\n", is_ours=True, evidence=(SAID,)),
-        Shelved("theirs.md", None, "", "No frontmatter.\n"),
+        Shelved("older.md", "user", "plain words", "Old.\n", written_at=NOW - 500, as_of=NOW - 500),
+        Shelved(
+            "ours.md",
+            "feedback",
+            "Reviews are small",
+            "Keep reviews small.\n",
+            is_ours=True,
+            evidence=(SAID,),
+            written_at=NOW + 1,
+            as_of=NOW + 1,
+        ),
+        Shelved("theirs.md", None, "", "No frontmatter.\n", written_at=NOW + 500, as_of=NOW + 500, is_fixed=True),
     ]
+
+
+def test_what_is_pinned_is_fixed(shelf: Shelf) -> None:
+    shelf.put("pinned.md", a_memory(pinned=True))
+    shelf.put("loose.md", a_memory("Pinned notes go to the board."))
+    assert {one.name: one.is_fixed for one in shelf_of(shelf.database, shelf.directory)} == {
+        "pinned.md": True,
+        "loose.md": False,
+    }
 
 
 def test_of_an_empty_directory_it_is_empty(shelf: Shelf) -> None:
@@ -132,9 +150,8 @@ def test_an_update_is_ours_and_so_is_what_its_undo_leaves(shelf: Shelf) -> None:
     shelf.make("a.md", a_memory("Keep reviews tiny."), SAID_LATER)
     assert shelf.ours() == ["a.md"]
     shelf.undo()
-    assert shelf_of(shelf.database, shelf.directory) == [
-        Shelved("a.md", "feedback", "Reviews are small", "Keep reviews small.\n", is_ours=True, evidence=(SAID,))
-    ]
+    (memory,) = shelf_of(shelf.database, shelf.directory)
+    assert (memory.body, memory.is_ours, memory.evidence) == ("Keep reviews small.\n", True, (SAID,))
 
 
 def test_what_memoryd_only_put_back_is_not_ours(shelf: Shelf) -> None:

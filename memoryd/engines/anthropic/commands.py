@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.anthropic.view import NotAllowedError, ToolError, shown
+from memoryd.engines.anthropic.view import PASSED_OVER, NotAllowedError, ToolError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,6 +102,11 @@ _OPTIONS = {
     "head": _table("-q/--quiet/--silent -v/--verbose", **{"-n/--lines": _SIGNED, "-c/--bytes": _SIGNED}),
     "tail": _table("-q/--quiet/--silent -v/--verbose", **{"-n/--lines": _SIGNED, "-c/--bytes": _SIGNED}),
 }
+FIND_PASSES_OVER = [
+    *("(", "-name", ".?*", *(word for name in PASSED_OVER for word in ("-o", "-name", name)), ")"),
+    *("-prune", "-o"),
+]
+"""What is hidden is not shown, so it need not be searched: it would fill the output."""
 FIND_LIMITS = ("-maxdepth", "-mindepth")
 """They mean the whole search, wherever they stand; find wants them in front."""
 _FIND = {

@@ -14,15 +14,17 @@ from memoryd.engines.anthropic.client import PromptTooLongError
 from memoryd.engines.anthropic.tools import SCHEMAS, TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from memoryd.engines.anthropic.tools import ToolBox
+    from memoryd.engines.anthropic.tools import ToolBox, ToolResult
     from memoryd.engines.anthropic.wire import Reply, Usage
 
 MOST_CALLS = 32
 """Tool calls of one reply that are run; more than that is a model that has lost its way."""
 RESULT_BYTES = 16_000
 PREVIEW_BYTES = 2_000
+LEAST_READ_BYTES = 4_000
+"""Else a Read may have a quarter of a prompt."""
 TOO_LONG_TRIES = 3
 NOOP_EDITS = 2
 _CALL_AS_TEXT = re.compile(r"<tool_call>|<function[=_]|\"(?:arguments|parameters|input)\"\s*:\s*\{\s*\"file_path\"")
@@ -50,6 +52,14 @@ class Limits(NamedTuple):
     deadline: float
 
 
+class Ran(NamedTuple):
+    """A call that was run, and what came of it."""
+
+    tool: str
+    given: dict[str, Any]
+    result: ToolResult
+
+
 class RunFailedError(Exception):
     """The run came to no good end; nothing of it counts."""
 
@@ -64,7 +74,11 @@ class DeclinedError(Exception):
 
 
 class Run:
-    """One run of the agent. `note` takes what the log is to say: kind and sentence."""
+    """One run of the agent. `note` takes what the log is to say: kind and sentence.
+
+    `watch` is called after each turn with the reply and the calls that were run; what it returns is told to the model. Of
+    a run that is `whole` nothing counts unless the model itself has ended it.
+    """
 
     def __init__(
         self,
@@ -75,6 +89,9 @@ class Run:
         limits: Limits,
         now: Callable[[], float],
         note: Callable[[str, str], None],
+        *,
+        watch: Callable[[Reply, Sequence[Ran]], str] = lambda _reply, _ran: "",
+        whole: bool = False,
     ) -> None:
         self._brief = brief
         self._model = model
@@ -83,6 +100,8 @@ class Run:
         self._limits = limits
         self._now = now
         self._note = note
+        self._watch = watch
+        self._whole = whole
         parts = (*brief.shared, brief.task)
         self._messages: context.Messages = [
             {"role": "user", "content": [{"type": "text", "text": part} for part in parts]}
@@ -92,6 +111,7 @@ class Run:
         self._noops = 0
         self._has_changed = False
         self._kept_results = 0
+        self._ran: list[Ran] = []
         self._ids: set[str] = set()
 
     def to_the_end(self) -> None:
@@ -100,17 +120,22 @@ class Run:
         1. make the conversation fit  2. ask  3. judge the reply  4. run its calls; the last turn's calls count too
 
         Two edits that change nothing end the run, as does the last turn. Raises RunFailedError, DeclinedError,
-        PromptTooLongError, and what `ask` raises.
+        PromptTooLongError, and what `ask` and `watch` raise.
         """
         is_done = False
         for _ in range(self._limits.turns):
             self._fit()
             reply = self._reply()
             self._judge(reply)
+            self._ran = []
             is_done = self._answer(reply)
+            word = self._watch(reply, self._ran)
+            if word and not is_done:
+                self._messages[-1]["content"].append({"type": "text", "text": word})
             if is_done or self._noops >= NOOP_EDITS:
                 break
-        if not is_done and not self._has_changed:  # what was changed was judged, each for itself, and counts
+        # What was changed was judged, each for itself, and counts, unless it is half of something.
+        if not is_done and (self._whole or not self._has_changed):
             why = "repeats edits that change nothing" if self._noops >= NOOP_EDITS else "came to no end"
             raise RunFailedError(f"the model {why}", is_by_reply=True)
 
@@ -142,7 +167,7 @@ class Run:
             "system": [{"type": "text", "text": self._brief.system, "cache_control": cache.LONG}],
             "messages": cache.with_breakpoints(self._messages),
         }
-        if self._limits.prompt_tokens > _MANAGED_FROM_TOKENS:
+        if self._is_managed:
             request["context_management"] = {
                 "edits": [
                     {
@@ -154,6 +179,11 @@ class Run:
                 ]
             }
         return request
+
+    @property
+    def _is_managed(self) -> bool:
+        """Whether the window allows to leave the clearing to the endpoint."""
+        return self._limits.prompt_tokens > _MANAGED_FROM_TOKENS
 
     def _fit(self) -> None:
         """Before the window is full, the oldest results go: what was learnt from them has been said since."""
@@ -174,7 +204,9 @@ class Run:
     def _judge(self, reply: Reply) -> None:
         usage = reply.usage
         self._spent_tokens += usage.prompt
-        if self._last is not None and (lost := cache.lost_between(self._last, usage)):
+        # Each prompt is the one before and more: one that is shorter was cleared by the endpoint, as we had asked.
+        is_cleared = self._is_managed and self._last is not None and usage.prompt < self._last.prompt
+        if self._last is not None and not is_cleared and (lost := cache.lost_between(self._last, usage)):
             self._note("cache_break", lost)
         self._last = usage
         for kind in reply.dropped:
@@ -234,12 +266,19 @@ class Run:
             self._note("refused", text)
         self._has_changed |= result.changed
         self._noops += result.is_noop
+        self._ran.append(Ran(call["name"], call["input"], result))
         return self._shown(call["name"], result.text), result.is_error
 
     def _shown(self, tool: str, text: str) -> str:
         """A result as the model sees it: a long one goes to disk whole, and is shown by its beginning."""
         data = text.encode("utf-8", "replace")
-        if len(data) <= RESULT_BYTES or tool == "Read":  # a Read is bounded, and is how the rest is looked at
+        if tool == "Read":  # which is how the rest is looked at
+            most = max(LEAST_READ_BYTES, self._limits.prompt_tokens * context.BYTES_PER_TOKEN // 4)
+            if len(data) <= most:
+                return text
+            beginning = data[:most].rpartition(b"\n")[0] or data[:most]
+            return f"{beginning.decode('utf-8', 'ignore')}\n[cut: Read the rest with a higher offset]"
+        if len(data) <= RESULT_BYTES:
             return text
         self._kept_results += 1
         path = self._box.keep(self._kept_results, text)

@@ -19,7 +19,7 @@ import threading
 from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
-from memoryd.engines.anthropic.commands import FIND_LIMITS, Word, parse
+from memoryd.engines.anthropic.commands import FIND_LIMITS, FIND_PASSES_OVER, Word, parse
 from memoryd.engines.anthropic.view import MOST_DEPTH, Pattern, ToolError, shown
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _over_many(view: View, argv: list[str], names: Sequence[str], alarm: Alarm) 
     for name in dict.fromkeys(names):
         try:
             with view.open(name) as opened:
-                size += min(opened.status.st_size, _FILE_BYTES)
+                size += min(opened.status.st_size, view.limit_of(name, _FILE_BYTES))
             if size > _ALL_FILES_BYTES:
                 notes.append(f"{shown(name)} and what follows was not read: it is too much for one call.")
                 break
@@ -292,7 +292,7 @@ def _find(view: View, command: Command, alarm: Alarm) -> Output:
             limits = _argv(part for part in parts if part[0] in FIND_LIMITS)
             tests = _argv(part for part in parts if part[0] not in FIND_LIMITS)
             grouped = ["(", *tests, ")"] if tests else []
-            found = _run(["find", ".", *limits, *grouped, "-print0"], opened.descriptor, [], alarm)
+            found = _run(["find", ".", *limits, *FIND_PASSES_OVER, *grouped, "-print0"], opened.descriptor, [], alarm)
         paths = [path for path in found.text.split("\0") if path and "/." not in path]
         lines = sorted(name + re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", path[1:]) for path in paths)
         ended.append(found._replace(text="\n".join(lines)))
@@ -320,7 +320,7 @@ def _expanded(view: View, words: Iterable[Word]) -> list[str]:
             continue
         pattern = Pattern(word.text)
         depth = MOST_DEPTH if "**" in word.text else word.text.count("/") + 1
-        matching = [entry.name for entry in view.walk(depth=depth) if pattern.matches(entry.name)]
+        matching = [entry.name for entry in view.candidates(word.text, depth=depth) if pattern.matches(entry.name)]
         if not matching:
             raise ToolError(f"nothing matches {shown(word.text)}")
         names += matching

@@ -11,10 +11,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from memoryd.engines.anthropic import shell
-from memoryd.engines.anthropic.view import MEMORY_BYTES, NotAllowedError, Pattern, ToolError, View, shown
+from memoryd.engines.anthropic.view import (
+    MEMORY_BYTES,
+    WINDOW_LINES,
+    NotAllowedError,
+    Pattern,
+    ToolError,
+    View,
+    shown,
+)
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
     from types import TracebackType
 
 RESULT_BYTES = 65_536
@@ -25,6 +34,8 @@ _LINE_CHARACTERS = 2_000
 _MOST_NAMES = 1_000
 _MOST_MATCHES = 1_000
 _USUAL_MATCHES = 250
+_WINDOW_MATCHES = 30
+"""Of what is shown in windows only."""
 _PATTERN_CHARACTERS = 1_000
 _QUOTE_CHARACTERS = 16_384
 _MOST_REFUSALS = 100
@@ -88,7 +99,7 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
         "Answers file:line:text.",
         {"pattern": "string: the expression to look for"},
         {
-            "path": "string: file or directory to search, relative to the memory directory; all of it if left out",
+            "path": "string: file or directory to search, relative to the memory directory; the memories if left out",
             "glob": "string: search only files whose name matches, such as *.md",
             "ignore_case": "boolean: let capital and small letters be the same",
             "max_results": "integer: how many lines to answer, 250 if left out, at most 1000",
@@ -137,10 +148,17 @@ class ToolBox:
     """The tools over one directory, for one run of a job. Close it, or use it in a `with`."""
 
     def __init__(
-        self, root: str, judge: Judge, *, permits: frozenset[str] = TOOLS, seconds: float = shell.SECONDS
+        self,
+        root: str,
+        judge: Judge,
+        *,
+        mounts: Mapping[str, str] | None = None,
+        windowed: Collection[str] = (),
+        permits: frozenset[str] = TOOLS,
+        seconds: float = shell.SECONDS,
     ) -> None:
         self.refusals: list[str] = []
-        self._view = View(root)
+        self._view = View(root, mounts or {}, windowed)
         self._judge = judge
         self._permits = permits
         self._seconds = seconds
@@ -184,18 +202,23 @@ class ToolBox:
 
     def keep(self, number: int, text: str) -> str:
         """Put a result where Read and Grep find it whole; return its path. Nothing but memories is ever committed."""
-        self._view.keep(_RESULTS, f"{number}.txt", text.encode("utf-8", "replace"))
+        self.lay_out(_RESULTS, f"{number}.txt", text)
         return f"{_RESULTS}/{number}.txt"
 
+    def lay_out(self, folder: str, name: str, text: str) -> None:
+        """Put a file into a folder of its own, for the model to read."""
+        self._view.keep(folder, name, text.encode("utf-8", "replace"))
+
     def _read(self, file_path: str, offset: int = 1, limit: int = _MOST_LINES) -> ToolResult:
-        text, is_cut = self._view.text(file_path, _FILE_BYTES)
+        view = self._view.unguarded() if limit <= WINDOW_LINES else self._view
+        text, is_cut = view.text(file_path, _FILE_BYTES)
         lines = text.removesuffix("\n").split("\n") if text else []
         end = offset - 1 + min(limit, _MOST_LINES)
         numbered = [f"{number:>6}\t{_short(line)}" for number, line in enumerate(lines[offset - 1 : end], offset)]
         if not numbered:
             return ToolResult(f"[the file has {len(lines)} lines]")
         if is_cut:
-            numbered.append(f"[only the first {_FILE_BYTES >> 20} MB can be read; Grep looks further]")
+            numbered.append(f"[only the first {len(text) >> 10} KB can be read; Grep may look further]")
         elif end < len(lines):
             numbered.append(f"[the file has {len(lines)} lines; go on with offset {end + 1}]")
         return ToolResult("\n".join(numbered))
@@ -211,14 +234,15 @@ class ToolBox:
     ) -> ToolResult:
         if "\0" in pattern or len(pattern) > _PATTERN_CHARACTERS:
             raise ToolError(f"a pattern has at most {_PATTERN_CHARACTERS} characters and no NUL")
-        names = [entry.name for entry in self._view.walk(path) if not entry.is_directory]
+        files = self._view.candidates(glob, path) if glob and "/" in glob else self._view.walk(path)
+        names = [entry.name for entry in files if not entry.is_directory]
         if glob is not None:
             wanted = Pattern(glob)
             names = [name for name in names if wanted.matches(name if "/" in glob else name.rpartition("/")[2])]
         arguments = ["-E", "-n", *(["-i"] if ignore_case else []), "-e", pattern]
-        output = shell.search(self._view, arguments, names, self._seconds)
+        output = shell.search(self._view.unguarded(), arguments, names, self._seconds)
         lines = output.text.split("\n")
-        most = min(max_results, _MOST_MATCHES)
+        most = min(max_results, _WINDOW_MATCHES if any(map(self._view.is_windowed, names)) else _MOST_MATCHES)
         more = [f"[{len(lines) - most} more lines; narrow the search]"] if len(lines) > most else []
         return ToolResult("\n".join((*map(_short, lines[:most]), *more)), is_error=output.is_error)
 
@@ -228,7 +252,7 @@ class ToolBox:
             if not opened.is_directory:
                 raise ToolError(f"{shown(path)} is a file; give a directory")
             start = "" if opened.name == "." else f"{opened.name}/"
-        files = [entry.name for entry in self._view.walk(path) if not entry.is_directory]
+        files = [entry.name for entry in self._view.candidates(pattern, path) if not entry.is_directory]
         names = [name for name in files if wanted.matches(name.removeprefix(start))]
         more = [f"[{len(names) - _MOST_NAMES} more names]"] if len(names) > _MOST_NAMES else []
         return ToolResult("\n".join((*names[:_MOST_NAMES], *more)) or "no files match")

@@ -2,10 +2,12 @@
 
 A path is walked component by component from the directory's descriptor, and no component may be a link: whoever renames
 things meanwhile gets an error or a file of this directory, never one of another. All checks are made on what was opened.
+Other directories can be mounted below it, to be read only: nothing is ever written but in the directory itself.
 """
 
 from __future__ import annotations
 
+import copy
 import errno
 import fnmatch
 import os
@@ -14,19 +16,27 @@ import stat
 import unicodedata
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 INDEX_NAME = "MEMORY.md"
 MEMORY_BYTES = 65_536
 """The largest memory that a tool writes: ten times what a client ever loads of one."""
 MOST_ENTRIES = 20_000
 MOST_DEPTH = 20
+MOUNTED_BYTES = 262_144
+"""Of a file that is mounted: what people write by hand is shorter, and taking the secrets out of it takes its time."""
+WINDOW_LINES = 40
+PASSED_OVER = ("node_modules", "__pycache__", "site-packages")
+"""Folders of a mounted directory that nobody who works on it wrote."""
+_NONE: Mapping[str, str] = MappingProxyType({})
 _FILE_BYTES = 1 << 20
+_LOOK_FOR_NUL_BYTES = 8_192
 _SLACK_BYTES = 16_384
 """Longer than any secret, a private key for instance: what may be one that is cut off is read, and not shown."""
 _CACHE_BYTES = 32 << 20
@@ -34,6 +44,7 @@ _PATH_CHARACTERS = 1_000
 _SHOWN_CHARACTERS = 80
 
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = ".memoryd-write"
 _NEW_NAME = re.compile(r"\w[\w.-]{0,99}\.md")
 _NO_PATH = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")
@@ -73,23 +84,50 @@ class Text(NamedTuple):
 
 
 class View:
-    """Holds the directory open; close it."""
+    """Holds the directories open; close it.
 
-    def __init__(self, root: str) -> None:
-        self.descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    `mounts` are directories elsewhere, by the name that they have here; one that is not there is left out. Of the folders
+    in `windowed` nothing is shown but by a look that `unguarded` gives. What is mounted or windowed is searched only where
+    it is named.
+    """
+
+    def __init__(self, root: str, mounts: Mapping[str, str] = _NONE, windowed: Collection[str] = ()) -> None:
+        self.descriptor = os.open(root, _DIRECTORY)
+        self._windowed = frozenset(windowed)
+        self._mounts: dict[str, int] = {}
+        for name, path in mounts.items():
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                self._mounts[name] = os.open(path, _DIRECTORY)
+                with suppress(FileExistsError):  # so that who lists the directory sees that it is there
+                    os.mkdir(name, 0o700, dir_fd=self.descriptor)
+        self._apart = self._windowed | self._mounts.keys()
         self._texts: dict[tuple[int, ...], Text] = {}
 
     def close(self) -> None:
-        os.close(self.descriptor)
+        for descriptor in (self.descriptor, *self._mounts.values()):
+            os.close(descriptor)
+
+    def unguarded(self) -> Self:
+        """The same view, for a look that is bounded in another way. It is closed with this one."""
+        other = copy.copy(self)
+        other._windowed = frozenset()  # noqa: SLF001 - its own
+        return other
+
+    def is_windowed(self, path: str) -> bool:
+        """Whether a path leads to what is shown in windows only, also where the file system takes other cases for it."""
+        return any(_folded(part) in self._windowed for part in parts_of(path)[:1])
 
     @contextmanager
     def open(self, path: str) -> Iterator[Opened]:
         """Open a regular file or a directory. Raises ToolError for what is not there, NotAllowedError for all else."""
         parts = parts_of(path)
-        descriptor = os.open(".", _LOOK | os.O_DIRECTORY, dir_fd=self.descriptor)
+        inner_parts, start = parts, self.descriptor
+        if parts and parts[0] in self._mounts:
+            inner_parts, start = parts[1:], self._mounts[parts[0]]
+        descriptor = os.open(".", _LOOK | os.O_DIRECTORY, dir_fd=start)
         try:
-            for position, part in enumerate(parts):
-                is_last = position == len(parts) - 1
+            for position, part in enumerate(inner_parts):
+                is_last = position == len(inner_parts) - 1
                 flags = _LOOK if is_last and not path.endswith(("/", "/.")) else _LOOK | os.O_DIRECTORY
                 try:
                     inner = os.open(part, flags, dir_fd=descriptor)
@@ -110,7 +148,8 @@ class View:
     def walk(self, path: str = ".", *, depth: int = MOST_DEPTH) -> list[Entry]:
         """The files and directories below a directory, by name; a file alone is itself.
 
-        Links, devices and hidden names are not among them, nor what a rename puts out of reach while we walk.
+        Links, devices and hidden names are not among them, nor what a rename puts out of reach while we walk; nor, from
+        the directory itself, what is mounted there or windowed.
         """
         with self.open(path) as opened:
             if not opened.is_directory:
@@ -127,8 +166,10 @@ class View:
                         continue
                     name = entry.name if place == "." else f"{place}/{entry.name}"
                     if entry.is_dir(follow_symlinks=False):
+                        if entry.name in PASSED_OVER and self._is_mounted(place):
+                            continue
                         found.append(Entry(name, is_directory=True))
-                        if levels > 1:
+                        if levels > 1 and name not in self._apart:
                             waiting.append((name, levels - 1))
                     elif entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink == 1:
                         found.append(Entry(name, is_directory=False))
@@ -136,20 +177,43 @@ class View:
                 raise ToolError(f"{shown(path)} holds more than {MOST_ENTRIES} names; give a narrower path")
         return sorted(found)
 
+    def candidates(self, pattern: str, path: str = ".", *, depth: int = MOST_DEPTH) -> list[Entry]:
+        """What a pattern may be about: what `walk` finds, or what lies below the mounted or windowed folder it names."""
+        first = pattern.removeprefix("./").partition("/")[0]
+        if path == "." and first in self._apart and first != pattern:
+            return self.walk(first, depth=max(depth - 1, 1))
+        return self.walk(path, depth=depth)
+
+    def limit_of(self, name: str, limit: int) -> int:
+        """How many bytes of a file are read at most, where `limit` is what the caller would take."""
+        return min(limit, MOUNTED_BYTES) if self._is_mounted(name) else limit
+
+    def _is_mounted(self, name: str) -> bool:
+        return name.partition("/")[0] in self._mounts
+
     def text(self, path: str, limit: int) -> Text:
-        """What a file says, without its secrets, up to about `limit` bytes.
+        """What a file says, without its secrets, up to about `limit` bytes; a file that is no text says nothing.
 
         Secrets go before anything looks at the text, so that no option of a command and no pattern can take one apart
         until nothing recognises its pieces.
         """
+        if self.is_windowed(path):
+            raise NotAllowedError(
+                f"{shown(path)} is not shown whole; search it with Grep, or Read it with a limit of {WINDOW_LINES}"
+            )
         with self.open(path) as opened:
             if opened.is_directory:
                 raise ToolError(f"{shown(path)} is a directory")
             status = opened.status
-            key = (limit, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            limit = self.limit_of(opened.name, limit)
+            is_mounted = self._is_mounted(opened.name)
+            is_ours = opened.name.partition("/")[0] not in self._apart
+            key = (is_ours, limit, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             if key in self._texts:
                 return self._texts[key]
             data = _read(opened.descriptor, limit + _SLACK_BYTES)
+        if is_mounted and b"\0" in data[:_LOOK_FOR_NUL_BYTES]:
+            data = b""
         text = redact(data.decode("utf-8", "replace"))
         is_cut = len(data) == limit + _SLACK_BYTES
         result = Text(text[:-_SLACK_BYTES], is_cut) if is_cut else Text(text, is_cut)
@@ -196,7 +260,8 @@ class View:
         What stands there is replaced, never written into: a link that somebody planted meanwhile is gone, its target is
         as it was.
         """
-        self._texts.clear()
+        for key in [key for key in self._texts if key[0]]:
+            del self._texts[key]
         try:
             if data is None:
                 os.unlink(name, dir_fd=self.descriptor)
@@ -206,7 +271,9 @@ class View:
             raise ToolError(f"{shown(name)} cannot be written: {error.strerror}") from error
 
     def keep(self, folder: str, name: str, data: bytes) -> None:
-        """Put a file of our own into a folder, which is made if there is none."""
+        """Put a file of our own into a folder, which is made if there is none. Never into one that is mounted."""
+        if folder in self._mounts:
+            raise NotAllowedError(f"{shown(folder)} is read only")
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700, dir_fd=self.descriptor)
         with self.open(f"{folder}/") as opened:

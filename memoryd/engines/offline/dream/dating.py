@@ -1,15 +1,154 @@
-"""Days that are told relative to the day of writing get their date."""
+"""Days that are told relative to the day of writing get their date.
+
+Only what can mean nothing but one day as seen from the day of writing: "next Thursday", "three weeks from today". A bare
+weekday, a day of the month, "yesterday's values" in a rule are meant anew every time, and stay.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.offline.date_phrases import Tenses, candidates, languages_of
+from memoryd.engines.offline.date_words import ENGLISH, FRENCH, GERMAN, SPANISH
+from memoryd.engines.offline.dates import day_of, with_absolute_dates
+from memoryd.engines.offline.dream.naming import called
+from memoryd.engines.offline.dream.parts import Parts, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
+    from memoryd.engines.offline.date_words import Language
     from memoryd.engines.offline.dream.draft import Draft
+
+_WEEKDAYS = frozenset({"this", "last", "week", "numbered week", "weeks from", "so many weeks from"})
+_DAYS = _WEEKDAYS | {"day", "day noted", "day in month", "ahead", "ahead of tomorrow"}
+_SPANS = frozenset({"whole week", "weekend", "whole month", "whole quarter", "whole year"})
+_NAMED_DAY = frozenset({"coming", "coming, not today", "day of month"})
+"""Where such a day is named beside it, "next week" may be any: "orders by Tuesday for the next week"."""
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_FILLER = "□"
+_FIXED_POINT = re.compile(
+    r"(?i)\b(?:since|from|until|till|by|starting|as of|seit|ab|bis|desde|hasta|depuis|dès|jusqu['’]à)\s+\Z|[从自至到]\Z"  # noqa: RUF001
+)
+"""Before "today": without it, "today" may mean these days."""
+_BELONGING = re.compile(r"(?i)\b(?:for|of|about|für|von|vom|de|del|para|pour)\s+\Z")
+_BELONGING_BEHIND = re.compile(r"[的の]")
+_POSSESSIVE = re.compile(r"['’]s?\b")  # noqa: RUF001
+_CONDITION = re.compile(
+    r"(?i)\b(?:if|when|whenever|unless|wenn|falls|sobald|cuando|siempre que|quand|lorsque)\b|\bsi\s|如果|若是|每当|もし|場合|たら"
+)
+_FROM_NOW = re.compile(r"(?i)\b(?:today|now|ago|heute|hoy)\b|\bvor\b|\bhace\b|\bil y a\b")
+_WEEKS = re.compile(r"(?i)week|woche|semana|semaine|[周週]|星期|礼拜")
+_ROUGH = re.compile(r"(?i)month|year|monat|jahr|\bmes|año|mois|\ban(?:s|nées?)?\b|[月年]")
+"""Who says "in three months" means no certain day."""
+_BEFORE_A_DATE = {
+    ENGLISH: ("on", r"\b(?:on|by|until|till|since|before|after|from|to|for|of|as|at|around|about|than|and|or)\s+\Z"),
+    GERMAN: ("am", r"\b(?:am|bis|ab|seit|vom|zum|für|von|nach|vor|den|dem|und|oder)\s+\Z"),
+    SPANISH: ("el", r"\b(?:el|al|del|hasta|desde|para|de|a|y|o)\s+\Z"),
+    FRENCH: ("le", r"\b(?:le|au|du|jusqu['’]à|depuis|dès|pour|de|à|avant|après|et|ou)\s+\Z"),  # noqa: RUF001
+}
 
 
 def resolve(drafts: list[Draft]) -> Iterator[str]:
     """Change the drafts in place; yields a line for each change."""
-    yield from ()
+    for draft in drafts:
+        day = day_of(draft.written_at) if draft.written_at > 0 else None
+        if day is None or draft.is_fixed or draft.is_archived or draft.type not in {"project", "reference"}:
+            continue
+        allowed = _DAYS | _SPANS if draft.type == "project" else _WEEKDAYS | {"day"}
+        parts = parts_of(draft.body)
+        dated = Parts(
+            _dated(parts.fact, day, allowed),
+            _dated(parts.why, day, allowed - _SPANS),
+            _dated(parts.how, day, _WEEKDAYS),
+        )
+        description = _dated(draft.description, day, allowed)
+        if dated != parts:
+            for part, told in zip(parts, dated, strict=True):
+                draft.body = draft.body.replace(part, told, 1) if part != told else draft.body
+        if dated != parts or description != draft.description:
+            draft.description = description
+            yield draft.change("dated", f"Dating the {called(draft)} note")
+
+
+class _Phrase(NamedTuple):
+    start: int
+    end: int
+    meaning: str
+    shift: int
+    language: Language
+    match: re.Match[str]
+
+
+def _dated(text: str, day: date, allowed: frozenset[str]) -> str:
+    """The text with the phrases of these meanings told as dates; all others stay as they are."""
+    phrases: list[_Phrase] = []
+    for candidate in candidates(text, languages_of(text)):
+        phrase = _Phrase(*candidate)
+        if not phrases or phrase.start >= phrases[-1].end:
+            phrases.append(phrase)
+    told = text
+    for phrase in reversed(phrases):
+        if phrase.meaning in allowed and _is_one_time(text, phrase, phrases):
+            others = [other for other in phrases if other is not phrase and other.meaning != "keep"]
+            told = told[: phrase.start] + _told(text, phrase, others, day) + told[phrase.end :]
+    return told
+
+
+def _is_one_time(text: str, phrase: _Phrase, phrases: list[_Phrase]) -> bool:
+    """Whether a phrase is certain to mean one day, and the same one at every reading."""
+    before, behind = text[: phrase.start], text[phrase.end :]
+    clause = re.split(r"[.!?。！？\n]", before)[-1]  # noqa: RUF001
+    tense = Tenses(text, phrase.language).at(phrase.start, phrase.end)
+    if tense == "habit" or _CONDITION.search(clause):
+        return False
+    if _POSSESSIVE.match(behind):
+        return False
+    if phrase.meaning in {"day", "day noted"} and phrase.shift == 0:
+        return tense == "past" or bool(_FIXED_POINT.search(before))
+    if (_BELONGING.search(before) or _BELONGING_BEHIND.match(behind)) and tense != "past":
+        return False
+    if phrase.meaning == "ahead" and not _FROM_NOW.search(phrase.match[0]):
+        # "in ten days" is how long things take as often as when they are.
+        is_at_the_start = phrase.language.spaced or not clause or clause.endswith(("，", "、", ","))  # noqa: RUF001
+        return bool(_WEEKS.search(phrase.match[0])) and is_at_the_start and not phrase.match[0].startswith("the ")
+    if phrase.meaning in _SPANS:
+        return not before.lower().endswith("the ") and not any(
+            other.meaning in _NAMED_DAY or (other.meaning == "keep" and other.match[0][:1].isalpha())
+            for other in phrases
+        )
+    return True
+
+
+def _told(text: str, phrase: _Phrase, others: list[_Phrase], day: date) -> str:
+    """A phrase as a date. What other phrases there are is hidden meanwhile: they are none of ours."""
+    hidden = text
+    for other in others:
+        hidden = hidden[: other.start] + _FILLER * (other.end - other.start) + hidden[other.end :]
+    resolved = with_absolute_dates(hidden, day)
+    said = text[phrase.start : phrase.end]
+    end = len(resolved) - len(text) + phrase.end
+    if resolved[: phrase.start] != hidden[: phrase.start] or resolved[end:] != hidden[phrase.end :]:
+        return said
+    told = resolved[phrase.start : end]
+    dates = _ISO.findall(told)
+    is_exact = phrase.meaning in _WEEKDAYS | {"day", "ahead of tomorrow"}
+    is_exact = is_exact or (phrase.meaning == "ahead" and not _ROUGH.search(said))
+    if len(dates) != 1 or not is_exact:
+        return told
+    groups = phrase.match.groupdict()
+    weekday = next((value for name, value in groups.items() if value and name.startswith("wd")), "")
+    date_told = f"{weekday}, {dates[0]}" if weekday and phrase.language.spaced else dates[0]
+    return _with_preposition(text[: phrase.start], date_told, phrase.language, said)
+
+
+def _with_preposition(before: str, told: str, language: Language, said: str) -> str:
+    if language not in _BEFORE_A_DATE:
+        return told
+    word, is_there = _BEFORE_A_DATE[language]
+    if re.search(is_there, before, re.IGNORECASE) or re.search(r"[(,:]\s*\Z", before):
+        return told
+    return f"{word.capitalize() if said[:1].isupper() else word} {told}"

@@ -1,0 +1,50 @@
+"""End the dream that goes on in a project: nothing of it counts, and the memories are as they were before."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from memoryd.cli.project import add_project_option, project_of
+from memoryd.errors import BusyError, MemorydError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "dream-stop"
+HELP = "end the dream that goes on in a project"
+_LOOKS = 100
+_LOOK_SECONDS = 0.2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_project_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.jobs.dream_lock import bury
+    from memoryd.state import dreams
+    from memoryd.state.database import open_database
+
+    memory_dir = project_of(context).memory_dir
+    database = open_database(context.paths)
+    try:
+        running = dreams.unfinished(database, memory_dir)
+        if not running:
+            raise MemorydError("No dream is going on in this project.", "memoryd status")
+        for job in running:
+            dreams.request_stop(database, job.id)
+        if bury(database, context.paths, memory_dir, context.clock.now()):
+            print("Its process had died already. What it left is put right.", file=sys.stderr)
+            return 0
+        for _ in range(_LOOKS):
+            if not dreams.unfinished(database, memory_dir):
+                print("The dream has ended; nothing was changed.", file=sys.stderr)
+                return 0
+            context.clock.wait(threading.Event(), _LOOK_SECONDS)
+        raise BusyError("The dream was asked to stop and has not ended yet.", "memoryd status")
+    finally:
+        database.close()

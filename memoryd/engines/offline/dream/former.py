@@ -1,0 +1,93 @@
+"""A statement that something is over: what a memory said becomes what once was, and nothing of it is lost. Pure."""
+
+# ruff: noqa: RUF001 (punctuation of other scripts)
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.offline.compose import description_of
+from memoryd.engines.offline.date_words import LANGUAGES
+from memoryd.engines.offline.dream.slots import fact_of, texts_of
+from memoryd.engines.offline.dream.wording import clauses_of, statements_of, stems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memoryd.engines.offline.dream.draft import Draft
+    from memoryd.engines.offline.dream.statements import Statement
+
+_OVER = re.compile(
+    r"(?i)\b(?:is|are) (?:out|over|gone|obsolete|history|abolished|lifted)\b|\bno (?:longer|more)\b|\bany ?more\b|\b(?:open|running|working|available|in service|allowed|back) again\b"
+    r"|\b(?:nicht mehr|ist (?:raus|vorbei|weg|aufgehoben)|wieder (?:offen|auf|da)|ya no|se acabó|n'est plus|ne \w+ plus|c'est fini|de nouveau ouvert)\b|不再|取消了|恢复了|废止|廃止|再開|なくなりました"
+)
+_ABOUT_OVER = frozenset({"open", "gone", "over", "out", "again", "back", "available", "runn", "work", "obsolet", "allow", "servic", "expect"})
+_COVERED = 0.66
+_PAST = {"is": "was", "are": "were", "has": "had", "Is": "Was", "Are": "Were"}
+_SINCE = {"en": "Since {}: ", "de": "Seit {}: ", "es": "Desde {}: ", "fr": "Depuis {} : ", "zh": "{} 起：", "ja": "{}から："}
+_UNTIL = {"en": "(Until then: {})", "de": "(Bis dahin: {})", "es": "(Hasta entonces: {})", "fr": "(Jusque-là : {})", "zh": "（此前：{}）", "ja": "（それまで：{}）"}
+_CODES = ("en", "de", "es", "fr", "zh", "ja")
+
+
+class Contradiction(NamedTuple):
+    """The parts of a memory's fact that no longer hold."""
+
+    parts: tuple[str, ...]
+
+
+def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, float]) -> Contradiction | None:
+    """What a statement says is over in a memory; None where it does not say so for certain."""
+    parts = statements_of(fact_of(draft.body))
+    most = max(rare.values(), default=1.0)
+    there = stems_of(texts_of(draft))
+    found = []
+    for start, end in clauses_of(statement.quote):
+        clause = statement.quote[start:end]
+        subject = stems_of(clause) - _ABOUT_OVER
+        if not _OVER.search(clause) or not subject:
+            continue
+        if len(subject) == 1 and not any(rare.get(stem, 0.0) >= most for stem in subject):
+            continue
+        if len(stems_of(statement.quote) & there) < min(2, len(stems_of(statement.quote))):
+            continue
+        found += [part for part in parts if len(subject & stems_of(part)) >= _COVERED * len(subject)]
+    return Contradiction(tuple(dict.fromkeys(found))) if found else None
+
+
+def language_of(text: str) -> str:
+    """The code of the language that a text is most likely in."""
+    if re.search(r"[\u3040-\u30ff]", text):
+        return "ja"
+    if re.search(r"[\u4e00-\u9fff]", text):
+        return "zh"
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    counts = [sum(word in one.common.split() for word in words) for one in LANGUAGES if one.spaced]
+    return _CODES[counts.index(max(counts))]
+
+
+def since(statement: Statement, told: str) -> str:
+    """What holds from that day on."""
+    if re.search(r"\d{4}-\d\d-\d\d|\d{4}年", told):
+        return told
+    return _SINCE[language_of(told)].format(statement.day.isoformat()) + told
+
+
+def with_former(draft: Draft, change: Contradiction, told: Sequence[Statement]) -> tuple[str, str]:
+    """Body and description: the news first, then what held until then, then the rest as it was."""
+    fact = fact_of(draft.body)
+    news = since(told[0], " ".join(one.told for one in told))
+    language = language_of(news)
+    rest = fact
+    for part in change.parts:
+        once = part.strip().rstrip(";；").rstrip()
+        if language == "en":
+            once = re.sub(r"\b(?:is|are|has|Is|Are)\b", lambda match: _PAST[match[0]], once)
+        once = once if once.endswith((".", "。")) else once + "."
+        rest = rest.replace(part, _UNTIL[language].format(once), 1)
+    gap = "" if language in ("zh", "ja") else " "
+    body = news + gap + rest.strip() + draft.body[len(fact.rstrip()) :]
+    lead = fact[: len(fact) - len(fact.lstrip())]
+    is_told = stems_of(draft.description) <= stems_of(body)
+    description = description_of(news, "") if is_told else f"{description_of(news, '')} ({draft.description})"
+    return lead + body, description

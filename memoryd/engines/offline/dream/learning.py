@@ -1,0 +1,147 @@
+"""What is worth a memory of its own, by the rules of extraction; lines of daily logs were already chosen by somebody."""
+
+# ruff: noqa: RUF001 (punctuation of other scripts)
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+from memoryd.engines.offline import find
+from memoryd.engines.offline.compose import description_of, finding_of
+from memoryd.engines.offline.context import context_of
+from memoryd.engines.offline.dates import day_of
+from memoryd.engines.offline.dream.draft import Draft
+from memoryd.engines.offline.dream.slots import fact_of, texts_of
+from memoryd.engines.offline.dream.statements import is_meant, is_staying, statements_in
+from memoryd.engines.offline.dream.values import values_in
+from memoryd.engines.offline.dream.wording import clauses_of, stems_of
+from memoryd.engines.offline.features import cues_of
+from memoryd.engines.offline.judge import type_of
+from memoryd.engines.offline.known import is_instructed, paragraphs_of
+from memoryd.engines.offline.sentences import sentences_of
+from memoryd.engines.offline.told import Told
+from memoryd.model import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.model import Said
+
+LOGS = "logs/"
+"""How the sessions of log lines are called."""
+_LOGGED = frozenset(
+    {"constraint", "negative_order", "standing", "remember", "moved", "deadline", "owner", "product", "approve", "where"}
+    | {"reason", "prefer", "says", "correct"}
+)
+_SAID_ALREADY = 0.75
+_LEAST = 2
+_POINTS_BACK = re.compile(
+    r"(?i)^(?:(?:and|but|so|also|remember(?: that)?)\s+)*(?:they|it|he|she|his|her|their|those|these|that one|this one|es|sie|ellos|ils|elles)\b|\b(?:for|of|to|with|from) (?:them|it|him|that|those)\b|\bthem all\b"
+)
+_GOES_ON = re.compile(r"(?i)^(?:they|it|he|she|those|these|which|sie|ellos|ils|elles)\b(?! (?:is|was|looks?) (?:fine|good|great))")
+_HOUSEKEEPING = re.compile(
+    r"(?i)\bmemory (?:folder|directory|files?)\b|\b(?:i|we) (?:\w+ )?(?:deleted|removed|threw away|moved|put|dropped)\b.{0,40}\b(?:notes?|files?|sheets?|list|them)\b"
+    r"|\bnotes? here\b|\b(?:file|note|sheet)s? (?:that|which) (?:does|do)(?:es)? not exist\b|\byou (?:keep|still) (?:opening|list|look)"
+)
+"""About the notes themselves, not about what they are for."""
+_ONLY_THIS = re.compile(r"(?i)\b(?:turn|rename|move|make|change|fix|sort|format|split|convert) (?:this|the)\b|\bthis (?:loop|file|function|test|page|query|script|line)\b")
+_SINCE_WHEN = re.compile(r"(?i)\bsince (?:noon|midnight|this|the (?:day|week|weekend|month|morning)|today|yesterday|tonight|then|last|\w+day)\b")
+_BEGINS = re.compile(r"(?i)\b(?:since|from|as of|starting|seit|ab|desde|depuis|dès|à partir)\b|起|から")
+
+
+def findings_in(said: Sequence[Said], instructions: Sequence[str]) -> dict[str, list[Finding]]:
+    """What each message tells that is worth keeping, by the id of the message."""
+    found: dict[str, list[Finding]] = {}
+    for one in find([message for message in said if not message.session_id.startswith(LOGS)], instructions=instructions):
+        if isinstance(one, Finding):
+            found.setdefault(one.evidence.message_id, []).append(one)
+    paragraphs = paragraphs_of(instructions)
+    for message in said:
+        if message.session_id.startswith(LOGS):
+            logged = _logged(message)
+            if logged is not None and not is_instructed(logged.body, paragraphs):
+                found[message.message_id] = [logged]
+    return found
+
+
+def _logged(said: Said) -> Finding | None:
+    """What a line of a log tells; None where it tells only what was done, or what was not meant."""
+    sentences = [one for one in sentences_of(said.text) if is_meant(one)]
+    cues = {cue for one in sentences for cue in cues_of(one)}
+    if not cues & _LOGGED or ("status" in cues and not cues & (_LOGGED - {"product", "deadline"})):
+        return None
+    return finding_of(said, Told(tuple(sentences), type_of(sentences)))
+
+
+def whole(said: Said, finding: Finding) -> Finding | None:
+    """The finding with the sentences that it points to, and without what is no fact; None where nothing is left."""
+    statements = statements_in(said)
+    own = [one for one in statements if one.quote in finding.evidence.quote]
+    if not own:
+        return None
+    first, last = statements.index(own[0]), statements.index(own[-1])
+    if first and _POINTS_BACK.search(statements[first].quote):
+        first -= 1
+    while last + 1 < len(statements) and _GOES_ON.match(statements[last + 1].quote):
+        last += 1
+    quotes = [_without_housekeeping(one.quote) for one in statements[first : last + 1] if not is_staying(one.quote)]
+    quotes = [quote for quote in quotes if quote]
+    text = " ".join(quotes)
+    if not quotes or _POINTS_BACK.search(quotes[0]) or _ONLY_THIS.search(text):
+        return None
+    if len(stems_of(text)) < _LEAST:
+        context = context_of(f"{text} that", said.answer)
+        if not stems_of(text) & stems_of(context):
+            return None
+        body = f"{statements[first].told} (Said of this: “{context}”)\n"
+        return finding_of(said, Told(tuple(quotes), finding.type))._replace(body=body)
+    made = finding_of(said, Told(tuple(quotes), finding.type))
+    if _SINCE_WHEN.search(text) and "**Why:**" in made.body:
+        fact = " ".join(one.told for one in statements[first : last + 1])
+        made = made._replace(body=fact + "\n", description=description_of(fact, ""))
+    return made
+
+
+def _without_housekeeping(quote: str) -> str:
+    clauses = [quote[start:end] for start, end in clauses_of(quote)]
+    if not any(_HOUSEKEEPING.search(clause) for clause in (quote, *clauses)):
+        return quote
+    left = " ".join(clause for clause in clauses if not _HOUSEKEEPING.search(clause)).strip(" ,;:")
+    return left if len(stems_of(left)) > _LEAST and not _HOUSEKEEPING.search(left) else ""
+
+
+def is_over(said: Said, finding: Finding, now: float) -> bool:
+    """Whether a finding is an appointment that has passed: a day that lay ahead then, and lies behind now."""
+    day, today = day_of(said.said_at or now), day_of(now)
+    days = [value.number for value in values_in(fact_of(finding.body)) if value.kind == "date"]
+    if day is None or today is None or not days or _BEGINS.search(finding.evidence.quote):
+        return False
+    return date.isoformat(day) <= min(days) and max(days) < today.isoformat() and finding.type == "project"
+
+
+def is_known(finding: Finding, drafts: Sequence[Draft]) -> bool:
+    """Whether a memory says it already, nearly in these words; or one that must not be changed speaks of it."""
+    own = stems_of(fact_of(finding.body))
+    values = {(value.kind, value.number) for value in values_in(finding.body)}
+    for draft in drafts:
+        shared = len(own & stems_of(texts_of(draft)))
+        if draft.is_fixed and shared * 2 >= len(own):
+            return True
+        there = {(value.kind, value.number) for value in values_in(draft.body)}
+        if shared >= _SAID_ALREADY * len(own) and values <= there:
+            return True
+    return False
+
+
+def draft_of(said: Said, finding: Finding) -> Draft:
+    return Draft(
+        (),
+        finding.type,
+        finding.description,
+        finding.body,
+        said.said_at or 0.0,
+        finding.name,
+        evidence=(finding.evidence,),
+    )

@@ -1,0 +1,337 @@
+"""The last look at a revision before it counts, whoever made it: what it loses, and what it invents. Pure.
+
+1. Every statement of the old memories is looked for in the new text, as it was told or with its days as dates.
+2. What is not there may be gone only for a reason that can be shown: newer words that say otherwise, or its own end.
+3. Every statement of the new text has to come from the old memories, the quoted words or the index.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memoryd.engines.ended import end_of
+from memoryd.engines.losses import STILL_SAID, clauses_of, is_in_place, is_kept, turned
+from memoryd.engines.offline.date_phrases import candidates, languages_of
+from memoryd.engines.offline.dates import day_of, with_absolute_dates
+from memoryd.engines.offline.days import DAY, WEEK
+from memoryd.engines.offline.features import cues_of
+from memoryd.engines.offline.subjects import takes_back
+from memoryd.engines.statements import joined, plain, statements_of, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from memoryd.engines.statements import Statement
+    from memoryd.model import Evidence, Revision, Shelved
+
+_FOUNDED = 0.8
+"""So many of the words of a new statement have to be in what it comes from."""
+_FOUNDED_PAIRS = 0.6
+"""Of pairs of letters fewer: each new neighbour makes another pair."""
+_SUCCESSOR = 0.5
+"""So many words of a statement in another: that one may be told in its place."""
+_VERSION = 0.6
+"""So many words in common, of all that two statements have: one is a version of the other."""
+_LEAST_SHARED = 2
+_LEAST_SHARED_PAIRS = 3
+_ENDED = re.compile(r"[.!?…。！？;；:]\W*$")  # noqa: RUF001
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DURATION = re.compile(
+    r"(\d{1,2}|[^\W\d_]+?) ?(days?|weeks?|tage?n?|wochen?|días?|semanas?|jours?|semaines?|天|日間|[个個]?星期|[周週]間?)"
+)
+_OVER = re.compile(
+    r"(?i)\b(?:no longer|no more|any ?more|instead|rather than|nicht mehr|kein\w* mehr|statt|stattdessen|ya no|en vez de|ne \w+ plus|n'\w+ plus"
+    r"|plus l[ea]s?|au lieu)\b|不再|改成|改为|换成|ではなく|なくなり"
+)
+_ENDED_WELL = re.compile(
+    r"(?i)\b(?:(?:is|are) (?:out|over|gone|off)|gone for good|retired|removed|deleted|dropped?|stopped|ended|finished|cancel+ed|replaced|obsolete"
+    r"|wrong|nonsense|a mistake|vorbei|abgeschafft|gestrichen|falsch|se acabó|jubilad[oa]|fini|supprim\w+)\b|取消|作废|离职|错了|廃止|やめ"
+)
+"""Where the clause does not say that it is not so."""
+_INTRODUCING = (
+    "since exception excepted also formerly previously earlier instead longer moved delayed postponed extended changed replaced lowered"
+    " raised ausnahme seit früher verschoben desde antes excepción depuis auparavant reporté until before now was old new today now"
+    " 以前 原来 起 延期 延長 変更"
+)
+"""Words that say how a statement stands to an older one, and nothing of their own."""
+
+
+@cache
+def _introduces() -> frozenset[str]:
+    return frozenset(stem(one) for one in _INTRODUCING.split())
+
+
+class _Quote(NamedTuple):
+    """Words of the user, and what they state."""
+
+    evidence: Evidence
+    said: list[Statement]
+
+    @property
+    def day(self) -> str:
+        return "" if self.evidence.said_at is None else str(day_of(self.evidence.said_at))
+
+
+class Fate(NamedTuple):
+    """What becomes of a statement that is not simply kept."""
+
+    statement: str
+    fate: Literal["contradicted", "expired", "lost", "invented"]
+    by: str = ""
+    """The quote or the date that explains it."""
+
+
+def fates_of(revision: Revision, before: Sequence[Shelved], now: float) -> list[Fate]:
+    """The statements that are gone, and those that come from nowhere; `before` are the memories that the revision names."""
+    if revision.reason == "expired" and not revision.body.strip():
+        return [fate for memory in before for fate in _ended(memory, now)]
+    lead, body = statements_of(revision.description), statements_of(revision.body)
+    told = (*lead, *body) if body else ()
+    old = [(memory, forms) for memory in before for forms in _told(memory)]
+    moved = [one for passage in revision.from_index for one in statements_of(passage)]
+    days = {one for _, forms in old for form in forms for one in form.values if _DAY.fullmatch(one)}
+    quotes = [_Quote(one, _quoted(one, days)) for one in revision.evidence]
+    sources = [form for _, forms in old for form in forms] + moved
+    known = _stems([*sources, *(one for quote in quotes for one in quote.said)]) | _introduces()
+    fates = []
+    unchanged = {one.sequence for one in sources}
+    successors = [one for one in told if one.sequence not in unchanged]
+    changes: dict[str, tuple[str, str]] = {}
+    for memory, forms in old:
+        if any(is_kept(form, told, known) for form in forms) and not _is_cut(forms[0], body):
+            continue
+        newer = [
+            one
+            for one in quotes
+            if one.evidence.said_at is None or one.evidence.said_at > (memory.as_of or memory.written_at)
+        ]
+        fates.append(_fate(forms[0], successors, newer, changes))
+    fates = [_with_same_change(fate, changes, told, known) for fate in fates]
+    titled = (*told, *statements_of(revision.title.replace("-", " ")))
+    fates += [Fate(one.text, "lost") for one in moved if not is_kept(one, titled, known)]
+    for value, (instead, _) in changes.items():
+        sources += [
+            form for one in sources if value in one.values for form in statements_of(one.text.replace(value, instead))
+        ]
+    return fates + [Fate(one.text, "invented", what) for one in told if (what := _invented(one, sources, quotes))]
+
+
+def is_refused(fates: Sequence[Fate]) -> bool:
+    """Whether something would be lost or invented."""
+    return any(one.fate in ("lost", "invented") for one in fates)
+
+
+def _ended(memory: Shelved, now: float) -> list[Fate]:
+    end = end_of(memory, now)
+    told = statements_of(f"{memory.description}\n{memory.body}")
+    return [Fate(one.text, "expired", end) if end else Fate(one.text, "lost") for one in told]
+
+
+# What was said, and in which forms it may go on.
+
+
+def _told(memory: Shelved) -> Iterator[tuple[Statement, ...]]:
+    """The statements of a memory, each as it was told, with its days as dates, and with dates instead of its days."""
+    day = day_of(memory.written_at)
+    for text in (memory.description, memory.body):
+        for one in statements_of(text):
+            yield one, *_dated(one, day)
+
+
+def _quoted(evidence: Evidence, days: AbstractSet[str]) -> list[Statement]:
+    """What was quoted: its sentences, and neighbours together, for the second may say what the first is about."""
+    day = None if evidence.said_at is None else day_of(evidence.said_at)
+    said = [
+        joined((one, *_dated(one, day), *statements_of(" ".join(_moved(days, one)))))
+        for one in statements_of(evidence.quote)
+    ]
+    return [*said, *(joined(said[at : at + 2]) for at in range(len(said) - 1))]
+
+
+def _moved(days: AbstractSet[str], quote: Statement) -> Iterator[str]:
+    """Days that were written, by so many days or weeks earlier or later as the quote says."""
+    for count, unit in _DURATION.findall(quote.text.lower()):
+        number = int(next(iter(statements_of(count)[0].values), "1"))
+        for one in days:
+            for sign in (-1, 1):
+                yield str(date.fromisoformat(one) + sign * number * (DAY if unit[0] in "dtj天日" else WEEK))
+
+
+def _dated(statement: Statement, day: date | None) -> list[Statement]:
+    if day is None:
+        return []
+    text = statement.text
+    dated = with_absolute_dates(text, day)
+    if dated == text:
+        return []
+    days = [one for one in _DAY.findall(dated) if one not in text]
+    parts = []
+    end = 0
+    for start, stop, *_ in candidates(text, languages_of(text)):
+        if start >= end and not re.search(re.escape(text[start:stop]) + r"(?!,? ?[(（]?\d{4})", dated):  # noqa: RUF001
+            parts += [text[end:start], " ".join(days)]
+            days = []
+            end = stop
+    short = " ".join([*parts, text[end:]])
+    return [found for one in (dated, short) for found in statements_of(one)[:1]]
+
+
+# Why something is gone.
+
+
+def _fate(
+    old: Statement, successors: Sequence[Statement], newer: Sequence[_Quote], changes: dict[str, tuple[str, str]]
+) -> Fate:
+    """Whether newer words explain that a statement is gone; notes which value they put in the place of which."""
+    new = max(successors, key=lambda one: old.covered_by(one.stems), default=None)
+    if new is not None and old.covered_by(new.stems) < _SUCCESSOR:
+        new = None
+    for quote in newer:
+        for said in quote.said:
+            found = _ending(said, old) if new is None else _contradiction(said, old, new)
+            if found is not None:
+                changes |= {value: (instead, quote.evidence.quote) for value, instead in found.items()}
+                return Fate(old.text, "contradicted", quote.evidence.quote)
+    return Fate(old.text, "lost")
+
+
+def _ending(quote: Statement, old: Statement) -> dict[str, str] | None:
+    """Nothing in place of a statement that is gone as a whole, where a quote says that just this is over."""
+    shared = len(old.stems & quote.stems)
+    is_about = shared * 2 >= len(old.stems) or (shared and shared * 2 >= len(quote.stems))
+    return {} if is_about and _says_over(quote, old) else None
+
+
+def _says_over(quote: Statement, old: Statement) -> bool:
+    """Whether a clause of the quote says that something is over which the statement speaks of."""
+    return any(
+        one.stems & old.stems
+        and (
+            _OVER.search(one.text)
+            or (_ENDED_WELL.search(one.text) and not one.turns)
+            or "moved" in cues_of(one.text)
+            or takes_back(one.text)[0]
+        )
+        for one in clauses_of(quote)
+    )
+
+
+def _contradiction(quote: Statement, old: Statement, new: Statement) -> dict[str, str] | None:
+    """The values that a quote puts in the place of others; None where it does not explain all that is gone."""
+    taken = [one for one in new.values if one in quote.forms and new.values.count(one) > old.values.count(one)]
+    if not _is_about(quote, old) and not any(quote.around(one) & old.stems for one in taken):
+        return None
+    is_over = _says_over(quote, old)
+    words = {one for one in new.words if one in quote.stems and one not in old.stems}
+    if not (taken or words or is_over):
+        return None
+    found: dict[str, str] = {}
+    for clause in clauses_of(old):
+        missing = [one for one in clause.values if one not in new.forms]
+        is_touched = bool(clause.stems & quote.stems) or not clause.words
+        if (clause.words - new.stems - quote.stems or missing) and not is_touched:
+            return None
+        for value in missing:
+            free = (one for one in taken if one not in found.values())
+            found[value] = next((one for one in free if _replaces(one, value, quote, old, new)), "")
+            if not found[value] and not (value in quote.forms and (is_over or words or taken)):
+                return None
+    if turned(old, new) and not (is_over or any(one.turns and one.stems & old.stems for one in clauses_of(quote))):
+        return None
+    return {value: instead for value, instead in found.items() if instead}
+
+
+def _is_about(quote: Statement, old: Statement) -> bool:
+    """Whether a quote speaks of a statement: not just of something that is named there as well."""
+    shared = len(old.stems & quote.stems)
+    is_cjk = any(one[:1] > "\u3000" for one in old.words)
+    return bool(shared) and (
+        shared >= (_LEAST_SHARED_PAIRS if is_cjk else _LEAST_SHARED)
+        or shared * 2 >= len(quote.words)
+        or shared * 3 >= len(old.words)
+    )
+
+
+def _replaces(instead: str, value: str, quote: Statement, old: Statement, new: Statement) -> bool:
+    """Whether a value took the place of another, and it is this one that the quote speaks of."""
+    if value[:1].isdigit() != instead[:1].isdigit() or not old.around(value) & new.around(instead):
+        return False
+    alike = [one for one in old.values if one[:1].isdigit() == value[:1].isdigit() and one in new.forms]
+    named = quote.around(instead)
+    return all(len(old.around(value) & named) >= len(old.around(one) & named) for one in alike)
+
+
+def _with_same_change(
+    fate: Fate, changes: Mapping[str, tuple[str, str]], told: Sequence[Statement], known: AbstractSet[str]
+) -> Fate:
+    """A value that was told anew may be told so in every statement that has it."""
+    for value, (instead, quote) in changes.items():
+        if fate.fate == "lost" and value in fate.statement:
+            changed = statements_of(fate.statement.replace(value, instead))
+            if all(is_kept(one, told, known) for one in changed):
+                return Fate(fate.statement, "contradicted", quote)
+    return fate
+
+
+def _is_cut(old: Statement, body: Sequence[Statement]) -> bool:
+    """Whether what is left of a statement breaks off."""
+    return any(
+        not _ENDED.search(one.text)
+        and plain(one.text) != plain(old.text)
+        and plain(old.text).startswith(plain(one.text))
+        for one in body
+    )
+
+
+# What comes from nowhere.
+
+
+def _invented(statement: Statement, sources: Sequence[Statement], quotes: Sequence[_Quote]) -> str:
+    """What of a statement stands in nothing that it could come from; empty where all of it does."""
+    if any(one.sequence == statement.sequence and one.turns == statement.turns for one in sources):
+        return ""
+    said = [one for quote in quotes for one in quote.said]
+    days = {quote.day for quote in quotes if any(one.stems & statement.stems for one in quote.said)}
+    everything = [*sources, *said]
+    known = _stems(everything) | _introduces()
+    for value in statement.values:
+        about = statement.stems - {value}
+        if value not in days and not any(value in one.forms and (about & one.stems or not about) for one in everything):
+            return value
+    for kind, about in statement.turns:
+        if not any(kind == one and about <= words for source in everything for one, words in source.turns) and not any(
+            (one.turns or _OVER.search(one.text)) and len(one.stems & statement.stems) >= _LEAST_SHARED for one in said
+        ):
+            return " ".join([kind, *about])
+    if version := _turned_version(statement, sources, said):
+        return version
+    if strange := sorted(one for one in statement.heads if stem(one) not in known):
+        return strange[0]
+    missing = statement.words - known
+    founded = _FOUNDED_PAIRS if any(one[:1] > "\u3000" for one in missing) else _FOUNDED
+    return " ".join(sorted(missing)) if len(missing) > len(statement.words) * (1 - founded) else ""
+
+
+def _turned_version(statement: Statement, sources: Sequence[Statement], said: Sequence[Statement]) -> str:
+    """The old statement that this one tells with another sense, or with its values in each other's place."""
+    near = [(len(one.stems & statement.stems) / len(one.stems | statement.stems or {""}), one) for one in sources]
+    closest = max((share for share, _ in near), default=0.0)
+    for share, one in near:
+        if share < max(closest, _VERSION):
+            continue
+        is_turned = turned(one, statement) or turned(statement, one)
+        if not is_turned and all(
+            is_in_place(value, statement, one) for value in statement.values if value in one.forms
+        ):
+            return ""
+    if closest < _VERSION or any(len(one.stems & statement.stems) >= _LEAST_SHARED for one in said):
+        return ""
+    return next(one.text for share, one in near if share == closest)
+
+
+def _stems(statements: Sequence[Statement]) -> frozenset[str]:
+    return frozenset().union(*(one.stems for one in statements))

@@ -1,0 +1,283 @@
+"""What a text states: its sentences, and of each the words, the values and what turns its sense. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.offline.date_words import LANGUAGES
+from memoryd.engines.offline.lexicon import small
+from memoryd.engines.offline.subjects import subject_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+PART = re.compile(r"\*\*[^*\n]{1,40}:\*\*")
+_MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}|[-*+•]|\d{1,2}[.)])\s+|\*\*|(?<=\])\([^()\s]*\)")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？;；])\s+|\n+|(?<=[。！？；])")  # noqa: RUF001
+_CJK = r"\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_CODE = re.compile(r"`[^`\n]*`")
+_TOKEN = re.compile(
+    rf"(?P<cjk>[{_CJK}]+)|(?P<chunk>[#~@/.$<-]{{0,3}}[^\W_](?:(?![{_CJK}])[\w./:@#+&%=~$*,'’-])*)|(?P<mark>[:(\[\"“„«])"  # noqa: RUF001
+)
+_DAY_WRITTEN = re.compile(r"(\d{4}) ?年 ?(\d{1,2}) ?月 ?(\d{1,2}) ?日")
+_AMOUNT = re.compile(r"(-?\d[\d.,:]*)([^\W\d_]{1,4}|%)")
+_RANGE = re.compile(r"(\d[\d.,:]*)-(\d[\d.,:]*)")
+_ISO_DAY = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_IDENTIFIER = re.compile(r"[^-]*[._/@:#=$&+*~].|--|#|[a-z]+[A-Z]")
+_NUMERAL = re.compile(r"[一二三四五六七八九十百千万两兩]+(?=[个個分秒小时時天日周週星月年度次人倍名条條件台位号號点點回枚本階つ]|$)|半(?=[小时時天日年])")  # fmt: skip
+_TURN_CJK = re.compile(r"ません|ない(?!で)|ないで|以外|だけ|のみ|[不没無无未别勿禁非除只仅僅]")
+_BEHIND = frozenset({"ません", "ない", "以外", "だけ", "のみ"})
+"""Turns that stand behind what they turn."""
+_NOT_WORDS = (
+    "not never no none nothing nobody nowhere neither nor cannot without avoid forbidden prohibited nicht nie niemals nichts niemand"
+    " ohne weder verboten untersagt nunca jamás sin nada nadie ningún ninguna tampoco jamais pas sans rien aucun aucune interdit"
+    " interdite interdits interdites"
+)
+_EXCEPT_WORDS = (
+    "except excepted excepting exception exceptions unless only solely exclusively außer ausgenommen ausnahme nur lediglich salvo"
+    " excepto excepción solo sólo solamente únicamente sauf excepté exception seulement uniquement hormis"
+)
+_EXCEPT_CJK = frozenset({"以外", "だけ", "のみ", "除", "只", "仅", "僅"})
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
+_SHORT = 3
+_STEM_LENGTH = 6
+_INFLECTED = 5
+_ENDING = re.compile(r"(?:ing|ed|es|s|e)$")
+_SMALL_WORDS = (
+    "a ab ai al am an as at au aus aux bei bin bis by ce ces da das dem den der des die dir dos du eh ein el en er es et etc eu ex"
+    " fue ha han has hat he hi hin his hub ich if ihm ihr il im in ins is ist it je la las le les lo los ma mal más me mes mi mir mit my"
+    " na ni nos nun o où of on or os ou oui par per por qu que qui s sa se sea sei ses si sie so son su sur ta te ton tu un una und une"
+    " uns van via vom von vor war was wer wie wir wo y ya zu zum zur à é"
+)
+
+
+class Statement(NamedTuple):
+    """A sentence or clause, as it is compared."""
+
+    text: str
+    sequence: tuple[str, ...]
+    """All that carries meaning, in order: words by their stems, values as they are."""
+    words: frozenset[str]
+    values: tuple[str, ...]
+    turns: tuple[tuple[str, frozenset[str]], ...]
+    """`not` or `except`, and what it turns: the next words."""
+    stems: frozenset[str]
+    forms: frozenset[str]
+    """Everything that may be found in it: stems of all words, also inside of values; all words and values in full."""
+    heads: frozenset[str]
+    """Words that begin it in a capital: names perhaps."""
+
+    def around(self, value: str) -> frozenset[str]:
+        """What stands beside a value: whose it is."""
+        found: set[str] = set()
+        for place, one in enumerate(self.sequence):
+            if one == value:
+                found.update(self.sequence[max(0, place - 2) : place], self.sequence[place + 1 : place + 3])
+        return frozenset(found - {value})
+
+    def covered_by(self, stems: AbstractSet[str]) -> float:
+        return len(self.words & stems) / len(self.words) if self.words else 1.0
+
+
+@lru_cache(maxsize=4096)
+def statements_of(text: str) -> tuple[Statement, ...]:
+    """The sentences and clauses of a text, without marks of layout."""
+    pieces = _SENTENCE_END.split(_MARKUP.sub("", PART.sub("", _DAY_WRITTEN.sub(_iso, text))))
+    found = (" ".join(piece.split()) for piece in pieces)
+    return tuple(statement_of(piece) for piece in found if plain(piece))
+
+
+def joined(statements: Sequence[Statement]) -> Statement:
+    """Statements that stand together as one."""
+    return Statement(
+        " ".join(one.text for one in statements),
+        tuple(token for one in statements for token in one.sequence),
+        frozenset().union(*(one.words for one in statements)),
+        tuple(value for one in statements for value in one.values),
+        tuple(turn for one in statements for turn in one.turns),
+        frozenset().union(*(one.stems for one in statements)),
+        frozenset().union(*(one.forms for one in statements)),
+        frozenset().union(*(one.heads for one in statements)),
+    )
+
+
+def plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+class _Token(NamedTuple):
+    kind: str
+    form: str
+    is_head: bool = False
+
+
+def statement_of(text: str) -> Statement:
+    """A text as one statement."""
+    tokens = list(_tokens(text))
+    meant = [one for one in tokens if one.kind in ("word", "value")]
+    stems = {stem(one.form) for one in meant} | {stem for one in meant for stem in subject_of(one.form)}
+    return Statement(
+        text,
+        tuple(stem(one.form) if one.kind == "word" else one.form for one in meant),
+        frozenset(stem(one.form) for one in meant if one.kind == "word"),
+        tuple(one.form for one in meant if one.kind == "value"),
+        tuple(_turns(tokens)),
+        frozenset(stems),
+        frozenset(stems | {one.form for one in tokens}),
+        frozenset(one.form for one in tokens if one.is_head),
+    )
+
+
+def _turns(tokens: list[_Token]) -> Iterator[tuple[str, frozenset[str]]]:
+    for at, token in enumerate(tokens):
+        if token.kind not in ("not", "except"):
+            continue
+        behind = [stem(one.form) for one in tokens[at + 1 :] if one.kind in ("word", "value")]
+        before = [stem(one.form) for one in tokens[:at] if one.kind in ("word", "value")]
+        is_behind = token.form in _BEHIND or not behind
+        yield token.kind, frozenset(before[-1:] if is_behind else behind[:1])
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    end = 0
+    is_first = True
+    for code in _CODE.finditer(text):
+        yield from _prose(text[end : code.start()], is_first=is_first)
+        is_first = False
+        for one in _prose(code[0].strip("`"), is_first=False):
+            yield one if one.kind == "value" else _Token("value", one.form)
+        end = code.end()
+    yield from _prose(text[end:], is_first=is_first)
+
+
+def _prose(text: str, *, is_first: bool) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "mark":
+            is_first = True
+        elif match.lastgroup == "cjk":
+            yield from _run(match[0])
+            is_first = False
+        else:
+            yield from _chunk(match[0].rstrip("./:@#+&=~$*,'’-").strip("."), is_first=is_first)  # noqa: RUF001
+            is_first = False
+
+
+def _chunk(chunk: str, *, is_first: bool) -> Iterator[_Token]:
+    low = _THOUSANDS.sub("", chunk.lower().replace("’", "'"))  # noqa: RUF001
+    if low.endswith("n't"):
+        yield _Token("not", low)
+    elif any(letter.isdigit() for letter in low):
+        yield from _number(low)
+    elif "." in low and low in small("abbreviations"):
+        return
+    elif _IDENTIFIER.match(chunk):
+        yield _Token("value", low)
+    elif "-" in chunk:
+        for at, piece in enumerate(re.split("-+", chunk)):
+            for one in _word(piece, is_first=is_first and at == 0):  # "read-only" turns nothing
+                yield _Token("word", one.form) if one.kind in ("not", "except") else one
+    else:
+        yield from _word(chunk.removesuffix("'s").removesuffix("’s"), is_first=is_first)  # noqa: RUF001
+
+
+def _number(low: str) -> Iterator[_Token]:
+    if _ISO_DAY.fullmatch(low):
+        yield _Token("value", low)
+    elif pair := _RANGE.fullmatch(low):
+        yield from (_Token("value", _digits(one)) for one in pair.groups())
+    elif amount := _AMOUNT.fullmatch(low):
+        yield _Token("value", _digits(amount[1]))
+        yield _Token("word", amount[2])
+    else:
+        yield _Token("value", _digits(low))
+
+
+def _word(word: str, *, is_first: bool) -> Iterator[_Token]:
+    low = word.lower()
+    if low in _words(_NOT_WORDS) or low.startswith("kein"):
+        yield _Token("not", low)
+    elif low in _words(_EXCEPT_WORDS):
+        yield _Token("except", low)
+    elif number := _number_words().get(low):
+        yield _Token("value", number)
+    elif (
+        low in _words(_SMALL_WORDS)
+        or low in small("subjects")
+        or (len(low) <= _SHORT and low in small("names"))
+        or not low
+    ):
+        yield _Token("small", low)
+    elif word[:1].isupper() and (not is_first or (len(word) > 1 and word.isupper())):
+        yield _Token("value", low)
+    else:
+        yield _Token("word", low, is_head=word[:1].isupper())
+
+
+def _run(run: str) -> Iterator[_Token]:
+    """Letters of a script without spaces: pairs of them, between numbers and what turns the sense."""
+    end = 0
+    for match in re.finditer(f"{_NUMERAL.pattern}|{_TURN_CJK.pattern}", run):
+        yield from _pairs(run[end : match.start()])
+        end = match.end()
+        if _NUMERAL.match(run, match.start()):
+            yield _Token("value", _numeral(match[0]))
+        else:
+            yield _Token("except" if match[0] in _EXCEPT_CJK else "not", match[0])
+    yield from _pairs(run[end:])
+
+
+def _pairs(run: str) -> Iterator[_Token]:
+    yield from (_Token("word", run[at : at + 2]) for at in range(max(len(run) - 1, min(len(run), 1))))
+
+
+def stem(form: str) -> str:
+    """What is left of a word under inflection; of anything else, all."""
+    if not form.isalpha():
+        return form
+    return (_ENDING.sub("", form) if len(form) >= _INFLECTED else form)[:_STEM_LENGTH]
+
+
+def _digits(number: str) -> str:
+    """`05:40` is `5:40`."""
+    return number.strip(".,:").removeprefix("0") if ":" in number else number.strip(".,:")
+
+
+def _numeral(run: str) -> str:
+    if run == "半":
+        return "0.5"
+    value = section = digit = 0
+    for letter in run:
+        if letter in "十百千万":
+            section += (digit or 1) * {"十": 10, "百": 100, "千": 1000, "万": 10000}[letter]
+            digit = 0
+        else:
+            digit = 2 if letter in "两兩" else "一二三四五六七八九".index(letter) + 1
+    return str(value + section + digit)
+
+
+@cache
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+@cache
+def _number_words() -> dict[str, str]:
+    """Two and more; "one" is mostly no number, and "once" is English more often than Spanish."""
+    found = {
+        word: str(number)
+        for language in LANGUAGES
+        if language.spaced
+        for number, words in enumerate(language.numbers.split(), 1)
+        if number > 1
+        for word in words.split("|")
+    }
+    found |= {word: str(10 * number) for number, word in enumerate(_TENS.split(), 3)}
+    return {word: number for word, number in found.items() if word != "once"}
+
+
+def _iso(match: re.Match[str]) -> str:
+    return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"

@@ -1,0 +1,127 @@
+"""Whether a project's memories are to be consolidated now: the gates, asked with what the disk and the database say."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd import gates
+from memoryd.jobs.standing import as_wait, hold_of
+from memoryd.memory import lock
+from memoryd.memory.directory import open_directory
+from memoryd.model import Run, Wait
+from memoryd.state import dreams
+from memoryd.state import projects as known_projects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from memoryd.state.dreams import Changed, Remembered
+
+
+class Gate(NamedTuple):
+    """One gate and what it says; None where nobody asked it, since one before it said no."""
+
+    name: str
+    decision: Run | Wait | None
+
+
+class Checks:
+    """The checks of one memory directory at one moment. `status` asks them all and notes nothing."""
+
+    def __init__(self, database: Database, paths: Paths, config: Config, memory_dir: str, now: float) -> None:
+        self._database = database
+        self._paths = paths
+        self._config = config
+        self._memory_dir = memory_dir
+        self._now = now
+        self._known: Remembered = dreams.remembered(database, memory_dir)
+        self._lock_at = lock_time(memory_dir)
+
+    def decision(self) -> Run | Wait:
+        """The first no, or yes. What the gates have to remember is noted."""
+        said = self._dreamt(note=True)
+        for name, ask in self._gates(said.since):
+            if name == "sessions":
+                dreams.note_count(self._database, self._memory_dir, self._now)
+            if isinstance(answer := ask(), Wait):
+                return answer
+        return Run(f"{len(self.changed_sessions(said.since))} sessions have changed since the last one")
+
+    def all(self) -> list[Gate]:
+        """Every gate up to the first that says no."""
+        found = []
+        is_open = True
+        for name, ask in self._gates(self._dreamt(note=False).since):
+            answer = (ask() or Run("")) if is_open else None
+            found.append(Gate(name, answer))
+            is_open = is_open and not isinstance(answer, Wait)
+        return found
+
+    def changed_sessions(self, since: float) -> list[Changed]:
+        return dreams.sessions_since(self._database, self._memory_dir, since)
+
+    def signal_since(self) -> float:
+        """From when on what was said and not worked on is part of a dream, also where it was history at first sight."""
+        if self._lock_at is None:
+            return self._known.first_seen_at if self._known.first_seen_at is not None else self._now
+        return self._counted_from(self._lock_at, self._lock_at, note=False).since
+
+    def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Run | Wait | None]]]:
+        """Cheapest first."""
+        config, now, known = self._config, self._now, self._known
+        yield "switch", lambda: gates.dream_switch(config, as_wait(hold_of(self._database, self._paths, config, now)))
+        yield (
+            "time",
+            lambda: gates.dream_time(since, config, now) or gates.dream_retry(known.retry_at, known.failures, now),
+        )
+        yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
+        yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
+        yield "lock", self._held
+
+    def _counted(self, since: float) -> int:
+        sessions = [(one.session, one.has_open_turn) for one in self.changed_sessions(since)]
+        return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
+
+    def _held(self) -> Wait | None:
+        try:
+            with open_directory(self._memory_dir) as directory:
+                judged = lock.judge(lock.read(directory.descriptor), now=self._now, is_live=lock.holder_is_alive)
+        except FileNotFoundError:
+            return None
+        return gates.dream_lock(judged.pid, judged.until) if isinstance(judged, lock.Held) else None
+
+    def _dreamt(self, *, note: bool) -> gates.Dreamt:
+        first = self._known.first_seen_at if self._known.first_seen_at is not None else self._now
+        return self._counted_from(self._lock_at, first, note=note)
+
+    def _counted_from(self, lock_at: float | None, first_seen_at: float, *, note: bool) -> gates.Dreamt:
+        ahead_ns = int(max(lock_at or 0.0, first_seen_at) * 1e9)
+        noticed_at = self._known.noticed_at if self._known.ahead_ns == ahead_ns else None
+        least = self._config.dream.least_hours * 3600
+        dreamt = gates.last_dreamt(lock_at, first_seen_at, noticed_at, least, self._now)
+        if note and dreamt.is_ahead and dreamt.since == self._now:
+            dreams.note_ahead(self._database, self._memory_dir, ahead_ns, self._now)
+        return dreamt
+
+
+def lock_time(memory_dir: str) -> float | None:
+    """When the last dream succeeded, whoever dreamt it; None: none ever did."""
+    try:
+        return os.stat(os.path.join(memory_dir, lock.LOCK_NAME), follow_symlinks=False).st_mtime
+    except OSError:
+        return None
+
+
+def due(database: Database, paths: Paths, config: Config, now: float) -> Iterator[tuple[str, str]]:
+    """The memory directories whose gates are all open, with the root of their project."""
+    seen: set[str] = set()
+    for project in known_projects.all_projects(database):
+        if project.memory_dir in seen or not os.path.isdir(project.memory_dir):
+            continue
+        seen.add(project.memory_dir)
+        if isinstance(Checks(database, paths, config, project.memory_dir, now).decision(), Run):
+            yield project.memory_dir, project.root

@@ -1,0 +1,72 @@
+"""How a dream is ended from outside: by a request in the database, by its longest time, by a signal; never in a commit."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memoryd.errors import MemorydError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LONGEST_SECONDS = 45 * 60.0
+_LOOK_SECONDS = 0.5
+
+
+class StoppedError(MemorydError):
+    """Somebody asked the dream to stop."""
+
+    def __init__(self) -> None:
+        super().__init__("It was asked to stop, and changed nothing.")
+
+
+class OverdueError(MemorydError):
+    """The dream took longer than it may."""
+
+    def __init__(self) -> None:
+        super().__init__(f"It took longer than {LONGEST_SECONDS / 60:g} min, and changed nothing.", "memoryd dream-now")
+
+
+@contextmanager
+def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
+    """Inside, a request to stop ends even a step that hangs; so does the longest time, whatever the clock says.
+
+    `is_to_stop` is asked in a signal handler, between two steps of the program: it has a database connection of its own.
+    """
+    left = LONGEST_SECONDS
+
+    def look(*_: object) -> None:
+        nonlocal left
+        left -= _LOOK_SECONDS
+        if left < 0:
+            raise OverdueError
+        if is_to_stop():
+            raise StoppedError
+
+    def on_term(*_: object) -> None:
+        raise StoppedError
+
+    before = {
+        signal.SIGALRM: signal.signal(signal.SIGALRM, look),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, on_term),
+    }
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_SECONDS, _LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Signals wait, until the commit is closed and the lock released."""
+    waiting = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

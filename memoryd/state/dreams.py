@@ -1,0 +1,343 @@
+"""Consolidation in the database: what its gates remember, who holds a lock, how far a dream has come, what it found."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.model import WaitingSession
+from memoryd.state import jobs, steps
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
+    from memoryd.model import Progress
+    from memoryd.state.database import Database
+    from memoryd.state.jobs import WaitingTurn
+
+KIND = "dream"
+FIRST_DELAY_SECONDS = 3600.0
+LONGEST_DELAY_SECONDS = 24 * 3600.0
+
+
+# --- what the gates ask -----------------------------------------------------------------------------------------------
+
+
+class Remembered(NamedTuple):
+    """What is known of the checks of one directory."""
+
+    first_seen_at: float | None = None
+    """When its project was first seen; None: it never was."""
+    counted_at: float | None = None
+    ahead_ns: int | None = None
+    noticed_at: float | None = None
+    failures: int = 0
+    retry_at: float | None = None
+
+
+class Changed(NamedTuple):
+    """A session of a project, in whichever of its worktrees."""
+
+    session: WaitingSession
+    mtime: float
+    size: int
+    has_open_turn: bool
+
+
+def remembered(database: Database, memory_dir: str) -> Remembered:
+    (seen,) = database.query("SELECT min(first_seen_at) FROM projects WHERE memory_dir = ?", (memory_dir,))
+    rows = database.query("SELECT * FROM dream_checks WHERE memory_dir = ?", (memory_dir,))
+    if not rows:
+        return Remembered(seen[0])
+    row = rows[0]
+    return Remembered(seen[0], row["counted_at"], row["ahead_ns"], row["noticed_at"], row["failures"], row["retry_at"])
+
+
+def note_count(database: Database, memory_dir: str, now: float) -> None:
+    database.execute(
+        "INSERT INTO dream_checks (memory_dir, counted_at) VALUES (?1, ?2)"
+        " ON CONFLICT (memory_dir) DO UPDATE SET counted_at = ?2",
+        (memory_dir, now),
+    )
+
+
+def note_ahead(database: Database, memory_dir: str, ahead_ns: int, now: float) -> None:
+    """The lock's time is ahead of the clock, noticed now: from here its day is counted."""
+    database.execute(
+        "INSERT INTO dream_checks (memory_dir, ahead_ns, noticed_at) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (memory_dir) DO UPDATE SET ahead_ns = ?2, noticed_at = ?3",
+        (memory_dir, ahead_ns, now),
+    )
+
+
+def sessions_since(database: Database, memory_dir: str, since: float) -> list[Changed]:
+    """The sessions of all worktrees of a project that changed since then, oldest first."""
+    rows = database.query(
+        "SELECT transcripts.*, projects.root AS project_root, collides_with, EXISTS (SELECT 1 FROM turns WHERE"
+        " transcript_id = transcripts.id AND outcome IS NULL AND end_reason IS NULL) AS has_open_turn"
+        " FROM transcripts JOIN projects ON projects.id = transcripts.project_id LEFT JOIN collisions ON collisions.project_id ="
+        " projects.id WHERE memory_dir = ? AND mtime_ns > ? ORDER BY mtime_ns, transcripts.id",
+        (memory_dir, int(since * 1e9)),
+    )
+    return [
+        Changed(
+            WaitingSession(
+                row["id"],
+                row["session_id"],
+                row["path"],
+                row["cwd"],
+                row["project_root"],
+                row["active_at"],
+                row["active_at"],
+                (),
+                memory_dir,
+                opted_out=bool(row["opted_out"]),
+                is_gone=row["missing_at"] is not None,
+                collides_with=row["collides_with"],
+            ),
+            row["mtime_ns"] / 1e9,
+            max(row["size"], 0),
+            bool(row["has_open_turn"]),
+        )
+        for row in rows
+    ]
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+
+class DreamJob(NamedTuple):
+    id: int
+    token: str
+    memory_dir: str
+
+
+def begin(database: Database, memory_dir: str, project_root: str, engine: str, now: float) -> DreamJob:
+    with database.transaction():
+        token = secrets.token_hex(8)
+        job_id = database.execute(
+            "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES (?, ?, '', ?, ?)",
+            (KIND, memory_dir, token, now),
+        ).lastrowid
+        assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
+        database.execute(
+            "INSERT INTO dreams (job_id, project_root, engine, state) VALUES (?, ?, ?, 'starting')",
+            (job_id, project_root, engine),
+        )
+    return DreamJob(job_id, token, memory_dir)
+
+
+def lease(database: Database, job: DreamJob, transcript_ids: Iterable[int]) -> dict[int, tuple[WaitingTurn, ...]]:
+    """Take the turns of these transcripts that nobody has worked on, history or not, and nobody is working on."""
+    with database.transaction():
+        found = {number: jobs.waiting_turns(database, number, history=True) for number in transcript_ids}
+        database.execute_many(
+            "UPDATE turns SET job_id = ? WHERE id = ?",
+            [(job.id, turn.id) for turns in found.values() for turn in turns],
+        )
+    return {number: turns for number, turns in found.items() if turns}
+
+
+def end(
+    database: Database, job: DreamJob, outcome: str, now: float, *, turns: Sequence[int] = (), detail: str = ""
+) -> bool:
+    """End a dream; these turns count as done. False where it was ended already: by its commit, then the rest is done here.
+
+    After one that came to no good end the next waits, longer each time; one that was killed may come at once.
+    """
+    with database.transaction():
+        closed = database.execute(
+            "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ? AND token = ? AND outcome IS NULL",
+            (outcome, now, detail, job.id, job.token),
+        )
+        if outcome not in ("failed", "killed"):
+            steps.forget_replies(database, job.id)
+        database.execute_many(
+            "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL", [(outcome, one) for one in turns]
+        )
+        _count_failure(database, job.memory_dir, outcome, now)
+    return closed.rowcount == 1
+
+
+def _count_failure(database: Database, memory_dir: str, outcome: str, now: float) -> None:
+    has_failed = outcome == "failed" or outcome.startswith("refused")
+    if not has_failed and not outcome.startswith("succeeded"):
+        return
+    failures = 1 + remembered(database, memory_dir).failures if has_failed else 0
+    delay = min(FIRST_DELAY_SECONDS * 2 ** min(failures - 1, 16), LONGEST_DELAY_SECONDS) if failures else 0.0
+    database.execute(
+        "INSERT INTO dream_checks (memory_dir, failures, retry_at) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (memory_dir) DO UPDATE SET failures = ?2, retry_at = ?3",
+        (memory_dir, failures, now + delay if failures else None),
+    )
+
+
+def unfinished(database: Database, memory_dir: str | None = None) -> list[DreamJob]:
+    """Dreams that have begun and not ended; whether their process still runs is another question."""
+    rows = database.query(
+        "SELECT id, token, memory_dir FROM jobs WHERE kind = ? AND outcome IS NULL AND (?2 IS NULL OR memory_dir = ?2)"
+        " ORDER BY id",
+        (KIND, memory_dir),
+    )
+    return [DreamJob(*row) for row in rows]
+
+
+def outcome_of(database: Database, job_id: int) -> tuple[str | None, float | None]:
+    rows = database.query("SELECT outcome, ended_at FROM jobs WHERE id = ?", (job_id,))
+    return (rows[0]["outcome"], rows[0]["ended_at"]) if rows else (None, None)
+
+
+# --- the lock ---------------------------------------------------------------------------------------------------------
+
+
+class HeldLock(NamedTuple):
+    """What is known of a lock that one of our processes took."""
+
+    memory_dir: str
+    job_id: int
+    existed: bool
+    mtime_ns: int
+    taken_ns: int
+    pid: int
+    start_ticks: int
+    boot_id: str
+    temporary: str
+
+
+def remember_lock(database: Database, held: HeldLock) -> None:
+    """Before anything changes on disk: a kill from here on costs no day."""
+    database.execute("INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(held))
+
+
+def forget_lock(database: Database, memory_dir: str, job_id: int) -> None:
+    database.execute("DELETE FROM locks WHERE memory_dir = ? AND job_id = ?", (memory_dir, job_id))
+
+
+def held_locks(database: Database, memory_dir: str | None = None) -> list[HeldLock]:
+    rows = database.query("SELECT * FROM locks WHERE ?1 IS NULL OR memory_dir = ?1 ORDER BY memory_dir", (memory_dir,))
+    return [HeldLock(*row)._replace(existed=bool(row["existed"])) for row in rows]
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+class DreamTurn(NamedTuple):
+    at: float
+    phase: str
+    line: str
+    text: str
+
+
+class DreamReport(NamedTuple):
+    """A dream, running or ended."""
+
+    job_id: int
+    memory_dir: str
+    project_root: str
+    engine: str
+    state: str
+    """starting, updating; once ended its outcome."""
+    phase: str
+    line: str
+    tools: int
+    files: tuple[str, ...]
+    usd: float
+    started_at: float
+    ended_at: float | None
+    detail: str
+    turns: tuple[DreamTurn, ...] = ()
+    stop_requested: bool = False
+
+
+def note_progress(database: Database, job_id: int, progress: Progress, at: float) -> None:
+    with database.transaction():
+        database.execute(
+            "UPDATE dreams SET phase = ?, line = ?, tools = ?, files = ?, usd = ?, state = ? WHERE job_id = ?",
+            (
+                progress.phase,
+                progress.line,
+                progress.tools,
+                json.dumps(progress.files),
+                progress.usd,
+                "updating" if progress.files else "starting",
+                job_id,
+            ),
+        )
+        database.execute(
+            "INSERT INTO dream_turns SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5 FROM dream_turns"
+            " WHERE job_id = ?1",
+            (job_id, at, progress.phase, progress.line, progress.text),
+        )
+
+
+def request_stop(database: Database, job_id: int) -> None:
+    database.execute("UPDATE dreams SET stop_requested = 1 WHERE job_id = ?", (job_id,))
+
+
+def is_to_stop(database: Database, memory_dir: str) -> bool:
+    """Whether somebody wants the dream that goes on in this directory to end."""
+    return bool(
+        database.query(
+            "SELECT 1 FROM dreams JOIN jobs ON jobs.id = job_id WHERE memory_dir = ? AND outcome IS NULL AND stop_requested",
+            (memory_dir,),
+        )
+    )
+
+
+def last_dreams(database: Database, limit: int, *, turns: int = 0, memory_dir: str | None = None) -> list[DreamReport]:
+    """The newest dreams, running ones first, with so many of the last turns of those that run."""
+    rows = database.query(
+        "SELECT * FROM dreams JOIN jobs ON jobs.id = job_id WHERE ?2 IS NULL OR memory_dir = ?2"
+        " ORDER BY outcome IS NOT NULL, job_id DESC LIMIT ?1",
+        (limit, memory_dir),
+    )
+    return [_report(database, row, turns) for row in rows]
+
+
+def _report(database: Database, row: sqlite3.Row, turns: int) -> DreamReport:
+    last = database.query(
+        "SELECT at, phase, line, text FROM dream_turns WHERE job_id = ? ORDER BY number DESC LIMIT ?",
+        (row["job_id"], turns if row["outcome"] is None else 0),
+    )
+    return DreamReport(
+        row["job_id"],
+        row["memory_dir"],
+        row["project_root"],
+        row["engine"],
+        row["outcome"] or row["state"],
+        row["phase"],
+        row["line"],
+        row["tools"],
+        tuple(json.loads(row["files"])),
+        row["usd"],
+        row["started_at"],
+        row["ended_at"],
+        row["detail"],
+        tuple(DreamTurn(*one) for one in reversed(last)),
+        bool(row["stop_requested"]),
+    )
+
+
+# --- what the self-check found ----------------------------------------------------------------------------------------
+
+
+class NotedFate(NamedTuple):
+    name: str
+    """The memory it is about."""
+    statement: str
+    fate: str
+    by: str
+
+
+def note_fates(database: Database, job_id: int, fates: Sequence[NotedFate]) -> None:
+    with database.transaction():
+        database.execute_many("INSERT INTO fates VALUES (?, ?, ?, ?, ?)", [(job_id, *one) for one in fates])
+
+
+def fates_of(database: Database, job_id: int) -> list[NotedFate]:
+    rows = database.query(
+        "SELECT name, statement, fate, explained_by FROM fates WHERE job_id = ? ORDER BY rowid", (job_id,)
+    )
+    return [NotedFate(*row) for row in rows]

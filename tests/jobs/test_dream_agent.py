@@ -1,0 +1,740 @@
+"""A dream by a model: whatever it does, revisions come only of what it ended, and the memories themselves stay untouched."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memoryd.config import Budget
+from memoryd.engines.anthropic import dreaming
+from memoryd.engines.evidence import evidence_of
+from memoryd.errors import EngineRestsError, EngineStoppedError
+from memoryd.jobs.engine import UnfinishedError
+from memoryd.memory.commit import commit
+from memoryd.memory.directory import open_directory
+from memoryd.memory.guards import RefusedError
+from memoryd.model import Changeset, DreamSession, Exchange, FileChange, Group, Progress, Revision, Said
+from memoryd.security.redact import redact
+from memoryd.state import history
+from tests.jobs.desk import NOW
+from tests.jobs.hired import NOTHING, content, held, hired, in_turn, remarks, spent
+from tests.messages_protocol import pieces
+from tests.messages_server import Reply, Status, call, text, tool_results
+from tests.sample import Session, write
+from tests.scribe import first_text, results_in, said_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from memoryd.jobs.dream_agent import Dreamt
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from tests.jobs.office import Office
+    from tests.messages_server import Answer, Block, Request
+
+LATER = "from now on reviews may have 300 changed lines at most"
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+MOCKS = content(
+    "No mocks of the database in integration tests.\n\n**Why:** a mocked migration passed and failed in production.",
+    name="no-mocks",
+    description='"No mocks of the database"',
+)
+REAL = content("Integration tests use a real database.", name="real-db", description='"Tests use a real database"')
+BOTH = content(
+    "No mocks of the database in integration tests. Integration tests use a real database.\n\n"
+    "**Why:** a mocked migration passed and failed in production.",
+    name="no-mocks",
+    description='"No mocks: tests use a real database"',
+)
+SIZE = content()
+FREEZE = content(
+    "The merge freeze begins on Thursday.", name="freeze", description='"A merge freeze begins"', type="project"
+)
+
+
+def writes(name: str, written: str, quote: str = "") -> Block:
+    return call("Write", {"file_path": name, "content": written, "quote": quote})
+
+
+def edits(name: str, old: str, new: str, quote: str = "") -> Block:
+    return call("Edit", {"file_path": name, "old_string": old, "new_string": new, "quote": quote})
+
+
+def said(words: str, number: int = 1, answer: str = "", session: str = "s") -> Exchange:
+    return Exchange(Said(session, f"m{number}", NOW - 1000 + number, words, answer))
+
+
+class Dream:
+    """A project with memories, a repository and sessions, and a model to consolidate them."""
+
+    def __init__(self, office: Office, root: Path) -> None:
+        self.office, self.root = office, root
+        self.told: list[Progress] = []
+        self.memory = office.memory
+        self.memory.mkdir(parents=True)
+        root.mkdir()
+
+    def keep(self, **files: str) -> None:
+        for name, words in files.items():
+            (self.memory / f"{name}.md").write_text(words)
+
+    def session(self, *turns: str, name: str = "past") -> DreamSession:
+        session = Session(name, cwd=str(self.root / "services/api"))
+        path = write(self.office.paths.transcripts_root, session, b"".join(session.turn(words) for words in turns))
+        return DreamSession(session.id, str(path), NOW - 50, path.stat().st_size)
+
+    def run(
+        self,
+        *exchanges: Exchange,
+        sessions: Sequence[DreamSession] = (),
+        instructions: Sequence[str] = (),
+        changed: Sequence[str] = (),
+        project_root: str = "",
+        deadline: float = NOW + 2700,
+        tell: Callable[[Progress], None] | None = None,
+    ) -> Dreamt:
+        before = self.untouched()
+        engine = self.office.hired()
+        job_id = self.office.database.execute(
+            "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES ('dream', ?, '', 't', ?)",
+            (str(self.memory), NOW),
+        ).lastrowid
+        assert job_id is not None
+        try:
+            return engine.dream(
+                job_id,
+                str(self.memory),
+                project_root or str(self.root),
+                exchanges,
+                sessions,
+                changed,
+                instructions,
+                deadline,
+                tell or self.told.append,
+            )
+        finally:
+            engine.close()
+            assert self.untouched() == before
+            assert not os.path.exists(self.office.paths.place_for(str(self.memory), "dreams"))
+
+    def untouched(self) -> dict[str, tuple[bytes, int, int]]:
+        """Everything that a dream may look at and never change."""
+        return {
+            str(path): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
+            for place in (self.memory, self.root, Path(self.office.paths.transcripts_root))
+            for path in place.rglob("*")
+            if path.is_file()
+        }
+
+    def answers(self) -> list[tuple[str, bool]]:
+        """What the model was told about the calls of its last turn but one."""
+        results = tool_results(self.office.server.requests[-1])
+        return [(str(one["content"]), bool(one.get("is_error"))) for one in results]
+
+
+@contextmanager
+def dreaming_with(
+    database: Database,
+    paths: Paths,
+    tmp_path: Path,
+    answer: Callable[[Request], Answer] | Answer,
+    *,
+    budget: Budget | None = None,
+    **settings: Any,
+) -> Iterator[Dream]:
+    with hired(database, paths, answer, budget=budget or Budget(usd_per_day=50, usd_per_run=5), **settings) as office:
+        yield Dream(office, tmp_path / "project")
+
+
+# --- what comes of it -------------------------------------------------------------------------------------------------
+
+
+def test_a_merge_is_one_revision_of_both_files(database: Database, paths: Paths, tmp_path: Path) -> None:
+    replies = in_turn(
+        Reply(
+            text("Two notes on one rule."),
+            call("Read", {"file_path": "feedback_mocks.md"}),
+            call("Read", {"file_path": "feedback_db.md"}),
+        ),
+        Reply(writes("feedback_mocks.md", BOTH), writes("feedback_db.md", "")),
+        Reply(text("Merged two notes on the database.")),
+    )
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL, project_freeze=FREEZE)
+        assert dream.run() == (
+            (
+                Revision(
+                    "merged",
+                    "Merging two mocks notes",
+                    ("feedback_mocks.md", "feedback_db.md"),
+                    "feedback",
+                    "",
+                    "No mocks: tests use a real database",
+                    BOTH.partition("---\n")[2].partition("---\n")[2],
+                ),
+            ),
+            0,
+        )
+        costs = [progress.usd for progress in dream.told]
+        assert costs == sorted(costs)
+        assert 0 < costs[0] < costs[-1] == pytest.approx(spent(dream.office).usd)
+        assert [progress._replace(usd=0) for progress in dream.told] == [
+            Progress("orient", "Reading the db note", "Two notes on one rule.", 2),
+            Progress("consolidate", "Merging two mocks notes", "", 4, ("feedback_mocks.md", "feedback_db.md")),
+            Progress(
+                "prune",
+                "Finishing the consolidation",
+                "Merged two notes on the database.",
+                4,
+                ("feedback_mocks.md", "feedback_db.md"),
+            ),
+        ]
+        assert dream.office.server.requests[0].body["model"] == dream.office.config.anthropic.dream_model
+
+
+def test_a_merge_into_a_new_file_takes_the_place_of_the_first(database: Database, paths: Paths, tmp_path: Path) -> None:
+    removals = [writes("feedback_mocks.md", ""), writes("feedback_db.md", "")]
+    with dreaming_with(
+        database, paths, tmp_path, in_turn(Reply(writes("feedback_tests.md", BOTH), *removals))
+    ) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
+        ((revision,), _) = dream.run()
+        assert (revision.reason, sorted(revision.files), revision.title) == (
+            "merged",
+            ["feedback_db.md", "feedback_mocks.md"],
+            "",
+        )
+        assert "real database" in revision.body
+
+
+def test_a_copy_of_a_memory_joins_the_one_that_stays(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("feedback_b.md", "")))) as dream:
+        dream.keep(feedback_a=REAL, feedback_b=REAL)
+        ((revision,), _) = dream.run()
+        assert (revision.reason, revision.files) == ("merged", ("feedback_a.md", "feedback_b.md"))
+        assert revision.body == "Integration tests use a real database.\n"
+
+
+def test_an_update_rests_on_the_words_it_quotes(database: Database, paths: Paths, tmp_path: Path) -> None:
+    edit = edits("feedback_size.md", "under 400", "under 300", LATER)
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(edit))) as dream:
+        dream.keep(feedback_size=SIZE)
+        turn = said(f"well. {LATER}, ok?")
+        ((revision,), taken) = dream.run(turn)
+        assert (revision.reason, revision.line, revision.files) == (
+            "updated",
+            "Updating the size note",
+            ("feedback_size.md",),
+        )
+        assert (revision.body, revision.evidence) == (
+            "Keep every review under 300 changed lines.\n",
+            (evidence_of(turn.said, LATER),),
+        )
+        assert (taken, said_in(dream.office.server.requests[0])) == (1, [f"well. {LATER}, ok?"])
+
+
+def test_words_of_a_past_session_can_be_quoted(database: Database, paths: Paths, tmp_path: Path) -> None:
+    replies = in_turn(
+        Reply(call("Grep", {"pattern": "changed lines", "path": "transcripts"})),
+        Reply(edits("feedback_size.md", "under 400", "under 300", LATER)),
+    )
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(feedback_size=SIZE)
+        session = dream.session("hello", LATER)
+        ((revision,), _) = dream.run(sessions=[session])
+        assert [(one.session_id, one.quote) for one in revision.evidence] == [(session.session_id, LATER)]
+        found = results_in(dream.office.server.requests[1])[0]
+        assert re.fullmatch(rf"transcripts/{session.session_id}\.txt:3:2026-10-18 \d\d:\d\d user: {LATER}", found)
+        assert f"- transcripts/{session.session_id}.txt (Wednesday 2033-05-18, " in first_text(
+            dream.office.server.requests[0]
+        )
+        assert ", in services/api)" in first_text(dream.office.server.requests[0])
+        assert dream.told[0].phase == "gather"
+        assert dream.told[0].line == 'Searching for "changed lines"'
+
+
+def test_a_new_memory_and_a_date_are_told_as_what_they_are(database: Database, paths: Paths, tmp_path: Path) -> None:
+    replies = in_turn(
+        Reply(
+            writes("feedback_size.md", SIZE, "keep every review under 400 changed lines"),
+            edits("project_freeze.md", "on Thursday", "on 2026-03-05"),
+        )
+    )
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(project_freeze=FREEZE)
+        (revisions, _) = dream.run(said("please keep every review under 400 changed lines"))
+        assert [(one.reason, one.line, one.files, one.title) for one in revisions] == [
+            ("learnt", "Learning the size note", (), "review-size"),
+            ("dated", "Dating the freeze note", ("project_freeze.md",), ""),
+        ]
+        assert revisions[0].evidence[0].quote == "keep every review under 400 changed lines"
+
+
+def test_a_removal_that_nothing_takes_in_is_a_revision_without_a_body(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    """Whether it has ended is not for the agent to say."""
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("project_freeze.md", "")))) as dream:
+        dream.keep(project_freeze=FREEZE, feedback_size=SIZE)
+        assert dream.run() == (
+            (Revision("expired", "Removing the freeze note", ("project_freeze.md",)),),
+            0,
+        )
+        assert [progress.phase for progress in dream.told] == ["prune", "prune"]
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        (),
+        (Reply(call("Glob", {"pattern": "*.md"})),),
+        (Reply(edits("feedback_size.md", "review under", "review  under")),),
+        (Reply(edits("feedback_size.md", "400", "300", LATER)), Reply(edits("feedback_size.md", "300", "400"))),
+        (Reply(writes("feedback_new.md", SIZE), writes("feedback_size.md", "")),),
+        (Reply(writes("feedback_new.md", SIZE)), Reply(writes("feedback_new.md", ""))),
+    ],
+    ids=["nothing", "a look", "white space", "there and back", "another name", "made and removed"],
+)
+def test_what_comes_to_nothing_is_no_revision(
+    database: Database, paths: Paths, tmp_path: Path, replies: tuple[Reply, ...]
+) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(*replies)) as dream:
+        dream.keep(feedback_size=SIZE)
+        assert dream.run(said(LATER)) == ((), 1)
+
+
+# --- what it is told --------------------------------------------------------------------------------------------------
+
+
+def test_it_is_told_what_changed_and_where_to_look(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, NOTHING) as dream:
+        dream.keep(feedback_size=SIZE)
+        (dream.memory / "logs/2026/10").mkdir(parents=True)
+        dream.run(
+            said("first of one", 1, session="one"),
+            said("first of two", 2, session="two"),
+            changed=["- feedback_size.md was written on 2026-10-18"],
+            instructions=[f"Use tabs, and {TOKEN}."],
+        )
+        task = first_text(dream.office.server.requests[0])
+        assert "<today>\nWednesday 2033-05-18\n</today>" in task
+        assert "<changed>\n- feedback_size.md was written on 2026-10-18\n</changed>" in task
+        for folder in ("logs", "repository", "instructions"):
+            assert f"\n{folder}/: " in task
+        assert "- [feedback] feedback_size.md (" in task
+        assert re.findall(r"^\[[0-9a-f]{6} session\] (\w+)$", task, re.MULTILINE) == ["one", "two"]
+        assert TOKEN not in task
+
+
+def test_two_dreams_share_all_that_comes_before_the_memories(database: Database, paths: Paths, tmp_path: Path) -> None:
+    """To the byte, and with extraction the tools: endpoints cache by that."""
+    with dreaming_with(database, paths, tmp_path, NOTHING) as dream:
+        dream.keep(feedback_size=SIZE)
+        dream.run(said("one"))
+        dream.office.clock.at += 60
+        dream.keep(project_freeze=FREEZE)
+        dream.run(said("two", 2), changed=["- project_freeze.md"])
+        dream.office.say("three")
+        dream.office.work()
+        one, two, extraction = dream.office.server.requests
+        first, second = (
+            [part for part in pieces(request.raw) if part.place in ("tools", "system")] for request in (one, two)
+        )
+        assert first == second
+        tools = [[part for part in pieces(request.raw) if part.place == "tools"] for request in (one, extraction)]
+        assert len(tools[0]) == 6
+        assert tools[0] == tools[1]
+        assert two.usage["cache_read_input_tokens"] > 2_500
+        system = one.body["system"][0]["text"]
+        assert str(tmp_path) not in system
+        assert "2033" not in system
+        assert remarks(dream.office) == []
+
+
+def test_turns_that_do_not_fit_are_not_taken(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, NOTHING, context_window_tokens=12_000) as dream:
+        dream.keep(feedback_size=SIZE)
+        (_, taken) = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20)))
+        assert 1 < taken < 20
+        assert len(said_in(dream.office.server.requests[0])) == taken
+
+
+def test_a_prompt_that_the_endpoint_finds_too_long_is_sent_with_fewer_turns(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    too_long = Status(400, "invalid_request_error", "prompt is too long: 9000 tokens > 6000 maximum")
+    with dreaming_with(database, paths, tmp_path, in_turn(too_long)) as dream:
+        (_, taken) = dream.run(*(said(f"part {number}", number) for number in range(10)))
+        assert [len(said_in(request)) for request in dream.office.server.requests] == [10, taken]
+        assert taken == 6
+
+
+def test_a_model_that_declines_is_refused(database: Database, paths: Paths, tmp_path: Path) -> None:
+    declining = dreaming_with(database, paths, tmp_path, Reply(stop_reason="refusal"))
+    with declining as dream, pytest.raises(RefusedError, match="does not want to work"):
+        dream.run(said("one"))
+
+
+# --- a model that breaks the rules ------------------------------------------------------------------------------------
+
+PINNED = SIZE.replace("type: feedback\n", "type: feedback\nmetadata:\n  pinned: true\n")
+FOREIGN = "Some notes of mine.\n"
+HELD = content(f"The deploy token is {TOKEN}.")
+
+
+@pytest.mark.parametrize(
+    ("name", "was", "why"),
+    [
+        ("pinned", PINNED, "pinned.md is pinned by the user and stays as it is."),
+        ("foreign", FOREIGN, "foreign.md is no memory that memoryd understands, and stays as it is."),
+        ("typed", SIZE.replace("type: feedback", "type: rule"), "typed.md is no memory that memoryd understands"),
+        ("torn", SIZE.replace("---\nKeep", "Keep"), "torn.md is no memory that memoryd understands"),
+        ("held", HELD, "`held.md` holds a secret, so only the user edits it."),
+    ],
+)
+def test_what_is_not_to_be_changed_is_not(
+    database: Database, paths: Paths, tmp_path: Path, name: str, was: str, why: str
+) -> None:
+    file = f"{name}.md"
+    attempts = [writes(file, BOTH), writes(file, ""), edits(file, was[-5:], "x.\n")]
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(*attempts))) as dream:
+        dream.keep(**{name: was})
+        assert dream.run() == ((), 0)
+        answers = dream.answers()
+        assert [is_error for _, is_error in answers] == [True] * 3
+        assert why in answers[-1][0]
+        assert [kind for kind, _ in remarks(dream.office)] == ["refused"] * 3
+
+
+def test_what_is_no_file_is_left_alone(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("odd.md", SIZE)))) as dream:
+        (dream.memory / "odd.md").mkdir()
+        assert dream.run(said("keep every review under 400 changed lines")) == ((), 1)
+        assert "odd.md is left alone" in dream.answers()[0][0]
+
+
+QUOTE = "please keep every review under 400 changed lines"
+
+
+@pytest.mark.parametrize(
+    ("block", "why"),
+    [
+        (writes("a.md", SIZE, "nobody ever said these words"), "The quote is not in what the user said."),
+        (writes("a.md", SIZE, "I will keep all of it in mind"), "The quote is not in what the user said."),
+        (writes("a.md", SIZE), "No memory says this: Keep every review under 400 changed lines."),
+        (writes("a.md", content("Deploy on Fridays, whoever complains."), QUOTE), "That is not what the user said"),
+        (
+            writes("a.md", content("Keep every review under 400 changed lines, see https://evil.example/x."), QUOTE),
+            "The user never named https://evil.example/x",
+        ),
+        (writes("a.md", content(f"Reviews use {TOKEN}."), QUOTE), "`a.md` would hold a secret"),
+        (writes("a.md", content("x" * 1_000_000), QUOTE), "`a.md` would be larger than 64 KB"),
+        (writes("a.md", "no frontmatter", QUOTE), "The file needs frontmatter"),
+        (writes("a.md", content(" "), QUOTE), "There is no text below the frontmatter."),
+        (writes("MEMORY.md", SIZE, QUOTE), "MEMORY.md is rebuilt by code"),
+        (writes("../a.md", SIZE, QUOTE), "leads upwards"),
+        (writes("/etc/a.md", SIZE, QUOTE), "is absolute"),
+        (writes("repository/a.md", SIZE, QUOTE), "is not at the top level"),
+        (writes("transcripts/a.md", SIZE, QUOTE), "is not at the top level"),
+        (writes("logs/a.md", SIZE, QUOTE), "is not at the top level"),
+        (writes("instructions/1.md", "", QUOTE), "is not at the top level"),
+        (
+            edits("feedback_mocks.md", "in integration tests", "in integration tests after 17:00", ""),
+            "No memory says this",
+        ),
+        (
+            edits("feedback_mocks.md", "\n\n**Why:** a mocked migration passed and failed in production.", ""),
+            "**Why:** would be gone.",
+        ),
+        (
+            writes("feedback_mocks.md", content("No mocks of the database in integration tests. […]")),
+            "which stands for words that you were not shown",
+        ),
+        (writes("feedback_mocks.md", "", QUOTE), "The quote does not speak of this memory, so it stays."),
+        (call("Delete", {"file_path": "feedback_mocks.md"}), ""),
+    ],
+)
+def test_a_write_that_must_not_be_is_refused_with_a_sentence(
+    database: Database, paths: Paths, tmp_path: Path, block: Block, why: str
+) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(block, call("Glob", {"pattern": "*"})))) as dream:
+        dream.keep(feedback_mocks=MOCKS)
+        assert dream.run(said(QUOTE, answer="I will keep all of it in mind")) == ((), 1)
+        if why:
+            assert why in dream.answers()[0][0]
+            assert dream.answers()[0][1]
+        assert TOKEN not in str(remarks(dream.office))
+
+
+def test_what_instruction_files_say_is_not_learnt_again(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("a.md", SIZE, QUOTE)))) as dream:
+        dream.keep(feedback_mocks=MOCKS)
+        rules = ["# Rules\n\n- Keep every review under 400 changed lines\n"]
+        assert dream.run(said(QUOTE), instructions=rules) == ((), 1)
+        assert "The instruction files say this already." in dream.answers()[0][0]
+
+
+def test_what_the_user_took_back_does_not_come_back(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("a.md", SIZE, QUOTE)))) as dream:
+        turn = said(QUOTE)
+        group = Group((FileChange("a.md", None, SIZE.encode()),), "", (("a.md", evidence_of(turn.said, QUOTE)),))
+        with open_directory(str(dream.memory)) as directory:
+            commit(database, directory, Changeset("extract", "", (group,)), NOW)
+        dream.office.undo()
+        assert history.refused_quotes(database, str(dream.memory), "m1") == [QUOTE]
+        assert dream.run(turn) == ((), 1)
+        assert "The user took back what these words had led to." in dream.answers()[0][0]
+
+
+def test_a_part_may_go_where_another_memory_has_it(database: Database, paths: Paths, tmp_path: Path) -> None:
+    shorter = MOCKS.partition("\n\n**Why:**")[0] + "\n"
+    with dreaming_with(
+        database, paths, tmp_path, in_turn(Reply(writes("feedback_db.md", BOTH), writes("feedback_mocks.md", shorter)))
+    ) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
+        (revisions, _) = dream.run()
+        assert [one.files for one in revisions] == [("feedback_db.md",), ("feedback_mocks.md",)]
+
+
+def test_a_model_that_empties_everything_only_asks_for_removals(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    """Each is told as one that nothing takes in, so that the check of the outcome sees them all."""
+    files = {f"feedback_{word}": content(f"Always look at the {word} first.") for word in ("parser", "linter", "index")}
+    removals = [writes(f"{name}.md", "") for name in files]
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(*removals))) as dream:
+        dream.keep(**files)
+        (revisions, _) = dream.run()
+        assert {(one.reason, one.files, one.body) for one in revisions} == {
+            ("expired", (f"{name}.md",), "") for name in files
+        }
+
+
+# --- a run that does not come to an end -------------------------------------------------------------------------------
+
+
+def looking(request: Request) -> Reply:
+    return Reply(call("Read", {"file_path": "feedback_size.md", "offset": len(request.body["messages"])}))
+
+
+def test_a_run_that_uses_all_its_turns_counts_for_nothing(database: Database, paths: Paths, tmp_path: Path) -> None:
+    """Not even what it has written: half a merge is a loss. It was told that the end was near."""
+
+    def answer(request: Request) -> Reply:
+        first = len(request.body["messages"]) == 1
+        return Reply(edits("feedback_size.md", "400", "300", LATER)) if first else looking(request)
+
+    with dreaming_with(database, paths, tmp_path, answer) as dream:
+        dream.keep(feedback_size=SIZE)
+        with pytest.raises(UnfinishedError, match="came to no end"):
+            dream.run(said(LATER))
+        assert len(dream.office.server.requests) == dreaming.TURNS == len(dream.told)
+        hints = [
+            str(request.body["messages"][-1]["content"][-1].get("text")) for request in dream.office.server.requests
+        ]
+        assert [hint[:24] for hint in hints[-4:]] == [
+            "None",
+            "You have 3 replies left.",
+            "You have 2 replies left.",
+            "Your next reply is the l",
+        ]
+
+
+def test_a_model_that_repeats_edits_which_change_nothing_is_stopped(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    same = edits("feedback_size.md", "400", "400")
+    replies = in_turn(Reply(edits("feedback_size.md", "400", "300", LATER)), Reply(same), Reply(same))
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(feedback_size=SIZE)
+        with pytest.raises(UnfinishedError, match="repeats edits that change nothing"):
+            dream.run(said(LATER))
+        assert len(dream.office.server.requests) == 3
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+def test_a_reply_that_is_cut_off_ends_it(database: Database, paths: Paths, tmp_path: Path, reason: str) -> None:
+    replies = in_turn(Reply(writes("feedback_mocks.md", BOTH)), Reply(writes("feedback_db.md", ""), stop_reason=reason))
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
+        with pytest.raises(UnfinishedError):
+            dream.run()
+        assert database.query("SELECT 1 FROM steps WHERE reply IS NOT NULL AND id = (SELECT max(id) FROM steps)") == []
+
+
+def test_a_run_that_takes_too_long_is_given_up(database: Database, paths: Paths, tmp_path: Path) -> None:
+    def tell(_: Progress) -> None:
+        dream.office.clock.at += 400
+
+    with dreaming_with(database, paths, tmp_path, looking) as dream:
+        dream.keep(feedback_size=SIZE)
+        with pytest.raises(UnfinishedError, match="it took too long"):
+            dream.run(deadline=NOW + 1_000, tell=tell)
+        assert len(dream.office.server.requests) == 3
+
+
+def test_a_run_that_gets_too_dear_is_given_up_after_a_word(database: Database, paths: Paths, tmp_path: Path) -> None:
+    budget = Budget(usd_per_day=50, usd_per_run=0.25)
+    with dreaming_with(database, paths, tmp_path, looking, budget=budget) as dream:
+        dream.keep(feedback_size=content("word\n" * 3_000))
+        with pytest.raises(UnfinishedError, match=r"could cost more than the 0\.25 USD"):
+            dream.run()
+        assert 2 < len(dream.office.server.requests) < dreaming.TURNS
+        assert spent(dream.office).usd <= 0.25
+        assert "little money left" in str(dream.office.server.requests[-1].body["messages"][-1])
+
+
+def test_a_small_dream_fits_into_the_money_that_is_the_default(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    """With a dozen memories: looks at all of them, searches, merges, ends."""
+    names = [f"feedback_part_{number}" for number in range(12)]
+    replies = in_turn(
+        Reply(*(call("Read", {"file_path": f"{name}.md"}) for name in names)),
+        Reply(call("Grep", {"pattern": "nothing", "path": "repository"})),
+        Reply(call("Grep", {"pattern": "always", "path": "transcripts"})),
+        Reply(writes("feedback_mocks.md", BOTH), writes("feedback_db.md", "")),
+    )
+    with dreaming_with(database, paths, tmp_path, replies, budget=Budget()) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
+        dream.keep(**{name: content(f"Always look at {name} before anything else.") for name in names})
+        ((revision,), _) = dream.run(said("hello there"), sessions=[dream.session("always", "look")])
+        assert revision.reason == "merged"
+
+
+def test_who_is_told_can_stop_it(database: Database, paths: Paths, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def tell(progress: Progress) -> None:
+        if progress.tools > 2:
+            raise StoppedError
+
+    with dreaming_with(database, paths, tmp_path, looking) as dream:
+        dream.keep(feedback_size=SIZE)
+        with pytest.raises(StoppedError):
+            dream.run(tell=tell)
+        assert len(dream.office.server.requests) == 3
+
+
+def test_trouble_at_the_endpoint_is_the_engine_s_not_the_dream_s(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    with dreaming_with(database, paths, tmp_path, Status(529, "overloaded_error", "busy")) as dream:
+        with pytest.raises(EngineRestsError):
+            dream.run()
+        hold = held(dream.office)
+        assert hold is not None
+        assert "has trouble" in hold.text
+
+
+def test_a_key_that_is_refused_stops_the_engine(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, NOTHING) as dream:
+        dream.office.key = "wrong"
+        with pytest.raises(EngineStoppedError):
+            dream.run()
+        hold = held(dream.office)
+        assert hold is not None
+        assert hold.reason == "engine_stopped"
+
+
+# --- long runs --------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_run_stays_within_the_window(database: Database, paths: Paths, tmp_path: Path) -> None:
+    """Old results go when it fills; what the run is about stays, and it comes to its end."""
+    names = [f"feedback_long_{number}" for number in range(20)]
+
+    def answer(request: Request) -> Reply:
+        number = dream.office.server.requests.index(request)
+        return Reply(call("Read", {"file_path": f"{names[number]}.md"})) if number < len(names) else NOTHING
+
+    with dreaming_with(database, paths, tmp_path, answer, context_window_tokens=24_000) as dream:
+        dream.keep(**{name: content(f"{name} " + "and so on\n" * 600) for name in names})
+        assert dream.run() == ((), 0)
+        requests = dream.office.server.requests
+        assert len(requests) == len(names) + 1
+        assert max(len(request.raw) for request in requests) < 24_000 * 4
+        assert any(b"has been cleared" in request.raw for request in requests)
+        assert all(b"<memories>" in request.raw for request in requests)
+        assert remarks(dream.office) == []
+
+
+def test_a_large_window_leaves_the_clearing_to_the_endpoint(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(
+        database, paths, tmp_path, NOTHING, context_window_tokens=500_000, budget=Budget(usd_per_day=99, usd_per_run=99)
+    ) as dream:
+        dream.run()
+        (edit,) = dream.office.server.requests[0].body["context_management"]["edits"]
+        assert (edit["trigger"]["value"], edit["clear_at_least"]["value"]) == (180_000, 140_000)
+
+
+def test_an_endpoint_without_it_is_asked_without_it(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(
+        database,
+        paths,
+        tmp_path,
+        NOTHING,
+        has_cache=False,
+        context_window_tokens=500_000,
+        budget=Budget(usd_per_day=99, usd_per_run=99),
+    ) as dream:
+        assert dream.run() == ((), 0)
+        assert ["context_management" in request.body for request in dream.office.server.requests] == [True, False]
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+
+def test_no_secret_of_any_folder_is_in_a_request(database: Database, paths: Paths, tmp_path: Path) -> None:
+    words = f"the token is {TOKEN} there"
+    assert TOKEN not in redact(words)
+
+    def answer(request: Request) -> Reply:
+        turn = len(request.body["messages"]) // 2
+        (transcript,) = re.findall(r"transcripts/\S+\.txt", first_text(request))
+        looks = [
+            call("Grep", {"pattern": "token", "path": place})
+            for place in ("repository", "transcripts", "logs", "instructions")
+        ]
+        looks += [call("Read", {"file_path": name}) for name in ("repository/a.txt", "instructions/1.md", "logs/d.md")]
+        looks += [
+            call("Read", {"file_path": transcript, "limit": 40}),
+            call("Bash", {"command": "cat repository/a.txt"}),
+        ]
+        return Reply(text(words), *looks) if turn == 0 else NOTHING
+
+    with dreaming_with(database, paths, tmp_path, answer) as dream:
+        (dream.memory / "logs").mkdir()
+        for place in (dream.memory / "logs/d.md", dream.root / "a.txt"):
+            place.write_text(words)
+        dream.run(sessions=[dream.session(words)], instructions=[words])
+        last = dream.office.server.requests[-1]
+        results = results_in(last)
+        assert len(results) == 9
+        assert all("[redacted" in result for result in results), json.dumps(results, indent=1)
+        assert not any(TOKEN.encode() in json.dumps(tool_results(request)).encode() for request in [last])
+        assert TOKEN not in dream.told[0].text
+        assert TOKEN not in first_text(last)
+
+
+def test_a_session_that_wants_to_be_left_out_is_not_laid_out(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(call("Grep", {"pattern": "walrus"})))) as dream:
+        dream.run(sessions=[dream.session("the walrus", "<memoryd-off>")])
+        assert "<sessions>\nnone\n</sessions>" in first_text(dream.office.server.requests[0])
+        assert results_in(dream.office.server.requests[-1]) == ["no matches"]
+
+
+def test_the_whole_home_is_no_repository(database: Database, paths: Paths, tmp_path: Path) -> None:
+    with dreaming_with(database, paths, tmp_path, NOTHING) as dream:
+        (dream.root / "a.txt").write_text("x")
+        for place in (paths.home, os.path.dirname(paths.home), str(dream.root)):
+            dream.run(project_root=place, changed=[f"- from {place}"])
+        firsts = [first_text(request) for request in dream.office.server.requests if len(request.body["messages"]) == 1]
+        assert ["repository/: " in task for task in firsts] == [False, False, True]
