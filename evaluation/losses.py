@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evaluation.dreams import TRAINING, cases_in
 from evaluation.dreams import _at as _moment
@@ -22,15 +22,19 @@ from evaluation.seeds import concatenated, seeds_of
 from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline.sentences import sentences_of
 from memoryd.engines.offline.subjects import covered_by, subject_of
-from memoryd.engines.selfcheck import Fate, fates_of, is_refused
+from memoryd.engines.selfcheck import fates_of, is_refused
 from memoryd.memory import index as indexing
 from memoryd.memory.document import parse
-from memoryd.model import Evidence, Revision, Said, Shelved
+from memoryd.model import Revision, Said, Shelved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.engines.selfcheck import Fate
+    from memoryd.model import Evidence
+
 _UNRELATED = "please paint the shed behind the old mill in a friendly yellow"
+_NUMBER = re.compile(r"(?<![\w.:,/-])\d+(?![\w.:,/-])")
 _BEFORE_ALL = 10 * 86400.0
 
 
@@ -71,6 +75,9 @@ def caught_of(cases: list[dict[str, Any]], chance: random.Random) -> dict[str, l
                     (Revision("merged", "", (memory.name, other.name), memory.type, "", *together), [memory, other]),
                 ):
                     caught[kind].append(_refused(revision, before, now, kind, is_wanted=True))
+            for kind, revision in _substituted(memory, now):
+                if kind == "wrong number replaced":
+                    caught[kind].append(_refused(revision, [memory], now, kind, is_wanted=True))
         for revision, before in solved(case):
             if revision.body and not is_refused(fates_of(revision, before, now)):
                 for kind, description, body in seeds_of(revision.description, revision.body, "", chance):
@@ -95,8 +102,9 @@ def harmless(cases: list[dict[str, Any]]) -> dict[str, list[bool]]:
             together = concatenated((memory.description, memory.body), (other.description, other.body))
             merged = Revision("merged", "", (memory.name, other.name), memory.type, "", *together)
             refused["concatenated"].append(_refused(merged, [memory, other], now, "concatenated"))
-            for replaced in _substituted(memory, now):
-                refused["value replaced by a quote"].append(_refused(replaced, [memory], now, "value"))
+            for kind, replaced in _substituted(memory, now):
+                if kind != "wrong number replaced":
+                    refused[kind].append(_refused(replaced, [memory], now, kind))
         for revision, before in solved(case):
             kind = f"labelled: {revision.reason}"
             refused[kind].append(_refused(revision, before, now, f"{case['id']} {kind}"))
@@ -136,7 +144,7 @@ def solved(case: dict[str, Any]) -> Iterator[tuple[Revision, list[Shelved]]]:
         before = [one for one in (old.get(name),) if one] + joins[name]
         if [(one.description, one.body) for one in before] == [(memory.description, memory.body)]:
             continue
-        reason = "merged" if joins[name] else "updated" if before else "learnt"
+        reason: Literal["merged", "updated", "learnt"] = "merged" if joins[name] else "updated" if before else "learnt"
         subject = subject_of(memory.body)
         told = tuple(one for one in evidence if subject & subject_of(one.quote))
         moved = () if before else tuple(one for one in passages if covered_by(one, memory.body) > 2 / 3)
@@ -149,22 +157,38 @@ def _other(memories: list[Shelved], number: int) -> Shelved:
     return next(one for one in (*memories[number + 1 :], *memories) if one.name != memories[number].name)
 
 
-def _substituted(memory: Shelved, now: float) -> Iterator[Revision]:
-    """Each number of the facts as newer words would have it."""
-    for statement in re.split(r"(?<=[.;])\s+|\n+", memory.body):
-        for match in re.finditer(r"(?<![\w.:,/-])\d+(?![\w.:,/-])", statement):
-            number = str(int(match[0]) + 3)
-            quote = f"{statement[: match.start()]}{number}{statement[match.end() :]}".lower().replace("*", "")
-            changed = re.compile(rf"(?<![\w.:,/-]){match[0]}(?![\w.:,/-])")
-            if len(changed.findall(memory.body)) > 1 or len(quote.split()) < 4:
-                continue
-            said = Said("s", "m", max(now, memory.written_at) + 3600, quote)
-            yield _updated(
-                memory,
-                changed.sub(number, memory.description),
-                changed.sub(number, memory.body),
-                (evidence_of(said, quote),),
+def _substituted(memory: Shelved, now: float) -> Iterator[tuple[str, Revision]]:
+    """Each number that stands once as newer words would have it, and another one changed in its stead."""
+    numbers = [one for one in _NUMBER.finditer(memory.body) if len(_whole(one[0]).findall(memory.body)) == 1]
+    for match in numbers:
+        new = str(int(match[0]) + 3)
+        start = max(memory.body.rfind(mark, 0, match.start()) for mark in (". ", "; ", "\n", "** ")) + 1
+        statement = re.split(r"[.;\n](?:\s|$)", memory.body[start:])[0].replace("*", "")
+        place = _whole(match[0]).search(statement)
+        words = statement[: place.start()].split() if place else []
+        if new in memory.body or place is None or not words:
+            continue
+        behind = statement[place.end() :].split()
+        for kind, quote in (
+            ("value replaced, all quoted", f"{' '.join(words)} {new} {' '.join(behind)}".lower()),
+            ("value replaced, in short", f"{' '.join(words[-3:])} {new} {' '.join(behind[:2])} now".lower()),
+        ):
+            evidence = (_sentence(quote, max(now, memory.written_at) + 3600),)
+            changed = _whole(match[0])
+            yield (
+                kind,
+                _updated(memory, changed.sub(new, memory.description), changed.sub(new, memory.body), evidence),
             )
+            for other in numbers:
+                if other[0] != match[0]:
+                    yield (
+                        "wrong number replaced",
+                        _updated(memory, memory.description, _whole(other[0]).sub(new, memory.body), evidence),
+                    )
+
+
+def _whole(number: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.:,/-]){number}(?![\w.:,/-])")
 
 
 def _updated(memory: Shelved, description: str, body: str, evidence: tuple[Evidence, ...] = ()) -> Revision:

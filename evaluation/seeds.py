@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _NUMBER = re.compile(r"\d+")
 _DATE = re.compile(r"\d{4}-\d\d-(\d\d)")
@@ -23,16 +23,23 @@ _EXCEPTION = re.compile(
 _TURNABLE = re.compile(
     r"(?i)\b(?:is|are|was|were|must|may|can|should|will|ist|sind|wird|werden|muss|darf|es|son|est|sont)\b(?! (?:not|nicht|no|pas)\b)|(?<=[\u4e00-\u9fff])[要会能用找]"
 )
+_WORD = re.compile(r"(?<= )[a-zà-ü]{5,}(?= )")
+_PAIRS = {"before": "after", "above": "below", "more": "less", "most": "least", "must": "may", "first": "last"}
+_OPPOSITES = _PAIRS | {other: one for one, other in _PAIRS.items()}
+_OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
 _NAME = re.compile(r"(?<=[a-zà-ü,] )[A-ZÀ-Ü][a-zà-ü]{3,}|(?<=`)[\w./()-]{3,}(?=`)|\b[\w-]+\.[\w-]+\.example\b")
 
 
 def seeds_of(description: str, body: str, stranger: str, chance: random.Random) -> Iterator[tuple[str, str, str]]:
     """The kind of each seed, and the memory with it; where it can be told everywhere alike, that as well."""
-    for kind, pattern, change in (
+    changes: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
         ("flipped number", _NUMBER, lambda one: str(int(one) + 1 if int(one) % 2 else int(one) * 2 + 1)),
         ("changed date", _DATE, lambda one: f"{one[:-2]}{int(one[-2:]) % 28 + 1:02}"),
         ("changed name", _NAME, lambda one: "Quillon" if one[:1].isupper() else f"quil{one[4:] or 'lon'}"),
-    ):
+        ("changed word", _WORD, lambda _: "gherkin"),
+        ("opposite word", _OPPOSITE, lambda one: _OPPOSITES[one]),
+    )
+    for kind, pattern, change in changes:
         if match := _one_of(pattern, body, chance):
             new = change(match[0])
             yield kind, description, body[: match.start()] + new + body[match.end() :]
@@ -71,7 +78,9 @@ def seeds_of(description: str, body: str, stranger: str, chance: random.Random) 
 def concatenated(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
     """Two memories as one, description and body: the facts, the reasons and the ways behind each other."""
     description = f"{one[0]}; {other[0]}"
-    leads, whys, hows = ([], [], [])  # type: tuple[list[str], list[str], list[str]]
+    leads: list[str] = []
+    whys: list[str] = []
+    hows: list[str] = []
     for _, body in (one, other):
         whys += [why.removeprefix("**Why:**").strip() for why in _WHY.findall(body)]
         hows += [how.removeprefix("**How to apply:**").strip() for how in _HOW.findall(body)]

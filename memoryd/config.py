@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import tomllib
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from memoryd.errors import ConfigError
@@ -170,7 +170,13 @@ class Config:
 
 
 def load(paths: Paths) -> Config:
-    """Read the config file; without one, the defaults. Raises ConfigError."""
+    """Read the config file; without one, the defaults. What the environment turns off is off. Raises ConfigError."""
+    config = _read(paths)
+    off = {entry.name: False for entry in fields(Features) if entry.name in paths.switched_off}
+    return replace(config, features=replace(config.features, **off))
+
+
+def _read(paths: Paths) -> Config:
     try:
         if not stat.S_ISREG(os.stat(paths.config_file).st_mode):
             raise ConfigError(f"The config file {paths.config_file} is no regular file.", f"ls -l {paths.config_file}")

@@ -13,6 +13,9 @@ from memoryd.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_DISABLE = "MEMORYD_DISABLE_"
+_NO = ("", "0", "false", "no", "off")
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -24,6 +27,8 @@ class Paths:
     claude_dir: str
     forced_memory_dir: str | None = None
     """One directory for all projects, named in the environment (spec: first that is set wins)."""
+    switched_off: tuple[str, ...] = ()
+    """Features that the environment turns off, whatever the config file says."""
 
     @property
     def database(self) -> str:
@@ -86,4 +91,11 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
         state_dir=os.path.realpath(os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd")),
         claude_dir=os.path.normpath(claude) if claude else os.path.join(home, ".claude"),
         forced_memory_dir=os.path.abspath(forced) if forced else None,
+        switched_off=tuple(
+            sorted(
+                name.removeprefix(_DISABLE).lower()
+                for name, value in environment.items()
+                if name.startswith(_DISABLE) and value.strip().lower() not in _NO
+            )
+        ),
     )

@@ -1,36 +1,42 @@
-"""What is the matter: gathered into one value; `status` shows it as text or JSON."""
+"""What is the matter: gathered into one value; `memoryd status` shows it as text or JSON."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd import __version__, gates
-from memoryd.clock import day_of, iso
+from memoryd import gates
+from memoryd.clock import day_of
 from memoryd.engines.anthropic import account
 from memoryd.errors import BusyError, StateError
 from memoryd.instance import running_instance
 from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.model import Run, Skip, Wait
-from memoryd.state import notices, report, steps, waiting
+from memoryd.projects import is_excluded
+from memoryd.state import dreams, notices, report, steps, waiting
 from memoryd.state import projects as known_projects
 from memoryd.state.database import open_for_reading
 from memoryd.words import count, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from memoryd.config import Config
     from memoryd.instance import Instance
+    from memoryd.jobs.dream_gates import Gate
     from memoryd.model import WaitingSession
     from memoryd.paths import Paths
     from memoryd.state.database import Database
+    from memoryd.state.dreams import DreamReport
+    from memoryd.state.holds import Hold
 
 _NAMED = 8
 """So many of a kind are named on the screen; `--json` names all."""
 
 _SMALL_INDEX_BYTES = 3_000
+_DREAM_TURNS = 30
 
 
 class Problem(NamedTuple):
@@ -60,6 +66,30 @@ class Engine(NamedTuple):
     has_price: bool = True
 
 
+class NextDream(NamedTuple):
+    """What the gates say of the next dream on one memory directory."""
+
+    project_root: str
+    memory_dir: str
+    gates: tuple[Gate, ...]
+    decision: Run | Wait
+    """Of the first gate that says no; Run where none does."""
+
+
+class Dreams(NamedTuple):
+    running: tuple[tuple[DreamReport, bool], ...] = ()
+    """Each with whether its process is there; only a lock can tell that it is not."""
+    last: tuple[DreamReport, ...] = ()
+    """The newest first."""
+    changes: Mapping[int, tuple[int, str]] = MappingProxyType({})
+    """What the last ones changed: by job, the number of the change and its summary."""
+    outcomes: tuple[tuple[str, int], ...] = ()
+    upcoming: tuple[NextDream, ...] = ()
+    """The most recently active project first."""
+    not_asked: int = 0
+    """Projects whose gates were not asked, for there are many."""
+
+
 class Status(NamedTuple):
     now: float
     home: str
@@ -78,14 +108,18 @@ class Status(NamedTuple):
     full: tuple[FullIndex, ...]
     problems: tuple[Problem, ...]
     engine: Engine
+    dreams: Dreams
 
     @property
     def skipped_turns(self) -> int:
         return sum(len(session.turn_ids) for session, decision in self.waiting if isinstance(decision, Skip))
 
 
-def gather(paths: Paths, config: Config, now: float) -> Status:
-    """Look at the lock and the database; neither is changed. A database that cannot be read is a problem, not an error."""
+def gather(paths: Paths, config: Config, now: float, *, most_gates: int | None = None) -> Status:
+    """Look at the lock and the database; neither is changed. A database that cannot be read is a problem, not an error.
+
+    `most_gates`: of so many projects at most the gates of dreams are asked.
+    """
     problems: list[Problem] = []
     try:
         database = open_for_reading(paths)
@@ -93,42 +127,35 @@ def gather(paths: Paths, config: Config, now: float) -> Status:
         problems.append(Problem(error.sentence, error.fix))
         database = None
     try:
-        return _gather(paths, config, now, database, problems)
+        return _gather(paths, config, now, database, problems, most_gates)
     except (StateError, BusyError) as error:
         problems.append(Problem(error.sentence, error.fix))
-        return _gather(paths, config, now, None, problems)
+        return _gather(paths, config, now, None, problems, most_gates)
     finally:
         if database is not None:
             database.close()
 
 
-def _gather(paths: Paths, config: Config, now: float, database: Database | None, problems: list[Problem]) -> Status:
+def _gather(
+    paths: Paths,
+    config: Config,
+    now: float,
+    database: Database | None,
+    problems: list[Problem],
+    most_gates: int | None,
+) -> Status:
     root = paths.transcripts_root
     running = running_instance(paths)
     if running is not None and running.trouble:
         problems.append(Problem(running.trouble, running.fix))
     unreadable: list[tuple[str, str]] = []
     hold = None
+    dreamt = Dreams()
     if database is not None:
         hold = hold_of(database, paths, config, now)
-        trouble = account.key_problem(config.anthropic) if account.is_chosen(config) else None
-        if hold is not None:
-            problems.append(Problem(hold.text, hold.fix or "memoryd retry"))
-        elif trouble is not None:
-            problems.append(Problem(trouble.sentence, trouble.fix))
-        problems += [Problem(notice.text, notice.fix) for notice in notices.standing(database)]
         unreadable = report.unreadable(database)
-        problems += [_unreadable(path, why) for path, why in unreadable[:_NAMED]]
-        if len(unreadable) > _NAMED:
-            problems.append(
-                Problem(f"{len(unreadable) - _NAMED} more transcripts cannot be read.", "memoryd status --json")
-            )
-        problems += [
-            Problem(f"{count(number, 'session')} could not be worked on: {why.rstrip('.')}.", "memoryd retry")
-            for why, number in report.failing(database)[:_NAMED]
-            if hold is None or why != hold.text
-        ]
-        problems += [_collision(root, older, paths) for root, older in report.collisions(database)]
+        dreamt = _dreams(database, paths, config, now, problems, most_gates)
+        problems += _problems(database, paths, config, hold, unreadable)
     return Status(
         now=now,
         home=paths.home,
@@ -148,7 +175,111 @@ def _gather(paths: Paths, config: Config, now: float, database: Database | None,
         full=tuple(_full_indexes(database)) if database else (),
         problems=tuple(problems),
         engine=_engine(database, config, now),
+        dreams=dreamt,
     )
+
+
+def _problems(
+    database: Database, paths: Paths, config: Config, hold: Hold | None, unreadable: list[tuple[str, str]]
+) -> Iterator[Problem]:
+    """What the database knows of that a person should look at."""
+    trouble = account.key_problem(config.anthropic) if account.is_chosen(config) else None
+    if hold is not None:
+        yield Problem(hold.text, hold.fix or "memoryd retry")
+    elif trouble is not None:
+        yield Problem(trouble.sentence, trouble.fix)
+    for notice in notices.standing(database):
+        yield Problem(notice.text, notice.fix)
+    for path, why in unreadable[:_NAMED]:
+        yield _unreadable(path, why)
+    if len(unreadable) > _NAMED:
+        yield Problem(f"{len(unreadable) - _NAMED} more transcripts cannot be read.", "memoryd status --json")
+    for why, number in report.failing(database)[:_NAMED]:
+        if hold is None or why != hold.text:
+            yield Problem(f"{count(number, 'session')} could not be worked on: {why.rstrip('.')}.", "memoryd retry")
+    for dream in report.failing_dreams(database)[:_NAMED]:
+        if hold is None or dream.detail != hold.text:
+            yield _failing(dream)
+    for root, older in report.collisions(database):
+        yield _collision(root, older, paths)
+
+
+def _failing(dream: report.FailingDreams) -> Problem:
+    """A dream that failed once is tried again by itself, and no problem yet."""
+    name = os.path.basename(dream.project_root) or dream.project_root
+    why = f"{dream.outcome}: {dream.detail.rstrip('.')}" if dream.detail else dream.outcome
+    return Problem(
+        f"{dream.times} dreams in a row of {name} came to nothing ({why}). Its memories are as they were.",
+        f"memoryd dream-now --project {shlex.quote(dream.project_root)}",
+    )
+
+
+def _dreams(
+    database: Database, paths: Paths, config: Config, now: float, problems: list[Problem], most_gates: int | None
+) -> Dreams:
+    found = dreams.last_dreams(database, _NAMED, turns=_DREAM_TURNS)
+    running = [one for one in found if one.ended_at is None]
+    last = tuple(one for one in found if one.ended_at is not None)
+    places = [
+        one
+        for one in report.dreamers(database)
+        if not is_excluded(one.project_root, config.projects.exclude) and os.path.isdir(one.memory_dir)
+    ]
+    asked = places if most_gates is None else places[:most_gates]
+    return Dreams(
+        tuple((one, _is_alive(database, one)) for one in running),
+        last,
+        report.changes_of_dreams(database, [one.job_id for one in last]),
+        tuple(report.dream_outcomes(database)),
+        tuple(_upcoming(database, paths, config, now, asked, problems)),
+        len(places) - len(asked),
+    )
+
+
+def _is_alive(database: Database, dream: DreamReport) -> bool:
+    """False where its lock names a process that is gone: whoever comes next puts right what it left."""
+    held = next((one for one in dreams.held_locks(database, dream.memory_dir) if one.job_id == dream.job_id), None)
+    if held is None:
+        return True
+    from memoryd.memory import lock  # noqa: PLC0415 - only where a lock names somebody
+
+    return lock.same_process(lock.Holder(held.pid, held.start_ticks, held.boot_id))
+
+
+def _upcoming(
+    database: Database,
+    paths: Paths,
+    config: Config,
+    now: float,
+    places: list[report.Dreamer],
+    problems: list[Problem],
+) -> Iterator[NextDream]:
+    if not places:
+        return
+    from memoryd.jobs.dream_gates import Checks, lock_time  # noqa: PLC0415 - 20 ms that a fresh home need not pay
+
+    for place in places:
+        try:
+            asked = Checks(database, paths, config, place.memory_dir, now).all()
+            match decision := _decision(asked):
+                case Wait(until=float(later), reason="counted_recently"):
+                    # That says nothing of the sessions; what the count will say is what a person wants to know.
+                    ahead = _decision(Checks(database, paths, config, place.memory_dir, later).all())
+                    decision = decision._replace(why=f"{decision.why}; {ahead.why}")
+                case Wait(reason="too_soon") if lock_time(place.memory_dir) is None:
+                    decision = decision._replace(why="there was none yet, and the project is new")
+        except StateError as error:
+            problems.append(Problem(error.sentence, error.fix))
+        except OSError as error:
+            problems.append(_unreadable(place.memory_dir, error.strerror or str(error)))
+        else:
+            yield NextDream(place.project_root, place.memory_dir, tuple(asked), decision)
+
+
+def _decision(asked: list[Gate]) -> Run | Wait:
+    refusal = next((one.decision for one in asked if isinstance(one.decision, Wait)), None)
+    counted = next((one.decision for one in asked if one.name == "sessions" and one.decision), None)
+    return refusal or counted or Run("")
 
 
 def _engine(database: Database | None, config: Config, now: float) -> Engine:
@@ -207,93 +338,3 @@ def exit_code(status: Status) -> int:
     if status.running is None:
         return 3
     return 1 if status.problems else 0
-
-
-def as_json(status: Status) -> dict[str, Any]:
-    """The contract of `status --json`, described in docs/json.md."""
-    totals = status.totals
-    return {
-        "version": __version__,
-        "running": {"pid": status.running.pid, "since": iso(status.running.since)} if status.running else None,
-        "root": {"path": status.root, "exists": status.root_exists},
-        "engine": {
-            "name": status.engine.name,
-            "model": status.engine.model or None,
-            "base_url": (status.engine.base_url or None) if status.engine.model else None,
-            "spent_today_usd": round(status.engine.spent_usd, 6),
-            "usd_per_day": status.engine.usd_per_day if status.engine.model else None,
-        },
-        "scanned_at": iso(totals.scanned_at) if totals and totals.scanned_at else None,
-        "projects": totals.projects if totals else 0,
-        "sessions": {
-            "known": totals.sessions if totals else 0,
-            "bytes": totals.bytes if totals else 0,
-            "unread": totals.unread if totals else 0,
-            "missing": totals.missing if totals else 0,
-        },
-        "turns": {
-            "waiting": (totals.waiting_turns if totals else 0) - status.skipped_turns,
-            "skipped": status.skipped_turns,
-            "open": totals.open_turns if totals else 0,
-            "history": totals.history_turns if totals else 0,
-            "vanished": totals.vanished_turns if totals else 0,
-            "outcomes": dict(totals.outcomes) if totals else {},
-        },
-        "working": [
-            {"session": one.session_id, "project": one.project_root, "since": iso(one.started_at)}
-            for one in status.working
-        ],
-        "waiting": _waiting(status),
-        "last": _last(status),
-        "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
-        "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
-        "full_indexes": [
-            {"path": one.path, "lines": one.lines, "bytes": one.bytes, "left_out": list(one.left_out)}
-            for one in status.full
-        ],
-        "unreadable": [{"path": path, "error": error} for path, error in status.unreadable],
-        "problems": [{"problem": problem.text, "fix": problem.fix} for problem in status.problems],
-    }
-
-
-def _waiting(status: Status) -> list[dict[str, Any]]:
-    return [
-        {
-            "session": session.session_id,
-            "project": session.project_root,
-            "transcript": session.path,
-            "turns": len(session.turn_ids),
-            **_decision(decision),
-        }
-        for session, decision in status.waiting
-    ]
-
-
-def _last(status: Status) -> list[dict[str, Any]]:
-    return [
-        {
-            "session": job.session_id,
-            "project": job.project_root,
-            "at": iso(job.ended_at),
-            "outcome": job.outcome,
-            "detail": job.detail or None,
-            "saved": list(job.saved),
-            "removed": list(job.removed),
-            "usd": round(job.usd, 6),
-        }
-        for job in status.last
-    ]
-
-
-def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
-    if isinstance(decision, Run):
-        return {"decision": "ready", "reason": None, "why": decision.why, "until": None}
-    if isinstance(decision, Wait):
-        until = iso(decision.until) if decision.until is not None else None
-        return {"decision": "wait", "reason": decision.reason, "why": decision.why, "until": until}
-    return {
-        "decision": f"skipped({decision.reason})",
-        "reason": decision.reason,
-        "why": decision.why,
-        "until": None,
-    }

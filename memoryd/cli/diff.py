@@ -1,9 +1,10 @@
-"""Show what a change did, or the last change of a memory, line by line."""
+"""Show what a change did, or the last change of a memory, line by line; of a dream also the index and its self-check."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memoryd.cli.dream_words import finding
 from memoryd.cli.project import add_project_option, file_meant, project_of
 from memoryd.words import shown
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.state.changes import PlannedFile
+    from memoryd.state.database import Database
     from memoryd.state.history import Change
 
 NAME = "diff"
@@ -42,12 +45,40 @@ def execute(context: Context) -> int:
             changes, name = _applied(history.recent(database, memory_dir)), None
         if not changes:
             raise MemorydError("No change is known of that.", "memoryd history")
-        for file in history.files_of(database, changes[0].id):
-            if name in (None, file.name):
-                print("\n".join(map(shown, diff(file).splitlines())))
+        files = [file for file in _files(database, changes[0]) if name in (None, file.name)]
+        for file in files:
+            print("\n".join(map(shown, diff(file).splitlines())))
+        for line in _found(database, changes[0], name):
+            print(line)
     finally:
         database.close()
     return 0
+
+
+def _files(database: Database, change: Change) -> list[PlannedFile]:
+    """What was changed. A dream may have moved words out of the index, and what was edited meanwhile it has left alone."""
+    from memoryd.state import history
+
+    files = history.files_of(database, change.id)
+    if change.kind != "dream":
+        return files
+    index = history.index_of(database, change.id)
+    return [file for file in files if file.state == "applied"] + ([index] if index else [])
+
+
+def _found(database: Database, change: Change, name: str | None) -> list[str]:
+    """What the self-check of a dream found: why something is gone, and what was not done."""
+    from memoryd.state import dreams
+
+    if change.kind != "dream" or change.job_id is None:
+        return []
+    fates = {
+        # A description often says what the text says.
+        (one.name, one.fate, one.statement.rstrip(".")): f"  {finding(one)}"
+        for one in reversed(dreams.fates_of(database, change.job_id))
+        if name is None or name in one.name.split()
+    }
+    return ["", "The self-check found:", *reversed(fates.values())] if fates else []
 
 
 def _applied(changes: list[Change]) -> list[Change]:

@@ -15,30 +15,25 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from memoryd.cli.dream_words import ACCEPTED, deed, fate_as_json, finding
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
 from memoryd.words import count, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from memoryd.cli import Context
     from memoryd.jobs.dream import Dreamt
     from memoryd.model import Progress
+    from memoryd.state.database import Database
 
 NAME = "dream-now"
 HELP = "consolidate the memories of a project"
 _DONE = ("succeeded", "succeeded_no_output", "skipped(dry_run)")
 _WIDEST = 100
-_REASONS = {
-    "learnt": "learnt",
-    "updated": "brought up to date",
-    "merged": "merged",
-    "dated": "dated",
-    "expired": "archived",
-    "moved": "moved out of the index",
-}
+_NARROWEST = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,11 +49,19 @@ def execute(context: Context) -> int:
 
     project = project_of(context)
     database = open_database(context.paths)
+    begun_at = context.clock.now()
     try:
         look(context, database)
-        with engine(context, database) as model, stoppable(context, project.memory_dir), _shown() as tell:
+        with (
+            engine(context, database) as model,
+            stoppable(context, project.memory_dir),
+            _shown(context.environment) as tell,
+        ):
             dreamer = Dreamer(database, context.paths, context.config, context.clock, tell, model)
             dreamt = dreamer.dream(project.memory_dir, project.root, is_trial=context.arguments.dry_run)
+    except KeyboardInterrupt:
+        print(_interrupted(database, project.memory_dir, begun_at), file=sys.stderr)
+        raise
     finally:
         database.close()
     if context.arguments.json:
@@ -84,12 +87,13 @@ def stoppable(context: Context, memory_dir: str) -> Iterator[None]:
 
 
 @contextmanager
-def _shown() -> Iterator[Callable[[Progress], None]]:
-    """One line that changes, on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
+def _shown(environment: Mapping[str, str]) -> Iterator[Callable[[Progress], None]]:
+    """One line that changes, on a terminal that can do that; nothing elsewhere."""
+    if not sys.stderr.isatty() or environment.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return
-    width = min(os.get_terminal_size(sys.stderr.fileno()).columns, _WIDEST) - 1
+
+    from memoryd.model import Progress
 
     def tell(progress: Progress) -> None:
         facts = [progress.line]
@@ -99,39 +103,64 @@ def _shown() -> Iterator[Callable[[Progress], None]]:
             facts.append(count(len(set(progress.files)), "file"))
         if progress.usd:
             facts.append(f"{progress.usd:.4f} USD")
-        line = f"{progress.phase:<12} {' · '.join(facts)}"
-        print(f"\r\x1b[K{shown(line)[: max(width, 20)]}", end="", file=sys.stderr, flush=True)
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns  # asked each time: windows change
+        line = _cut(shown(f"{progress.phase:<12} {', '.join(facts)}"), max(min(columns, _WIDEST) - 1, _NARROWEST))
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
+    tell(Progress("start", "Taking the lock"))  # which takes a second
     try:
         yield tell
     finally:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def _cut(text: str, cells: int) -> str:
+    """As much of a text as fits into so many cells: a line that wraps could not be written over."""
+    import unicodedata
+
+    used = 0
+    for place, letter in enumerate(text):
+        used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if used > cells:
+            return text[:place]
+    return text
+
+
+def _interrupted(database: Database, memory_dir: str, begun_at: float) -> str:
+    """What Ctrl-C came to: during the commit it waits until that is done."""
+    from memoryd.state import dreams
+
+    last = dreams.last_dreams(database, 1, memory_dir=memory_dir)
+    if last and last[0].started_at >= begun_at and last[0].state == "succeeded":
+        return "Interrupted when the dream was done already: memoryd history shows what it changed."
+    return "Interrupted: nothing was changed."
+
+
 def _tell(dreamt: Dreamt, *, is_trial: bool) -> None:
     if dreamt.diff:
         print(shown_lines(dreamt.diff), end="")
-    for reason, line, files in dreamt.revised:
-        kept, *others = files or ("",)
-        what = (
-            f"{shown(kept)} ← {shown(', '.join(others))}" if others and reason == "merged" else shown(", ".join(files))
-        )
-        print(f"{_REASONS.get(reason, reason)}: {what}  ({shown(line)})", file=sys.stderr if is_trial else sys.stdout)
+    for reason, _, files in dreamt.revised:
+        if is_trial:
+            print(f"would be {deed(reason, files)}", file=sys.stderr)
+        else:
+            print(deed(reason, files))
     for one in dreamt.refused:
-        print(f"memoryd: not done, {one.fate} in {shown(one.name)}: {shown(one.statement)}", file=sys.stderr)
+        if one.fate not in ACCEPTED:
+            print(f"memoryd: {finding(one)}", file=sys.stderr)
     for name in dreamt.set_aside:
         print(f"memoryd: {shown(name)} was edited meanwhile; what was about it waits.", file=sys.stderr)
     print(_conclusion(dreamt, is_trial=is_trial), file=sys.stderr)
 
 
 def _conclusion(dreamt: Dreamt, *, is_trial: bool) -> str:
+    number = dreamt.change_id
     if dreamt.outcome not in _DONE:
         return f"The dream ended as {dreamt.outcome}: {shown(dreamt.detail)}"
     if is_trial:
-        return "Nothing was changed." if dreamt.diff else "Nothing would change."
-    if dreamt.change_id is None:
-        return f"Nothing to change{': ' + dreamt.detail if dreamt.detail else ''}."
-    return f"Change {dreamt.change_id}: memoryd diff {dreamt.change_id} shows it, memoryd undo {dreamt.change_id} takes it back."
+        return "Nothing was changed: memoryd dream-now does it." if dreamt.diff else "Nothing would change."
+    if number is None:
+        return f"Nothing to change{': ' + shown(dreamt.detail) if dreamt.detail else ''}."
+    return f"Change {number}: memoryd diff {number} shows it, memoryd undo {number} takes it back."
 
 
 def shown_lines(text: str) -> str:
@@ -147,10 +176,7 @@ def as_json(dreamt: Dreamt) -> dict[str, Any]:
         "detail": dreamt.detail or None,
         "change": dreamt.change_id,
         "revised": [{"reason": reason, "line": line, "files": list(files)} for reason, line, files in dreamt.revised],
-        "refused": [
-            {"about": one.name, "statement": one.statement, "fate": one.fate, "by": one.by or None}
-            for one in dreamt.refused
-        ],
+        "refused": [fate_as_json(one) for one in dreamt.refused if one.fate not in ACCEPTED],
         "set_aside": list(dreamt.set_aside),
         "diff": dreamt.diff or None,
     }

@@ -37,14 +37,21 @@ def execute(context: Context) -> int:
             raise MemorydError("No dream is going on in this project.", "memoryd status")
         for job in running:
             dreams.request_stop(database, job.id)
-        if bury(database, context.paths, memory_dir, context.clock.now()):
-            print("Its process had died already. What it left is put right.", file=sys.stderr)
-            return 0
+        had_died = bury(database, context.paths, memory_dir, context.clock.now())
         for _ in range(_LOOKS):
-            if not dreams.unfinished(database, memory_dir):
-                print("The dream has ended; nothing was changed.", file=sys.stderr)
+            outcomes = [dreams.outcome_of(database, job.id)[0] for job in running]
+            if None not in outcomes:
+                print(_told(outcomes, had_died=had_died), file=sys.stderr)
                 return 0
             context.clock.wait(threading.Event(), _LOOK_SECONDS)
         raise BusyError("The dream was asked to stop and has not ended yet.", "memoryd status")
     finally:
         database.close()
+
+
+def _told(outcomes: list[str | None], *, had_died: bool) -> str:
+    if "succeeded" in outcomes:
+        return "The dream was done before it could be stopped: memoryd history shows what it changed."
+    if had_died:
+        return "Its process had died already. What it left is put right."
+    return "The dream has ended; nothing was changed."

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from memoryd.cli.dream_words import fate_as_json, summary
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, file_meant, project_of
-from memoryd.words import shown
+from memoryd.words import count, shown
 
 if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.state.database import Database
     from memoryd.state.history import Change
 
 NAME = "history"
 HELP = "what was changed, and why"
+_NAMED = 3
+"""So many files of a dream are named in its line; `diff` shows them all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.clock import iso
     from memoryd.state import history
     from memoryd.state.database import open_database
 
@@ -37,32 +40,36 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         changes = history.recent(database, memory_dir, file_meant(name) if name else None)
+        if context.arguments.json:
+            print_json([_as_json(database, change) for change in changes])
+            return 0
     finally:
         database.close()
-    if context.arguments.json:
-        print_json(
-            [
-                {
-                    "change": change.id,
-                    "at": iso(change.at),
-                    "kind": change.kind,
-                    "state": change.state,
-                    "why": change.why,
-                    "session": change.session_id or None,
-                    "memory_dir": change.memory_dir,
-                    "files": list(change.names),
-                    "undoes": change.undoes,
-                    "undone_by": change.undone_by,
-                }
-                for change in changes
-            ]
-        )
-    elif not changes:
+    if not changes:
         print("Nothing was changed here yet.", file=sys.stderr)
-    else:
-        for change in changes:
-            print(describe(change))
+    for change in changes:
+        print(describe(change))
     return 0
+
+
+def _as_json(database: Database, change: Change) -> dict[str, Any]:
+    from memoryd.clock import iso
+    from memoryd.state import dreams
+
+    fates = dreams.fates_of(database, change.job_id) if change.kind == "dream" and change.job_id is not None else []
+    return {
+        "change": change.id,
+        "at": iso(change.at),
+        "kind": change.kind,
+        "state": change.state,
+        "why": change.why,
+        "session": change.session_id or None,
+        "memory_dir": change.memory_dir,
+        "files": list(change.names),
+        "undoes": change.undoes,
+        "undone_by": change.undone_by,
+        "fates": [fate_as_json(one) for one in fates],
+    }
 
 
 def describe(change: Change) -> str:
@@ -73,4 +80,8 @@ def describe(change: Change) -> str:
         notes += f" ({change.why})"
     if change.undone_by is not None:
         notes += f" (undone by {change.undone_by})"
-    return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(', '.join(change.names) or change.why)}{notes}"
+    what = ", ".join(change.names) or change.why
+    if change.kind == "dream":
+        names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")
+        what = f"{summary(change.why)}: {names or 'MEMORY.md'}"
+    return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(what)}{notes}"

@@ -1,9 +1,12 @@
-"""Show what a memory rests on: the words of yours, when and in which session they were said, and its changes."""
+"""Show what a memory rests on: the words of yours, when and in which session they were said, and its changes.
+
+A memory that a dream merged rests on what its sources rested on; they are named.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, file_meant, memory_name, memory_of, project_of
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.model import Evidence
+    from memoryd.state.database import Database
+    from memoryd.state.history import Change
 
 NAME = "why"
 HELP = "what a memory rests on"
@@ -34,10 +41,12 @@ def execute(context: Context) -> int:
     project = project_of(context)
     database = open_database(context.paths)
     try:
+        merged_from: list[str] = []
         with memory_of(project) as directory:
             try:
                 name = memory_name(directory, context.arguments.file)
                 is_there = True
+                merged_from = _merged_from(directory, name)
             except MemorydError:
                 name = file_meant(context.arguments.file)
                 is_there = False
@@ -45,27 +54,17 @@ def execute(context: Context) -> int:
                     raise
         evidence = history.evidence_of(database, project.memory_dir, name)
         changes = history.recent(database, project.memory_dir, name)
+        heir = None if is_there else _heir(database, changes[0], name)
     finally:
         database.close()
     if context.arguments.json:
-        print_json(
-            {
-                "file": name,
-                "evidence": [
-                    {
-                        "session": one.session_id or None,
-                        "message": one.message_id,
-                        "said_at": iso(one.said_at) if one.said_at else None,
-                        "quote": one.quote,
-                    }
-                    for one in evidence
-                ],
-                "changes": [change.id for change in changes],
-            }
-        )
+        print_json(_as_json(name, evidence, changes, merged_from, heir))
         return 0
     if not is_there:
-        print(f"{shown(name)} is no longer there: memoryd restore {shown(name)} puts it back.", file=sys.stderr)
+        became = f"became part of {shown(heir)}" if heir else "is no longer there"
+        print(f"{shown(name)} {became}: memoryd restore {shown(name)} puts it back.", file=sys.stderr)
+    if merged_from:
+        print(f"{shown(', '.join(merged_from))} became part of {shown(name)}, with what it rested on.")
     for one in evidence:
         when = iso(one.said_at) if one.said_at else "some time"
         where = f"in session {one.session_id}" if one.session_id else "to memoryd"
@@ -75,3 +74,42 @@ def execute(context: Context) -> int:
     for change in changes:
         print(describe(change))
     return 0
+
+
+def _merged_from(directory: MemoryDirectory, name: str) -> list[str]:
+    """The files that became part of a memory, as it says itself."""
+    from memoryd.memory.document import parse
+
+    state = directory.read(name)
+    return str(parse(state.data).metadata.get("mergedFrom", "")).split() if state else []
+
+
+def _heir(database: Database, change: Change, name: str) -> str | None:
+    """The memory that a dream made this one part of, in its last change."""
+    from memoryd.state import history
+
+    files = history.files_of(database, change.id) if change.kind == "dream" else []
+    group = next((file.group for file in files if file.name == name), None)
+    return next((file.name for file in files if file.group == group and file.after is not None), None)
+
+
+def _as_json(
+    name: str, evidence: list[Evidence], changes: list[Change], merged_from: list[str], heir: str | None
+) -> dict[str, Any]:
+    from memoryd.clock import iso
+
+    return {
+        "file": name,
+        "evidence": [
+            {
+                "session": one.session_id or None,
+                "message": one.message_id,
+                "said_at": iso(one.said_at) if one.said_at else None,
+                "quote": one.quote,
+            }
+            for one in evidence
+        ],
+        "changes": [change.id for change in changes],
+        "merged_from": merged_from,
+        "merged_into": heir,
+    }

@@ -8,18 +8,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from memoryd.engines.contradictions import SAYS_NO_MORE, contradiction, ending
 from memoryd.engines.ended import end_of
-from memoryd.engines.losses import STILL_SAID, clauses_of, is_in_place, is_kept, turned
+from memoryd.engines.losses import is_kept, is_same, turned
 from memoryd.engines.offline.date_phrases import candidates, languages_of
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
 from memoryd.engines.offline.days import DAY, WEEK
-from memoryd.engines.offline.features import cues_of
-from memoryd.engines.offline.subjects import takes_back
-from memoryd.engines.statements import joined, plain, statements_of, stem
+from memoryd.engines.statements import joined, plain, statement_of, statements_of, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,21 +37,12 @@ _SUCCESSOR = 0.5
 _VERSION = 0.6
 """So many words in common, of all that two statements have: one is a version of the other."""
 _LEAST_SHARED = 2
-_LEAST_SHARED_PAIRS = 3
 _ENDED = re.compile(r"[.!?…。！？;；:]\W*$")  # noqa: RUF001
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _DURATION = re.compile(
-    r"(\d{1,2}|[^\W\d_]+?) ?(days?|weeks?|tage?n?|wochen?|días?|semanas?|jours?|semaines?|天|日間|[个個]?星期|[周週]間?)"
+    r"(?i)(?P<count>\d{1,2}|\b[^\W\d_]{1,10}|[一二两三四五六七八九十]{1,2}) ?"
+    r"(?P<unit>days?\b|weeks?\b|tage?n?\b|wochen?\b|días?\b|semanas?\b|jours?\b|semaines?\b|天|日間|[个個]?星期|[周週]間?)"
 )
-_OVER = re.compile(
-    r"(?i)\b(?:no longer|no more|any ?more|instead|rather than|nicht mehr|kein\w* mehr|statt|stattdessen|ya no|en vez de|ne \w+ plus|n'\w+ plus"
-    r"|plus l[ea]s?|au lieu)\b|不再|改成|改为|换成|ではなく|なくなり"
-)
-_ENDED_WELL = re.compile(
-    r"(?i)\b(?:(?:is|are) (?:out|over|gone|off)|gone for good|retired|removed|deleted|dropped?|stopped|ended|finished|cancel+ed|replaced|obsolete"
-    r"|wrong|nonsense|a mistake|vorbei|abgeschafft|gestrichen|falsch|se acabó|jubilad[oa]|fini|supprim\w+)\b|取消|作废|离职|错了|廃止|やめ"
-)
-"""Where the clause does not say that it is not so."""
 _INTRODUCING = (
     "since exception excepted also formerly previously earlier instead longer moved delayed postponed extended changed replaced lowered"
     " raised ausnahme seit früher verschoben desde antes excepción depuis auparavant reporté until before now was old new today now"
@@ -109,7 +100,7 @@ def fates_of(revision: Revision, before: Sequence[Shelved], now: float) -> list[
             for one in quotes
             if one.evidence.said_at is None or one.evidence.said_at > (memory.as_of or memory.written_at)
         ]
-        fates.append(_fate(forms[0], successors, newer, changes))
+        fates.append(_fate(forms[0], successors, sources, newer, changes))
     fates = [_with_same_change(fate, changes, told, known) for fate in fates]
     titled = (*told, *statements_of(revision.title.replace("-", " ")))
     fates += [Fate(one.text, "lost") for one in moved if not is_kept(one, titled, known)]
@@ -136,29 +127,28 @@ def _ended(memory: Shelved, now: float) -> list[Fate]:
 
 def _told(memory: Shelved) -> Iterator[tuple[Statement, ...]]:
     """The statements of a memory, each as it was told, with its days as dates, and with dates instead of its days."""
-    day = day_of(memory.written_at)
+    days = {day_of(one) for one in (memory.written_at, memory.as_of) if one}
     for text in (memory.description, memory.body):
         for one in statements_of(text):
-            yield one, *_dated(one, day)
+            yield one, *(dated for day in days for dated in _dated(one, day))
 
 
 def _quoted(evidence: Evidence, days: AbstractSet[str]) -> list[Statement]:
     """What was quoted: its sentences, and neighbours together, for the second may say what the first is about."""
     day = None if evidence.said_at is None else day_of(evidence.said_at)
-    said = [
-        joined((one, *_dated(one, day), *statements_of(" ".join(_moved(days, one)))))
-        for one in statements_of(evidence.quote)
-    ]
+    said = [joined((one, *_dated(one, day), *_moved(days, one))) for one in statements_of(evidence.quote)]
     return [*said, *(joined(said[at : at + 2]) for at in range(len(said) - 1))]
 
 
-def _moved(days: AbstractSet[str], quote: Statement) -> Iterator[str]:
-    """Days that were written, by so many days or weeks earlier or later as the quote says."""
-    for count, unit in _DURATION.findall(quote.text.lower()):
-        number = int(next(iter(statements_of(count)[0].values), "1"))
-        for one in days:
-            for sign in (-1, 1):
-                yield str(date.fromisoformat(one) + sign * number * (DAY if unit[0] in "dtj天日" else WEEK))
+def _moved(days: AbstractSet[str], quote: Statement) -> Iterator[Statement]:
+    """The quote with each day that was written, so many days or weeks earlier and later as it says."""
+    for match in _DURATION.finditer(quote.text):
+        number = int(next(iter(statement_of(match["count"]).values), "1"))
+        length = number * (DAY if match["unit"][0].lower() in "dtj天日" else WEEK)
+        for one in sorted(days):
+            with suppress(ValueError, OverflowError):  # no day of the calendar
+                for moved in (date.fromisoformat(one) - length, date.fromisoformat(one) + length):
+                    yield statement_of(f"{quote.text[: match.start()]}{moved}{quote.text[match.end() :]}")
 
 
 def _dated(statement: Statement, day: date | None) -> list[Statement]:
@@ -184,7 +174,11 @@ def _dated(statement: Statement, day: date | None) -> list[Statement]:
 
 
 def _fate(
-    old: Statement, successors: Sequence[Statement], newer: Sequence[_Quote], changes: dict[str, tuple[str, str]]
+    old: Statement,
+    successors: Sequence[Statement],
+    sources: Sequence[Statement],
+    newer: Sequence[_Quote],
+    changes: dict[str, tuple[str, str]],
 ) -> Fate:
     """Whether newer words explain that a statement is gone; notes which value they put in the place of which."""
     new = max(successors, key=lambda one: old.covered_by(one.stems), default=None)
@@ -192,77 +186,11 @@ def _fate(
         new = None
     for quote in newer:
         for said in quote.said:
-            found = _ending(said, old) if new is None else _contradiction(said, old, new)
+            found = ending(said, old) if new is None else contradiction(said, old, new, sources)
             if found is not None:
                 changes |= {value: (instead, quote.evidence.quote) for value, instead in found.items()}
                 return Fate(old.text, "contradicted", quote.evidence.quote)
     return Fate(old.text, "lost")
-
-
-def _ending(quote: Statement, old: Statement) -> dict[str, str] | None:
-    """Nothing in place of a statement that is gone as a whole, where a quote says that just this is over."""
-    shared = len(old.stems & quote.stems)
-    is_about = shared * 2 >= len(old.stems) or (shared and shared * 2 >= len(quote.stems))
-    return {} if is_about and _says_over(quote, old) else None
-
-
-def _says_over(quote: Statement, old: Statement) -> bool:
-    """Whether a clause of the quote says that something is over which the statement speaks of."""
-    return any(
-        one.stems & old.stems
-        and (
-            _OVER.search(one.text)
-            or (_ENDED_WELL.search(one.text) and not one.turns)
-            or "moved" in cues_of(one.text)
-            or takes_back(one.text)[0]
-        )
-        for one in clauses_of(quote)
-    )
-
-
-def _contradiction(quote: Statement, old: Statement, new: Statement) -> dict[str, str] | None:
-    """The values that a quote puts in the place of others; None where it does not explain all that is gone."""
-    taken = [one for one in new.values if one in quote.forms and new.values.count(one) > old.values.count(one)]
-    if not _is_about(quote, old) and not any(quote.around(one) & old.stems for one in taken):
-        return None
-    is_over = _says_over(quote, old)
-    words = {one for one in new.words if one in quote.stems and one not in old.stems}
-    if not (taken or words or is_over):
-        return None
-    found: dict[str, str] = {}
-    for clause in clauses_of(old):
-        missing = [one for one in clause.values if one not in new.forms]
-        is_touched = bool(clause.stems & quote.stems) or not clause.words
-        if (clause.words - new.stems - quote.stems or missing) and not is_touched:
-            return None
-        for value in missing:
-            free = (one for one in taken if one not in found.values())
-            found[value] = next((one for one in free if _replaces(one, value, quote, old, new)), "")
-            if not found[value] and not (value in quote.forms and (is_over or words or taken)):
-                return None
-    if turned(old, new) and not (is_over or any(one.turns and one.stems & old.stems for one in clauses_of(quote))):
-        return None
-    return {value: instead for value, instead in found.items() if instead}
-
-
-def _is_about(quote: Statement, old: Statement) -> bool:
-    """Whether a quote speaks of a statement: not just of something that is named there as well."""
-    shared = len(old.stems & quote.stems)
-    is_cjk = any(one[:1] > "\u3000" for one in old.words)
-    return bool(shared) and (
-        shared >= (_LEAST_SHARED_PAIRS if is_cjk else _LEAST_SHARED)
-        or shared * 2 >= len(quote.words)
-        or shared * 3 >= len(old.words)
-    )
-
-
-def _replaces(instead: str, value: str, quote: Statement, old: Statement, new: Statement) -> bool:
-    """Whether a value took the place of another, and it is this one that the quote speaks of."""
-    if value[:1].isdigit() != instead[:1].isdigit() or not old.around(value) & new.around(instead):
-        return False
-    alike = [one for one in old.values if one[:1].isdigit() == value[:1].isdigit() and one in new.forms]
-    named = quote.around(instead)
-    return all(len(old.around(value) & named) >= len(old.around(one) & named) for one in alike)
 
 
 def _with_same_change(
@@ -292,7 +220,7 @@ def _is_cut(old: Statement, body: Sequence[Statement]) -> bool:
 
 def _invented(statement: Statement, sources: Sequence[Statement], quotes: Sequence[_Quote]) -> str:
     """What of a statement stands in nothing that it could come from; empty where all of it does."""
-    if any(one.sequence == statement.sequence and one.turns == statement.turns for one in sources):
+    if any(one.sequence == statement.sequence and not turned(one, statement) for one in sources):
         return ""
     said = [one for quote in quotes for one in quote.said]
     days = {quote.day for quote in quotes if any(one.stems & statement.stems for one in quote.said)}
@@ -304,10 +232,11 @@ def _invented(statement: Statement, sources: Sequence[Statement], quotes: Sequen
             return value
     for kind, about in statement.turns:
         if not any(kind == one and about <= words for source in everything for one, words in source.turns) and not any(
-            (one.turns or _OVER.search(one.text)) and len(one.stems & statement.stems) >= _LEAST_SHARED for one in said
+            (one.turns or SAYS_NO_MORE.search(one.text)) and len(one.stems & statement.stems) >= _LEAST_SHARED
+            for one in said
         ):
             return " ".join([kind, *about])
-    if version := _turned_version(statement, sources, said):
+    if version := _changed_version(statement, sources, said, known):
         return version
     if strange := sorted(one for one in statement.heads if stem(one) not in known):
         return strange[0]
@@ -316,21 +245,20 @@ def _invented(statement: Statement, sources: Sequence[Statement], quotes: Sequen
     return " ".join(sorted(missing)) if len(missing) > len(statement.words) * (1 - founded) else ""
 
 
-def _turned_version(statement: Statement, sources: Sequence[Statement], said: Sequence[Statement]) -> str:
-    """The old statement that this one tells with another sense, or with its values in each other's place."""
+def _changed_version(
+    statement: Statement, sources: Sequence[Statement], said: Sequence[Statement], known: AbstractSet[str]
+) -> str:
+    """The old statement that this one tells otherwise, where no quote says so."""
     near = [(len(one.stems & statement.stems) / len(one.stems | statement.stems or {""}), one) for one in sources]
     closest = max((share for share, _ in near), default=0.0)
-    for share, one in near:
-        if share < max(closest, _VERSION):
-            continue
-        is_turned = turned(one, statement) or turned(statement, one)
-        if not is_turned and all(
-            is_in_place(value, statement, one) for value in statement.values if value in one.forms
-        ):
+    versions = [one for share, one in near if share >= max(closest, _VERSION)]
+    for one in versions:
+        is_substituted = statement.words - known and one.words - statement.stems
+        if not is_substituted and (is_same(one, statement, known) or is_same(statement, one, known)):
             return ""
-    if closest < _VERSION or any(len(one.stems & statement.stems) >= _LEAST_SHARED for one in said):
-        return ""
-    return next(one.text for share, one in near if share == closest)
+        if any(contradiction(quote, one, statement, sources) is not None for quote in said):
+            return ""
+    return versions[0].text if versions else ""
 
 
 def _stems(statements: Sequence[Statement]) -> frozenset[str]:

@@ -20,12 +20,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？;；])\s+|\n+|(?<=[。！？；])"
 _CJK = r"\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _CODE = re.compile(r"`[^`\n]*`")
 _TOKEN = re.compile(
-    rf"(?P<cjk>[{_CJK}]+)|(?P<chunk>[#~@/.$<-]{{0,3}}[^\W_](?:(?![{_CJK}])[\w./:@#+&%=~$*,'’-])*)|(?P<mark>[:(\[\"“„«])"  # noqa: RUF001
+    rf"(?P<cjk>[{_CJK}]+)|(?P<chunk>[#~@/.$<-]{{0,3}}[^\W_](?:(?![{_CJK}])[\w./:@#+&%=~$*,'’-])*)|(?P<mark>[:(\[\"“„«])|(?P<end>[,，、)）])"  # noqa: RUF001
 )
 _DAY_WRITTEN = re.compile(r"(\d{4}) ?年 ?(\d{1,2}) ?月 ?(\d{1,2}) ?日")
 _AMOUNT = re.compile(r"(-?\d[\d.,:]*)([^\W\d_]{1,4}|%)")
 _RANGE = re.compile(r"(\d[\d.,:]*)-(\d[\d.,:]*)")
 _ISO_DAY = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+_LEADING_ZERO = re.compile(r"^0(?=\d:)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _IDENTIFIER = re.compile(r"[^-]*[._/@:#=$&+*~].|--|#|[a-z]+[A-Z]")
 _NUMERAL = re.compile(r"[一二三四五六七八九十百千万两兩]+(?=[个個分秒小时時天日周週星月年度次人倍名条條件台位号號点點回枚本階つ]|$)|半(?=[小时時天日年])")  # fmt: skip
@@ -61,6 +62,8 @@ class Statement(NamedTuple):
     text: str
     sequence: tuple[str, ...]
     """All that carries meaning, in order: words by their stems, values as they are."""
+    parts: tuple[tuple[str, ...], ...]
+    """The same between commas and brackets."""
     words: frozenset[str]
     values: tuple[str, ...]
     turns: tuple[tuple[str, frozenset[str]], ...]
@@ -74,10 +77,25 @@ class Statement(NamedTuple):
     def around(self, value: str) -> frozenset[str]:
         """What stands beside a value: whose it is."""
         found: set[str] = set()
-        for place, one in enumerate(self.sequence):
-            if one == value:
-                found.update(self.sequence[max(0, place - 2) : place], self.sequence[place + 1 : place + 3])
-        return frozenset(found - {value})
+        for part in self.parts if value in self.values else ():
+            for place, one in enumerate(part):
+                if one == value:
+                    found.update(part[max(0, place - 2) : place], part[place + 1 : place + 3])
+        if all(one[:1].isdigit() for one in found):  # nothing but numbers up to the next comma
+            for place, one in enumerate(self.sequence):
+                if one == value:
+                    found.update(self.sequence[max(0, place - 2) : place], self.sequence[place + 1 : place + 3])
+        return frozenset(one for one in found if one != value and (one[:1].isdigit() or not _is_unit(one)))
+
+    def beside(self, value: str) -> list[tuple[str, str]]:
+        """What stands before and behind each place of a value, up to the next comma."""
+        parts = [("", *part, "") for part in self.parts]
+        return [(part[at - 1], part[at + 1]) for part in parts for at in range(1, len(part) - 1) if part[at] == value]
+
+    @property
+    def subject(self) -> frozenset[str]:
+        """What it speaks of: no numbers, and nothing that may be a unit."""
+        return frozenset(one for one in self.stems if not one[:1].isdigit() and not _is_unit(one))
 
     def covered_by(self, stems: AbstractSet[str]) -> float:
         return len(self.words & stems) / len(self.words) if self.words else 1.0
@@ -96,6 +114,7 @@ def joined(statements: Sequence[Statement]) -> Statement:
     return Statement(
         " ".join(one.text for one in statements),
         tuple(token for one in statements for token in one.sequence),
+        tuple(part for one in statements for part in one.parts),
         frozenset().union(*(one.words for one in statements)),
         tuple(value for one in statements for value in one.values),
         tuple(turn for one in statements for turn in one.turns),
@@ -118,16 +137,23 @@ class _Token(NamedTuple):
 def statement_of(text: str) -> Statement:
     """A text as one statement."""
     tokens = list(_tokens(text))
+    parts: list[list[str]] = [[]]
+    for one in tokens:
+        if one.kind == "end":
+            parts.append([])
+        elif one.kind in ("word", "value"):
+            parts[-1].append(stem(one.form) if one.kind == "word" else one.form)
     meant = [one for one in tokens if one.kind in ("word", "value")]
     stems = {stem(one.form) for one in meant} | {stem for one in meant for stem in subject_of(one.form)}
     return Statement(
         text,
-        tuple(stem(one.form) if one.kind == "word" else one.form for one in meant),
+        tuple(one for part in parts for one in part),
+        tuple(tuple(part) for part in parts if part),
         frozenset(stem(one.form) for one in meant if one.kind == "word"),
         tuple(one.form for one in meant if one.kind == "value"),
         tuple(_turns(tokens)),
         frozenset(stems),
-        frozenset(stems | {one.form for one in tokens}),
+        frozenset(stems | {one.form for one in tokens if one.form}),
         frozenset(one.form for one in tokens if one.is_head),
     )
 
@@ -149,21 +175,26 @@ def _tokens(text: str) -> Iterator[_Token]:
         yield from _prose(text[end : code.start()], is_first=is_first)
         is_first = False
         for one in _prose(code[0].strip("`"), is_first=False):
-            yield one if one.kind == "value" else _Token("value", one.form)
+            if one.form:
+                yield one if one.kind == "value" else _Token("value", one.form)
         end = code.end()
     yield from _prose(text[end:], is_first=is_first)
 
 
 def _prose(text: str, *, is_first: bool) -> Iterator[_Token]:
     for match in _TOKEN.finditer(text):
-        if match.lastgroup == "mark":
-            is_first = True
+        if match.lastgroup in ("mark", "end"):
+            is_first = match.lastgroup == "mark"
+            if match[0] not in ':"“„«':
+                yield _Token("end", "")
         elif match.lastgroup == "cjk":
             yield from _run(match[0])
             is_first = False
         else:
             yield from _chunk(match[0].rstrip("./:@#+&=~$*,'’-").strip("."), is_first=is_first)  # noqa: RUF001
             is_first = False
+            if match[0].endswith(","):
+                yield _Token("end", "")
 
 
 def _chunk(chunk: str, *, is_first: bool) -> Iterator[_Token]:
@@ -177,7 +208,7 @@ def _chunk(chunk: str, *, is_first: bool) -> Iterator[_Token]:
     elif _IDENTIFIER.match(chunk):
         yield _Token("value", low)
     elif "-" in chunk:
-        for at, piece in enumerate(re.split("-+", chunk)):
+        for at, piece in enumerate(one for one in re.split("[-<]+", chunk) if one):
             for one in _word(piece, is_first=is_first and at == 0):  # "read-only" turns nothing
                 yield _Token("word", one.form) if one.kind in ("not", "except") else one
     else:
@@ -234,6 +265,10 @@ def _pairs(run: str) -> Iterator[_Token]:
     yield from (_Token("word", run[at : at + 2]) for at in range(max(len(run) - 1, min(len(run), 1))))
 
 
+def _is_unit(form: str) -> bool:
+    return len(form) < _SHORT and form.isascii()
+
+
 def stem(form: str) -> str:
     """What is left of a word under inflection; of anything else, all."""
     if not form.isalpha():
@@ -243,7 +278,7 @@ def stem(form: str) -> str:
 
 def _digits(number: str) -> str:
     """`05:40` is `5:40`."""
-    return number.strip(".,:").removeprefix("0") if ":" in number else number.strip(".,:")
+    return _LEADING_ZERO.sub("", number.strip(".,:"))
 
 
 def _numeral(run: str) -> str:

@@ -89,7 +89,8 @@ def dream(
         shutil.rmtree(place, ignore_errors=True)  # of a process that died: the caller is the only dreamer here
         copy = stack.enter_context(staged(directory, place))
         desk = _Desk(copy, memory_dir, signal)
-        material = dreaming.Material(manifest_of(copy.before), desk.folders, signal.changed, desk.listed, now())
+        manifest = manifest_of(copy.before)
+        material = dreaming.Material(manifest, len(copy.before), desk.folders, signal.changed, desk.listed, now())
 
         def work(taken: int) -> DreamJudge:
             turns = signal.exchanges[:taken]

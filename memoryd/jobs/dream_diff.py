@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.engines.anthropic.progress import merging, topic_of
-from memoryd.engines.losses import STILL_SAID
 from memoryd.engines.statements import statements_of
 from memoryd.jobs.agent import is_same
-from memoryd.jobs.dream_judge import DATE, is_memory
+from memoryd.jobs.dream_judge import DATE, MADE_OF, is_memory
 from memoryd.memory.document import parse
 from memoryd.model import Revision
 
@@ -53,7 +52,9 @@ def revisions_of(
     gone: list[str] = []
     for change in changes:
         if change.after is None:
-            place = _heir(change, targets) or _heir(change, resting)
+            place = _heir(change, targets)
+            if place is None and not evidence.get(change.name):
+                place = _heir(change, resting, whole=True)
             if place is None:
                 gone.append(change.name)
             else:
@@ -62,26 +63,33 @@ def revisions_of(
         _revision(target, joined.get(target.name, []), before, evidence)
         for target in (*targets, *(one for one in resting if one.name in joined))
     ]
-    revisions += [
-        Revision("expired", f"Removing {topic_of(name)}", (name,), evidence=tuple(evidence.get(name, ())))
-        for name in gone
-    ]
-    return tuple(one for one in revisions if one is not None)
+    return (*(one for one in revisions if one is not None), *(_removal(name, evidence.get(name, ())) for name in gone))
 
 
-def _heir(removed: FileChange, targets: Sequence[_Target]) -> _Target | None:
-    """The memory that says most of what a removed one said; None where none says half of it.
+def _removal(name: str, evidence: Sequence[Evidence]) -> Revision:
+    """A memory that nothing takes in: newer words have ended it, or it has ended by itself."""
+    reason: Literal["updated", "expired"] = "updated" if evidence else "expired"
+    return Revision(reason, f"Removing {topic_of(name)}", (name,), evidence=tuple(evidence))
+
+
+def _heir(removed: FileChange, targets: Sequence[_Target], *, whole: bool = False) -> _Target | None:
+    """The memory that says most of what a removed one said; None where none says half of it, or all if asked for.
 
     By its words alone: whether it says it rightly is for others to tell, of both together.
     """
     statements = statements_of(parse(removed.before or b"").body)
     best, heir = 0, None
     for target in targets:
-        stems = frozenset().union(*(one.stems for one in statements_of(target.after.body)))
-        said = sum(one.covered_by(stems) >= STILL_SAID for one in statements)
+        there = statements_of(target.after.body)
+        stems = frozenset().union(*(one.stems for one in there))
+        forms = frozenset().union(*(one.forms for one in there))
+        said = sum(
+            one.covered_by(stems) >= MADE_OF and (forms.issuperset(one.values) or (bool(one.words) and not whole))
+            for one in statements
+        )
         if said > best:
             best, heir = said, target
-    return heir if best >= len(statements) * _LEAST_SAID else None
+    return heir if best >= len(statements) * (1 if whole else _LEAST_SAID) else None
 
 
 def _revision(

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.engines.evidence import overlap, quoted
-from memoryd.engines.losses import STILL_SAID, lost_in, parts_lost
+from memoryd.engines.losses import lost_in, parts_lost
 from memoryd.engines.offline.known import is_instructed, paragraphs_of
 from memoryd.engines.offline.subjects import subject_of
 from memoryd.engines.statements import statements_of
@@ -25,7 +25,7 @@ from memoryd.jobs.judge import (
     words_behind,
 )
 from memoryd.memory.directory import open_directory
-from memoryd.memory.document import parse
+from memoryd.memory.document import glance, parse
 from memoryd.security.redact import find_secret
 from memoryd.state import history
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+MADE_OF = 0.7
+"""So many of the words of a statement in other texts: it may come from there."""
 _MARK = re.compile(r"\[(?:…|redacted\b|line cut|cut:|the file has|only the first)")
 """What stands for something that is not shown: who writes it has not read what he replaces."""
 
@@ -53,7 +55,7 @@ class DreamJudge:
         self._copy = copy
         self._said = said
         self._paragraphs = paragraphs_of(instructions)
-        self._told = {name: told_by(state.data) for name, state in copy.before.items()}
+        self._told = [_glanced(state.data) for state in copy.before.values()]
         self.evidence: dict[str, list[Evidence]] = {}
 
     def __call__(self, writing: Writing) -> str | None:
@@ -105,7 +107,7 @@ class DreamJudge:
 
     def _unfounded(self, writing: Writing, elsewhere: str, evidence: Evidence | None) -> str:
         """Why nothing carries what a memory newly says: neither a memory as it was or is, nor words of the user."""
-        known = "\n".join((*self._told.values(), elsewhere, told_by(writing.before)))
+        known = "\n".join((*self._told, elsewhere, told_by(writing.before)))
         said = next((one for one in self._said if evidence and one.message_id == evidence.message_id), None)
         if writing.after is None:
             is_about = said is None or subject_of(told_by(writing.before)) & subject_of(said.text)
@@ -130,13 +132,19 @@ class DreamJudge:
         """What the other memories of the copy say now."""
         with open_directory(self._copy.path) as directory:
             states = [directory.read(other) for other in directory.listing().topics if other != name]
-        return "\n".join(told_by(state.data) for state in states if state is not None)
+        return "\n".join(_glanced(state.data) for state in states if state is not None)
 
 
 def is_memory(data: bytes) -> bool:
     """Whether a file is a memory as memoryd understands it: all others are somebody else's."""
     document = parse(data)
     return not document.problem and bool(document.body_start) and document.type is not None
+
+
+def _glanced(data: bytes) -> str:
+    """What `told_by` says, of hundreds of files at each call."""
+    _, description, body = glance(data)
+    return f"{description}\n{body}"
 
 
 def _first_new(text: str, known: str) -> str:
@@ -146,7 +154,7 @@ def _first_new(text: str, known: str) -> str:
     forms = frozenset().union(*(one.forms for one in there))
     for one in statements_of(text):
         values = [value for value in one.values if not DATE.fullmatch(value)]
-        if one.covered_by(stems) < STILL_SAID or not forms.issuperset(values):
+        if one.covered_by(stems) < MADE_OF or not forms.issuperset(values):
             return one.text
     return ""
 

@@ -83,9 +83,7 @@ def bury_held(database: Database, memory_dir: str, now: float) -> None:
     with suppress(FileNotFoundError, StateError), open_directory(memory_dir) as directory, directory.locked():
         recover(database, directory, now)
         for one in held:
-            outcome, ended_at = dreams.outcome_of(database, one.job_id)
-            succeeded_at = ended_at if outcome is not None and outcome.startswith("succeeded") else None
-            if lock.restore(directory.descriptor, _prior(one), succeeded_at):
+            if lock.restore(directory.descriptor, _prior(one), dreams.succeeded_at(database, one.job_id)):
                 dreams.forget_lock(database, memory_dir, one.job_id)
     if not os.path.isdir(memory_dir):
         for one in held:

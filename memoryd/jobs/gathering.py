@@ -158,7 +158,8 @@ def _dated(memory: Shelved, files: Mapping[str, FileState], since: float) -> She
     document = parse(files[memory.name].data)
     told = str(document.metadata.get("modified") or document.values.get("modified") or "")
     if (modified := parse_iso(told)) is not None:
-        return memory._replace(as_of=min(modified, memory.written_at))
+        written_at = min(modified, memory.written_at)
+        return memory._replace(written_at=written_at, as_of=written_at)
     return memory if document.origin_session_id else memory._replace(as_of=min(memory.written_at, since))
 
 

@@ -73,13 +73,16 @@ def note_ahead(database: Database, memory_dir: str, ahead_ns: int, now: float) -
 
 
 def sessions_since(database: Database, memory_dir: str, since: float) -> list[Changed]:
-    """The sessions of all worktrees of a project that changed since then, oldest first."""
+    """The sessions of all worktrees of a project that changed since then, oldest first.
+
+    By when that was noticed: a file whose own time is ahead of the clock would count as changed after every dream.
+    """
     rows = database.query(
         "SELECT transcripts.*, projects.root AS project_root, collides_with, EXISTS (SELECT 1 FROM turns WHERE"
         " transcript_id = transcripts.id AND outcome IS NULL AND end_reason IS NULL) AS has_open_turn"
         " FROM transcripts JOIN projects ON projects.id = transcripts.project_id LEFT JOIN collisions ON collisions.project_id ="
-        " projects.id WHERE memory_dir = ? AND mtime_ns > ? ORDER BY mtime_ns, transcripts.id",
-        (memory_dir, int(since * 1e9)),
+        " projects.id WHERE memory_dir = ? AND active_at > ? ORDER BY mtime_ns, transcripts.id",
+        (memory_dir, since),
     )
     return [
         Changed(
@@ -184,9 +187,17 @@ def unfinished(database: Database, memory_dir: str | None = None) -> list[DreamJ
     return [DreamJob(*row) for row in rows]
 
 
-def outcome_of(database: Database, job_id: int) -> tuple[str | None, float | None]:
-    rows = database.query("SELECT outcome, ended_at FROM jobs WHERE id = ?", (job_id,))
-    return (rows[0]["outcome"], rows[0]["ended_at"]) if rows else (None, None)
+def succeeded_at(database: Database, job_id: int) -> float | None:
+    """When a dream succeeded; None where it did not. Of a commit that was finished later the time it was begun counts.
+
+    Otherwise what was said between the dream and its recovery would count as seen by it.
+    """
+    rows = database.query(
+        "SELECT coalesce((SELECT max(at) FROM changes WHERE job_id = jobs.id), ended_at) FROM jobs WHERE id = ?"
+        " AND outcome LIKE 'succeeded%'",
+        (job_id,),
+    )
+    return rows[0][0] if rows else None
 
 
 # --- the lock ---------------------------------------------------------------------------------------------------------

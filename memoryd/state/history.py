@@ -26,6 +26,7 @@ class Change(NamedTuple):
     state: str
     names: tuple[str, ...]
     """The memories it touched, without the index."""
+    job_id: int | None = None
 
 
 def recent(database: Database, memory_dir: str | None = None, name: str | None = None, limit: int = 50) -> list[Change]:
@@ -182,4 +183,5 @@ def _change(row: sqlite3.Row) -> Change:
         row["at"],
         row["state"],
         tuple(row["names"].split("\0")) if row["names"] else (),
+        row["job_id"],
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.state.dreams import KIND as DREAM
 from memoryd.state.jobs import names_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoryd.state.database import Database
 
 
@@ -56,6 +59,22 @@ class Working(NamedTuple):
     started_at: float
 
 
+class Dreamer(NamedTuple):
+    """A memory directory that dreams come to, and the project that used it last."""
+
+    memory_dir: str
+    project_root: str
+
+
+class FailingDreams(NamedTuple):
+    project_root: str
+    times: int
+    """In a row."""
+    outcome: str
+    """Of the last one."""
+    detail: str
+
+
 class Damage(NamedTuple):
     path: str
     lines: dict[str, int]
@@ -96,24 +115,25 @@ def totals(database: Database) -> Totals:
 
 
 def working(database: Database) -> list[Working]:
-    """Jobs that have begun and not ended, oldest first; one whose process died is ended by the next."""
+    """Jobs on sessions that have begun and not ended, oldest first; one whose process died is ended by the next."""
     rows = database.query(
         "SELECT jobs.session_id, coalesce((SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id"
         " WHERE transcripts.session_id = jobs.session_id LIMIT 1), '') AS root, started_at FROM jobs WHERE outcome IS NULL"
-        " ORDER BY id"
+        " AND kind <> ? ORDER BY id",
+        (DREAM,),
     )
     return [Working(row["session_id"], row["root"], row["started_at"]) for row in rows]
 
 
 def last_jobs(database: Database, limit: int) -> list[JobResult]:
-    """The jobs that ended last, newest first."""
+    """The jobs on sessions that ended last, newest first."""
     rows = database.query(
         "SELECT jobs.session_id, coalesce(projects.root, '') AS root, ended_at, jobs.outcome, detail, saved, removed,"
         " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = jobs.id) AS usd FROM jobs"
         " JOIN job_files ON job_files.job_id = jobs.id LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
         " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)"
-        " WHERE jobs.outcome IS NOT NULL ORDER BY ended_at DESC, jobs.id DESC LIMIT ?",
-        (limit,),
+        " WHERE jobs.outcome IS NOT NULL AND jobs.kind <> ? ORDER BY ended_at DESC, jobs.id DESC LIMIT ?",
+        (DREAM, limit),
     )
     return [
         JobResult(
@@ -128,6 +148,47 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
         )
         for row in rows
     ]
+
+
+def dreamers(database: Database) -> list[Dreamer]:
+    """The memory directories of all projects, most recently active first."""
+    rows = database.query(
+        # Beside max() SQLite takes the other columns from the row that has it.
+        "SELECT memory_dir, root, max(active) FROM (SELECT memory_dir, root, coalesce((SELECT max(active_at) FROM transcripts"
+        " WHERE project_id = projects.id), 0) AS active FROM projects) GROUP BY memory_dir ORDER BY max(active) DESC, root"
+    )
+    return [Dreamer(row["memory_dir"], row["root"]) for row in rows]
+
+
+def failing_dreams(database: Database) -> list[FailingDreams]:
+    """Where more than one dream in a row came to no good end, and how the last of them ended."""
+    rows = database.query(
+        "SELECT project_root, failures, outcome, detail, max(job_id) FROM dream_checks JOIN jobs USING (memory_dir) JOIN"
+        " dreams ON job_id = jobs.id WHERE failures > 1 AND (outcome = 'failed' OR outcome LIKE 'refused%')"
+        " GROUP BY memory_dir ORDER BY project_root"
+    )
+    return [FailingDreams(row["project_root"], row["failures"], row["outcome"], row["detail"]) for row in rows]
+
+
+def dream_outcomes(database: Database) -> list[tuple[str, int]]:
+    """What came of all dreams; those that were only tried do not count."""
+    rows = database.query(
+        "SELECT outcome, count(*) FROM dreams JOIN jobs ON jobs.id = job_id WHERE outcome IS NOT NULL"
+        " AND outcome <> 'skipped(dry_run)' GROUP BY outcome ORDER BY outcome"
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def changes_of_dreams(database: Database, job_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """What dreams changed: by job, the number of the change and its summary."""
+    found = {}
+    for job_id in job_ids:
+        rows = database.query(
+            "SELECT id, why FROM changes WHERE job_id = ? AND state = 'applied' ORDER BY id DESC LIMIT 1", (job_id,)
+        )
+        if rows:
+            found[job_id] = (rows[0]["id"], rows[0]["why"])
+    return found
 
 
 def projects(database: Database) -> list[ProjectReport]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.jobs.bedroom import Bedroom
 from tests.jobs.desk import Desk
 
 if TYPE_CHECKING:
@@ -17,3 +18,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def desk(database: Database, paths: Paths, config: Config) -> Desk:
     return Desk(database, paths, config)
+
+
+@pytest.fixture
+def bedroom(database: Database, paths: Paths, config: Config) -> Bedroom:
+    return Bedroom(database, paths, config)

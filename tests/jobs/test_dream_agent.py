@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.clock import iso
 from memoryd.config import Budget
 from memoryd.engines.anthropic import dreaming
 from memoryd.engines.evidence import evidence_of
 from memoryd.errors import EngineRestsError, EngineStoppedError
+from memoryd.jobs.dream import Dreamer
 from memoryd.jobs.engine import UnfinishedError
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
+from memoryd.memory.document import body_of
 from memoryd.memory.guards import RefusedError
 from memoryd.model import Changeset, DreamSession, Exchange, FileChange, Group, Progress, Revision, Said
 from memoryd.security.redact import redact
@@ -32,6 +35,7 @@ from tests.scribe import first_text, results_in, said_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from memoryd.jobs.dream import Dreamt as Outcome
     from memoryd.jobs.dream_agent import Dreamt
     from memoryd.paths import Paths
     from memoryd.state.database import Database
@@ -130,6 +134,11 @@ class Dream:
             for place in (self.memory, self.root, Path(self.office.paths.transcripts_root))
             for path in place.rglob("*")
             if path.is_file()
+        }
+
+    def bodies(self) -> dict[str, str]:
+        return {
+            path.name: body_of(path.read_bytes()) for path in self.memory.glob("[a-z]*.md") if path.name != "MEMORY.md"
         }
 
     def answers(self) -> list[tuple[str, bool]]:
@@ -516,6 +525,72 @@ def test_a_model_that_empties_everything_only_asks_for_removals(
         }
 
 
+# --- up to the commit -------------------------------------------------------------------------------------------------
+
+
+def dreamt(dream: Dream) -> Outcome:
+    """What the whole job makes of it: gathering, the model, the check of the outcome, the commit."""
+    engine = dream.office.hired()
+    office = dream.office
+    try:
+        dreamer = Dreamer(office.database, office.paths, office.config, office.clock, dream.told.append, engine)
+        return dreamer.dream(str(dream.memory), "/code/acme")
+    finally:
+        engine.close()
+
+
+def test_a_merge_goes_through_the_check_and_the_commit(database: Database, paths: Paths, tmp_path: Path) -> None:
+    replies = in_turn(Reply(writes("feedback_mocks.md", BOTH), writes("feedback_db.md", "")))
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
+        done = dreamt(dream)
+        assert (done.outcome, done.refused) == ("succeeded", ())
+        assert done.revised == (("merged", "Merging two mocks notes", ("feedback_mocks.md", "feedback_db.md")),)
+        assert dream.bodies() == {"feedback_mocks.md": BOTH.rpartition("---\n")[2]}
+
+
+def test_an_update_goes_through_the_check_and_the_commit(database: Database, paths: Paths, tmp_path: Path) -> None:
+    """Also its turn is done, and what it rests on is known."""
+
+    def answer(request: Request) -> Reply:
+        first = len(request.body["messages"]) == 1
+        return Reply(edits("feedback_size.md", "under 400", "under 300", LATER)) if first else NOTHING
+
+    with dreaming_with(database, paths, tmp_path, answer) as dream:
+        dream.keep(feedback_size=SIZE)
+        os.utime(dream.memory / "feedback_size.md", (1_700_000_000, 1_700_000_000))
+        session = Session()
+        path = write(paths.transcripts_root, session, session.prompt(LATER, timestamp=iso(NOW - 60)) + session.reply())
+        os.utime(path, (NOW - 60, NOW - 60))
+        dream.office.sweeper.sweep(NOW)
+        lock = dream.memory / ".consolidate-lock"
+        lock.write_text("")
+        os.utime(lock, (NOW - 86_400, NOW - 86_400))
+        done = dreamt(dream)
+        assert (done.outcome, done.refused) == ("succeeded", ())
+        assert dream.bodies() == {"feedback_size.md": "Keep every review under 300 changed lines.\n"}
+        assert [one.quote for one in history.evidence_of(database, str(dream.memory), "feedback_size.md")] == [LATER]
+        assert dream.office.outcomes() == ["succeeded"]
+
+
+def test_what_gets_past_the_calls_and_loses_something_is_not_committed(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    """A merge that forgets what it takes in, a sense that is turned, a memory that has not ended."""
+    replies = in_turn(
+        Reply(writes("feedback_db.md", "")),
+        Reply(edits("feedback_mocks.md", "No mocks", "Mocks")),
+        Reply(writes("feedback_size.md", "")),
+    )
+    with dreaming_with(database, paths, tmp_path, replies) as dream:
+        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL, feedback_size=SIZE)
+        before = dream.bodies()
+        done = dreamt(dream)
+        assert done.revised == ()
+        assert {one.fate for one in done.refused} >= {"lost"}
+        assert dream.bodies() == before
+
+
 # --- a run that does not come to an end -------------------------------------------------------------------------------
 
 
@@ -729,6 +804,33 @@ def test_a_session_that_wants_to_be_left_out_is_not_laid_out(database: Database,
         dream.run(sessions=[dream.session("the walrus", "<memoryd-off>")])
         assert "<sessions>\nnone\n</sessions>" in first_text(dream.office.server.requests[0])
         assert results_in(dream.office.server.requests[-1]) == ["no matches"]
+
+
+def test_a_memory_that_has_ended_does_not_join_one_that_only_speaks_of_the_same(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    """An untouched memory takes in only what it says as a whole."""
+    ended = content("The merge freeze begins on 2026-03-05.", type="project")
+    near = content("The merge freeze begins whenever the release manager says so.", type="project")
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("project_day.md", "")))) as dream:
+        dream.keep(project_day=ended, project_freeze=near)
+        ((revision,), _) = dream.run()
+        assert (revision.reason, revision.files) == ("expired", ("project_day.md",))
+
+
+def test_what_the_user_took_back_goes_with_their_words(database: Database, paths: Paths, tmp_path: Path) -> None:
+    words = "forget what I said about the size of reviews"
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("feedback_size.md", "", words)))) as dream:
+        dream.keep(feedback_size=SIZE, feedback_other=SIZE)
+        turn = said(words)
+        assert dream.run(turn).revisions == (
+            Revision(
+                "updated",
+                "Removing the size note",
+                ("feedback_size.md",),
+                evidence=(evidence_of(turn.said, words),),
+            ),
+        )
 
 
 def test_the_whole_home_is_no_repository(database: Database, paths: Paths, tmp_path: Path) -> None:

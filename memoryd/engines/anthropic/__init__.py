@@ -2,5 +2,6 @@
 
 `account` says whether and where, `loop` is the agent, `tools` what it can do (`view`, `shell`: how, and what not),
 `context` and `cache` keep the conversation small and cheap, `client` sends one request and `wire` reads the answer;
-`extraction` is the first job for it, with the brief in `prompts`.
+`extraction` and `dreaming` are the jobs for it, with briefs made of `briefs` and the texts in `prompts`; `progress` tells
+what it is doing.
 """

@@ -47,7 +47,7 @@ def tokens_in(value: Any) -> int:
     return sum(tokens_in(item) for key, item in value.items() if key not in ("type", "cache_control"))
 
 
-def without_old_results(messages: Messages) -> Messages:
+def without_old_results(messages: Messages, kept: int = KEPT_RESULTS) -> Messages:
     """The same conversation with all but the last few results of tools cleared."""
     ids = [
         block["tool_use_id"]
@@ -55,7 +55,7 @@ def without_old_results(messages: Messages) -> Messages:
         for block in _blocks(message)
         if block["type"] == "tool_result" and block["content"] != CLEARED
     ]
-    old = set(ids[:-KEPT_RESULTS])
+    old = set(ids[:-kept])
     if not old:
         return messages
     return [

@@ -9,7 +9,7 @@ from memoryd.engines.anthropic import briefs
 from memoryd.engines.anthropic.context import prompt_limit, text_tokens, tokens_in, window_of
 from memoryd.engines.anthropic.cost import prompt_tokens_for
 from memoryd.engines.anthropic.loop import Brief, Limits
-from memoryd.words import size
+from memoryd.words import count, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ _JOB = "dream"
 _RUN_PROMPTS = TURNS
 _DECENT = 2
 """Times what every run begins with: less is no prompt to work with."""
-_BELOW_THE_STEP = 0.8
-"""Of the length from which on a model is dearer; our estimate may be wrong."""
+_BELOW_THE_STEP = 0.6
+"""Of the length from which on a model is dearer; what reserves money counts more tokens than we do."""
 _OF_THE_CAP = 0.45
 """What one request may cost: the many that follow are mostly read from the cache."""
 _NEARLY_SPENT = 0.4
@@ -60,6 +60,8 @@ class Material(NamedTuple):
     """What a dream is told beside the turns."""
 
     manifest: Sequence[str]
+    number: int
+    """How many memories there are: the manifest may be too long to be shown."""
     folders: Sequence[str]
     changed: Sequence[str]
     """What has changed since the last dream, a line each."""
@@ -105,13 +107,14 @@ def _task(material: Material, exchanges: Sequence[Exchange]) -> str:
     if len(material.changed) > _MOST_CHANGED:
         changed.append(f"and {len(material.changed) - _MOST_CHANGED} more")
     folders = [f"{name}/: {_FOLDERS[name]}" for name in material.folders]
+    folders.insert(0, f"the memories: {count(material.number, 'file')}; Glob lists those that are not shown above")
     sessions = [
         f"- {TRANSCRIPTS}/{one.name} ({_day(one.at)}, {size(one.size)}{', in ' if one.place else ''}{one.place})"
         for one in material.sessions
     ]
     parts = [
         _part("today", [_day(material.now)]),
-        _part("folders", folders or ["none"]),
+        _part("folders", folders),
         _part("changed", changed or ["nothing is known"]),
         _part("sessions", sessions or ["none"]),
     ]

@@ -186,18 +186,22 @@ class Run:
         return self._limits.prompt_tokens > _MANAGED_FROM_TOKENS
 
     def _fit(self) -> None:
-        """Before the window is full, the oldest results go: what was learnt from them has been said since."""
-        if self._last is not None:  # what was counted, and what has come since
-            size = self._last.prompt + context.tokens_in(self._messages[-2:])
-        else:
-            size = context.tokens_in([self._brief.system, json.dumps(SCHEMAS), self._messages])
-        if size <= self._limits.prompt_tokens:
-            return
-        shorter = context.without_old_results(self._messages)
-        if shorter is self._messages:
-            return
-        self._messages = shorter
-        self._last = None
+        """Before the window is full, the oldest results go: what was learnt from them has been said since.
+
+        First all but the last few, then, if that is not enough, all but those that have just come.
+        """
+        just_come = sum(block["type"] == "tool_result" for block in self._messages[-1]["content"])
+        for kept in (context.KEPT_RESULTS, min(context.KEPT_RESULTS, max(just_come, 1))):
+            if self._last is not None:  # what was counted, and what has come since
+                size = self._last.prompt + context.tokens_in(self._messages[-2:])
+            else:
+                size = context.tokens_in([self._brief.system, json.dumps(SCHEMAS), self._messages])
+            if size <= self._limits.prompt_tokens:
+                return
+            shorter = context.without_old_results(self._messages, kept)
+            if shorter is not self._messages:
+                self._messages = shorter
+                self._last = None
 
     # --- judging ------------------------------------------------------------------------------------------------------
 
@@ -276,8 +280,8 @@ class Run:
             most = max(LEAST_READ_BYTES, self._limits.prompt_tokens * context.BYTES_PER_TOKEN // 4)
             if len(data) <= most:
                 return text
-            beginning = data[:most].rpartition(b"\n")[0] or data[:most]
-            return f"{beginning.decode('utf-8', 'ignore')}\n[cut: Read the rest with a higher offset]"
+            shown = (data[:most].rpartition(b"\n")[0] or data[:most]).decode("utf-8", "ignore")
+            return f"{shown}\n[cut: Read the rest with a higher offset]"
         if len(data) <= RESULT_BYTES:
             return text
         self._kept_results += 1

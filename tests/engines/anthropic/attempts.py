@@ -202,3 +202,59 @@ REFUSED: dict[str, list[tuple[str, Any]]] = {
     "removals": [("Write", {"file_path": name, "content": "", "quote": ""}) for name in (*WRITES, *TRAPS)],
     "shapes": list(SHAPES),
 }
+# Through directories that are mounted to be read: by each name that is not to be opened there.
+MOUNTED_TRAPS = (
+    *(
+        "repository/..",
+        "repository/../outside/secret.md",
+        "repository/../deploy.md",
+        "repository/src/../../outside/secret.md",
+    ),
+    *(
+        "repository/./../outside/secret.md",
+        "repository//secret.md",
+        "repository/.git",
+        "repository/.git/config",
+        "repository/.env",
+    ),
+    *(
+        "repository/src/.hidden.md",
+        "repository/link.md",
+        "repository/folder",
+        "repository/folder/secret.md",
+        "repository/up",
+    ),
+    *(
+        "repository/up/outside/secret.md",
+        "repository/hard.md",
+        "repository/fifo.md",
+        "repository/environ",
+        "repository/loop",
+    ),
+    *(
+        "repository/%2e%2e/outside/secret.md",
+        "repository\\..\\outside",
+        "repository/\u2024\u2024/outside",
+        "./repository/../x",
+    ),
+    *("logs/../outside/secret.md", "logs/link.md", "logs/.hidden.md", "logs/hard.md", "logs/2026/up/secret.md"),
+    *("transcripts/../outside/secret.md", "transcripts/.hidden", "transcripts/link.txt", "transcripts/hard.txt"),
+    *("absent/a.md", "linked/secret.md", "linked", "linked/"),
+)
+MOUNTED_WRITES = (
+    *("repository/new.md", "repository/a.md", "repository", "repository/", "logs/new.md", "logs/2026/2026-10-18.md", "transcripts/new.md"),
+    *("transcripts/s.txt", "./repository/new.md", "repository/src/../../new.md", "linked/new.md", "Repository/new.md"),
+)  # fmt: skip
+_WHOLE = "transcripts/s.txt"
+# What would show a transcript whole, or more of it than a window.
+WHOLE: tuple[Attempt, ...] = (
+    *(("Read", {"file_path": path}) for path in (_WHOLE, "./transcripts/s.txt", "transcripts/./s.txt", "././transcripts/s.txt")),
+    *(("Read", {"file_path": _WHOLE, "limit": limit}) for limit in (41, 2_000, 10**9)),
+    ("Read", {"file_path": _WHOLE, "offset": 100}),
+    *(
+        ("Bash", {"command": f"{program} {path}"})
+        for program in ("cat", "head", "tail", "head -n 1", "tail -c 9", "wc", "wc -l", "grep seal", "grep -c seal", "grep -r seal")
+        for path in (_WHOLE, "./transcripts/s.txt", "transcripts/*", "transcripts/s.*", "transcripts/*.txt")
+    ),
+    *(("Bash", {"command": command}) for command in ("grep -rl seal transcripts", "cat deploy.md transcripts/s.txt", "cat */s.txt")),
+)  # fmt: skip

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from memoryd.engines.anthropic.tools import RESULT_BYTES, ToolBox
-from tests.engines.anthropic.attempts import BOMBS, REFUSED
+from memoryd.engines.anthropic.view import NotAllowedError
+from tests.engines.anthropic.attempts import BOMBS, MOUNTED_TRAPS, MOUNTED_WRITES, REFUSED, WHOLE, calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,6 +162,162 @@ def test_ordinary_calls_work_in_the_same_world(world: World) -> None:
     assert run("Write", {"file_path": "new.md", "content": "New.\n", "quote": ""}).changed
     assert (world.root / "deploy.md").read_text() == "Deploys happen on Mondays.\n"
     assert (world.root / "new.md").read_text() == "New.\n"
+
+
+# --- through what is mounted ------------------------------------------------------------------------------------------
+
+SEAL = "seal-on-the-rock"
+"""Stands in every line of a transcript, which is never shown whole."""
+
+
+@pytest.fixture
+def mounted(world: World, tmp_path: Path) -> Iterator[World]:
+    """The same world with a repository and logs to be read, full of traps as well, and a transcript."""
+    repository, logs = tmp_path / "project", tmp_path / "daily"
+    for folder in (repository / "src", repository / ".git", repository / "node_modules/x", logs / "2026"):
+        folder.mkdir(parents=True)
+    (repository / "a.md").write_text("The parser is in src.\n")
+    (repository / "src/parser.py").write_text("def parse() -> None: ...\n")
+    (repository / "src/image.png").write_bytes(b"\x89PNG\0parser\n" * 9)
+    (repository / "node_modules/x/parser.js").write_text("parser\n")
+    (logs / "2026/2026-10-18.md").write_text("- the parser was discussed\n")
+    hidden = (
+        repository / ".git/config",
+        repository / ".env",
+        repository / "src/.hidden.md",
+        logs / ".hidden.md",
+        logs / ".git",
+    )
+    for path in hidden:
+        path.write_text(f"{MARKER}\n")
+    secret = world.outside / "secret.md"
+    (world.root / "transcripts").mkdir(mode=0o700)
+    (world.root / "transcripts/s.txt").write_text("".join(f"{number} user: {SEAL}\n" for number in range(500)))
+    (world.root / "transcripts/.hidden").write_text(f"{MARKER}\n")
+    links: dict[Path, str | Path] = {
+        repository / "link.md": secret,
+        repository / "folder": world.outside,
+        repository / "up": "..",
+        repository / "environ": "/proc/self/environ",
+        repository / "loop": "loop",
+        logs / "link.md": secret,
+        logs / "2026/up": world.outside,
+        world.root / "transcripts/link.txt": secret,
+        tmp_path / "link": world.outside,
+    }
+    for path, target in links.items():
+        os.symlink(target, path)
+    for path in (repository / "hard.md", logs / "hard.md", world.root / "transcripts/hard.txt"):
+        os.link(secret, path)
+    os.mkfifo(repository / "fifo.md")
+    mounts = {"repository": repository, "logs": logs, "absent": tmp_path / "absent", "linked": tmp_path / "link"}
+    with ToolBox(
+        str(world.root),
+        lambda _: None,
+        mounts={name: str(path) for name, path in mounts.items()},
+        windowed=("transcripts",),
+        seconds=SECONDS,
+    ) as box:
+        yield World(world.root, tmp_path, box)
+
+
+def everything(world: World) -> dict[str, tuple[int, int, int, bytes]]:
+    """What is mounted and what lies beside it: names, inodes, times and content."""
+    found = {}
+    for folder in ("project", "daily", "outside", "home"):
+        for path in (world.outside / folder).rglob("*"):
+            status = path.lstat()
+            data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+            found[str(path)] = status.st_ino, status.st_mtime_ns, status.st_size, data
+    return found
+
+
+def test_no_trap_of_a_mounted_directory_is_opened(mounted: World) -> None:
+    before = everything(mounted)
+    allowed = [given for path in MOUNTED_TRAPS for tool, given in calls(path) if not attempt(mounted, tool, given)]
+    assert allowed == []
+    assert everything(mounted) == before
+
+
+def test_nothing_is_written_but_among_the_memories(mounted: World) -> None:
+    before = everything(mounted)
+    inside = sorted(os.listdir(mounted.root))
+    for name in MOUNTED_WRITES:
+        for content in ("seal\n", ""):
+            assert attempt(mounted, "Write", {"file_path": name, "content": content, "quote": ""}), name
+        assert attempt(mounted, "Edit", {"file_path": name, "old_string": "e", "new_string": "x", "quote": ""}), name
+    for folder in ("repository", "logs"):
+        with pytest.raises(NotAllowedError):
+            mounted.box.lay_out(folder, "new.md", "seal")
+    assert everything(mounted) == before
+    assert sorted(os.listdir(mounted.root)) == inside
+
+
+def test_a_transcript_is_never_shown_whole(mounted: World) -> None:
+    for tool, given in WHOLE:
+        result = mounted.box.run(tool, given)
+        assert result.is_error, given
+        assert SEAL not in result.text
+    window = mounted.box.run("Read", {"file_path": "transcripts/s.txt", "offset": 100, "limit": 40})
+    assert (window.is_error, window.text.count(SEAL)) == (False, 40)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": "transcripts"},
+        {"path": "transcripts/s.txt", "max_results": 1_000},
+        {"glob": "transcripts/*.txt", "max_results": 1_000},
+        {"path": "./transcripts/", "glob": "s.*"},
+    ],
+)
+def test_a_search_of_transcripts_is_bounded(mounted: World, given: dict[str, Any]) -> None:
+    result = mounted.box.run("Grep", {"pattern": "seal", **given})
+    assert result.text.count(SEAL) == 30
+    assert result.text.endswith("[470 more lines; narrow the search]")
+
+
+def test_what_is_mounted_is_searched_only_where_it_is_named(mounted: World) -> None:
+    run = mounted.box.run
+    for tool, given in (
+        ("Grep", {"pattern": "parser|seal-on"}),
+        ("Bash", {"command": "grep -rE 'parser|seal-on' ."}),
+        ("Grep", {"pattern": "parser|seal-on", "path": "."}),
+    ):
+        assert run(tool, given).text == "no matches"
+    assert run("Grep", {"pattern": "parser", "path": "repository"}).text == "repository/a.md:1:The parser is in src."
+    assert run("Bash", {"command": "grep -rl pars repository logs"}).text.split() == [
+        "repository/a.md",
+        "repository/src/parser.py",
+        "logs/2026/2026-10-18.md",
+    ]
+    assert run("Glob", {"pattern": "repository/**/*.py"}).text == "repository/src/parser.py"
+    assert run("Glob", {"pattern": "*.py", "path": "repository/src"}).text == "repository/src/parser.py"
+    assert run("Glob", {"pattern": "transcripts/*"}).text == "transcripts/s.txt"
+    assert run("Bash", {"command": "cat repository/src/*.py"}).text == "def parse() -> None: ..."
+    assert run("Bash", {"command": "ls repository/src"}).text.split() == ["image.png", "parser.py"]
+    assert run("Bash", {"command": "find repository -name 'pars*'"}).text == "repository/src/parser.py"
+    assert run("Read", {"file_path": "logs/2026/2026-10-18.md"}).text == "     1\t- the parser was discussed"
+    folders = run("Bash", {"command": "find . -type d -maxdepth 1"}).text.split()
+    assert {"./repository", "./logs", "./transcripts"} <= set(folders)
+    assert not {"./absent", "./linked"} & set(folders)
+
+
+def test_walks_through_a_mounted_directory_pass_over_the_traps(mounted: World) -> None:
+    before = everything(mounted)
+    for command in ("grep -rn '' repository logs", "ls -laR repository", "find repository logs", "stat repository/*"):
+        attempt(mounted, "Bash", {"command": command})
+    for given in ({"pattern": "", "path": "repository"}, {"pattern": "walrus", "path": "logs"}):
+        attempt(mounted, "Grep", given)
+    attempt(mounted, "Glob", {"pattern": "repository/**"})
+    assert everything(mounted) == before
+
+
+def test_of_a_long_file_that_is_mounted_only_the_beginning_is_read(mounted: World) -> None:
+    (mounted.outside / "project/long.txt").write_text("word\n" * 200_000 + "the end\n")
+    result = mounted.box.run("Read", {"file_path": "repository/long.txt", "offset": 40_000})
+    assert "can be read" in result.text
+    assert mounted.box.run("Grep", {"pattern": "the end", "path": "repository/long.txt"}).text.startswith("Of `repo")
 
 
 FLIPPER = """

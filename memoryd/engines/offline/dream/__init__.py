@@ -35,13 +35,13 @@ def consolidate(
     takes the phase and a line of what is being done.
     """
     drafts = drafts_of(shelf)
-    for step in (
-        lambda: inlined.move(drafts, index),
-        lambda: dating.resolve(drafts),
-        lambda: updates.take_in(drafts, said, instructions, now),
-        lambda: merging.join(drafts),
-        lambda: expiry.archive(drafts, now),
+    for step in (  # each begins when the one before it has ended
+        inlined.move(drafts, index),
+        dating.resolve(drafts),
+        updates.take_in(drafts, said, instructions, now),
+        merging.join(drafts),
+        expiry.archive(drafts, now, said),
     ):
-        for line in step():
+        for line in step:
             tell("consolidate", line)
     return revisions_of(drafts, shelf)

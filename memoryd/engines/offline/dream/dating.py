@@ -28,7 +28,11 @@ _SPANS = frozenset({"whole week", "weekend", "whole month", "whole quarter", "wh
 _NAMED_DAY = frozenset({"coming", "coming, not today", "day of month"})
 """Where such a day is named beside it, "next week" may be any: "orders by Tuesday for the next week"."""
 
+_SETTLED = _WEEKDAYS | {"day", "ahead", "ahead of tomorrow", "end of month", "end of week"}
+_BESIDE = re.compile(r",? (?P<date>\d{4}-\d\d-\d\d)\b| ?[(（](?P<noted>\d{4}-\d\d-\d\d)[)）]")  # noqa: RUF001
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_MOST_PHRASES = 30
+"""A text with more of them is a table or a log."""
 _FILLER = "□"
 _FIXED_POINT = re.compile(
     r"(?i)\b(?:since|from|until|till|by|starting|as of|seit|ab|bis|desde|hasta|depuis|dès|jusqu['’]à)\s+\Z|[从自至到]\Z"  # noqa: RUF001
@@ -71,7 +75,23 @@ def resolve(drafts: list[Draft]) -> Iterator[str]:
                 draft.body = draft.body.replace(part, told, 1) if part != told else draft.body
         if dated != parts or description != draft.description:
             draft.description = description
-            yield draft.change("dated", f"Dating the {called(draft)} note")
+            yield draft.change("dated", f"Dating the {called(draft)}")
+
+
+def settled(text: str) -> str:
+    """The text with the date alone where a relative day has its date beside it: "next Friday, 2026-05-08" says it twice.
+
+    For what is being written anew; a memory that has both is right, and stays as it is.
+    """
+    for phrase in reversed(_phrases_in(text)):
+        beside = _BESIDE.match(text, phrase.end)
+        said = text[phrase.start : phrase.end]
+        is_rough = phrase.meaning == "ahead" and _ROUGH.search(said)
+        if beside and phrase.meaning in _SETTLED and not is_rough:
+            told = _with_weekday(phrase, beside["date"] or beside["noted"])
+            told = _with_preposition(text[: phrase.start], told, phrase.language, said)
+            text = text[: phrase.start] + told + text[beside.end() :]
+    return text
 
 
 class _Phrase(NamedTuple):
@@ -85,17 +105,25 @@ class _Phrase(NamedTuple):
 
 def _dated(text: str, day: date, allowed: frozenset[str]) -> str:
     """The text with the phrases of these meanings told as dates; all others stay as they are."""
-    phrases: list[_Phrase] = []
-    for candidate in candidates(text, languages_of(text)):
-        phrase = _Phrase(*candidate)
-        if not phrases or phrase.start >= phrases[-1].end:
-            phrases.append(phrase)
+    phrases = _phrases_in(text)
+    if len(phrases) > _MOST_PHRASES:
+        return text
     told = text
     for phrase in reversed(phrases):
         if phrase.meaning in allowed and _is_one_time(text, phrase, phrases):
             others = [other for other in phrases if other is not phrase and other.meaning != "keep"]
             told = told[: phrase.start] + _told(text, phrase, others, day) + told[phrase.end :]
     return told
+
+
+def _phrases_in(text: str) -> list[_Phrase]:
+    """The longest of the leftmost phrases that may name a day."""
+    phrases: list[_Phrase] = []
+    for candidate in candidates(text, languages_of(text)):
+        phrase = _Phrase(*candidate)
+        if not phrases or phrase.start >= phrases[-1].end:
+            phrases.append(phrase)
+    return phrases
 
 
 def _is_one_time(text: str, phrase: _Phrase, phrases: list[_Phrase]) -> bool:
@@ -139,10 +167,13 @@ def _told(text: str, phrase: _Phrase, others: list[_Phrase], day: date) -> str:
     is_exact = is_exact or (phrase.meaning == "ahead" and not _ROUGH.search(said))
     if len(dates) != 1 or not is_exact:
         return told
+    return _with_preposition(text[: phrase.start], _with_weekday(phrase, dates[0]), phrase.language, said)
+
+
+def _with_weekday(phrase: _Phrase, day: str) -> str:
     groups = phrase.match.groupdict()
     weekday = next((value for name, value in groups.items() if value and name.startswith("wd")), "")
-    date_told = f"{weekday}, {dates[0]}" if weekday and phrase.language.spaced else dates[0]
-    return _with_preposition(text[: phrase.start], date_told, phrase.language, said)
+    return f"{weekday}, {day}" if weekday and phrase.language.spaced else day
 
 
 def _with_preposition(before: str, told: str, language: Language, said: str) -> str:

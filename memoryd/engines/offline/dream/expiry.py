@@ -128,7 +128,7 @@ def archive(drafts: list[Draft], now: float, said: Sequence[Said] = ()) -> Itera
             and not _goes_on(draft, said)
         ):
             draft.is_archived = True
-            yield draft.change("expired", f"Archiving the {called(draft)} note")
+            yield draft.change("expired", f"Archiving the {called(draft)}")
 
 
 def _is_over(draft: Draft, today: date) -> bool:

@@ -7,9 +7,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memoryd.engines.offline.dream.alike import how_often, likeness, look_at
+from memoryd.engines.offline.dream.former import says_it_is_over
 from memoryd.engines.offline.dream.slots import CLEARLY, fact_of, nearness, texts_of
-from memoryd.engines.offline.dream.values import fills_the_slot_of, values_in
-from memoryd.engines.offline.dream.wording import stems_of
+from memoryd.engines.offline.dream.values import fills_the_slot_of, is_certain_slot, values_in
+from memoryd.engines.offline.dream.wording import clauses_of, stems_of
+from memoryd.engines.offline.features import cues_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,9 +24,16 @@ _EXTENDS = re.compile(
     r"(?i)\b(?:same goes|same applies|too|also|as well|except(?:ion|ions|ed)?|only for|for \w+ only|counts? as|needn'?t|need not|without asking|as ever|everything else|other(?:s| \w+) stays?|rest stays"
     r"|auch|ausgenommen|Ausnahme|también|excepto|salvo|aussi|sauf)\b|也要?|除外|例外|も同じ"
 )
+_STRONGLY = re.compile(
+    r"(?i)\b(?:(?:the )?same (?:goes|applies)|(?:is|are) the exceptions?|except(?:ion)? (?:for|of)|all \w+ except|counts? as|(?:is|are|that's) fine|needn'?t|need not|only for \w+|fyi"
+    r"|gilt auch|ausgenommen|vale también|autorisée?s? aussi|vaut aussi)\b|也要|除外|例外は|も同じ"
+)
+"""Said so, it is meant to be added to what is known, even where it would not be worth a memory of its own."""
+_TELLS = re.compile(r"(?i)\b(?:is|are|was|were|has|have|had|got)\b")
+_DID = re.compile(r"(?i)\b(?:i|we|you) (?:\w+ )?(?:moved|renamed|changed|fixed|added|removed|deleted|updated|made|put|wrote)\b")
+_TASK = frozenset({"question", "hedge", "thanks", "status", "then_task"})
 _LEAST = 2
-_COVERED = 0.4
-_ALIKE = 0.3
+_COVERED = 1 / 3
 
 
 def home_of(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, float]) -> Draft | None:
@@ -35,21 +45,45 @@ def home_of(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, fl
     if not ranked:
         return None
     best = drafts[ranked[0][1]]
+    parts = [draft for draft in drafts if is_for_a_part(statement, draft)]
+    if len(parts) == 1:
+        return parts[0]
     own = stems_of(statement.quote)
     shared = own & _fact_stems(best)
+    if own and [draft for draft in drafts if own <= _fact_stems(draft)] == [best]:
+        return best
     if len(shared) < _LEAST or len(own & stems_of(texts_of(best))) < _COVERED * len(own):
         return None
     rival = next((drafts[number] for weight, number in ranked[1:] if ranked[0][0] < CLEARLY * weight), None)
-    return best if rival is None or _is_alike(best, rival) else None
+    return best if rival is None or _are_one(best, rival, drafts) else None
+
+
+def is_addition(statement: Statement, draft: Draft) -> bool:
+    """Whether a statement is meant as an addition by its own words, or says what became of a thing it is clearly about."""
+    if _TASK & set(cues_of(statement.quote)):
+        return False
+    if _STRONGLY.search(statement.quote):
+        return True
+    first = statement.quote[slice(*clauses_of(statement.quote)[0])]
+    is_about_it = len(stems_of(statement.quote) & _fact_stems(draft)) > _LEAST
+    return is_about_it and says_it_is_over(statement.quote) and bool(_TELLS.search(first)) and not _DID.search(first)
 
 
 def extends(statement: Statement, draft: Draft) -> bool:
     """Whether a statement adds to what a memory says: it says so, or gives a value for a part and says what stays."""
-    if _EXTENDS.search(statement.quote):
-        return True
+    is_only_when = (
+        draft.type == "project"
+        and any(value.kind == "date" for value in statement.new_values)
+        and stems_of(statement.quote) <= _fact_stems(draft)
+    )
+    return is_only_when or bool(_EXTENDS.search(statement.quote)) or is_for_a_part(statement, draft)
+
+
+def is_for_a_part(statement: Statement, draft: Draft) -> bool:
+    """Whether a statement gives another value for a part, and says that the memory's value stays for the rest."""
     kept = {value.number for value in values_in(statement.stays)}
     return any(
-        old.number in kept and fills_the_slot_of(new, old)
+        old.number in kept and fills_the_slot_of(new, old) and is_certain_slot(new, old)
         for new in statement.new_values
         for old in values_in(fact_of(draft.body))
     )
@@ -67,7 +101,7 @@ def _fact_stems(draft: Draft) -> frozenset[str]:
     return stems_of(texts_of(draft).removesuffix(draft.body) + fact_of(draft.body))
 
 
-def _is_alike(one: Draft, other: Draft) -> bool:
-    """Whether two memories say nearly the same: then they will become one, and either will do."""
-    stems, others = _fact_stems(one), _fact_stems(other)
-    return len(stems & others) >= _ALIKE * len(stems | others)
+def _are_one(one: Draft, other: Draft, drafts: Sequence[Draft]) -> bool:
+    """Whether two memories say the same in other words: then they will become one, and either will do."""
+    often = how_often([look_at(draft) for draft in drafts])
+    return likeness(look_at(one), look_at(other), often) > 0

@@ -30,6 +30,9 @@ _UNTIL = {"en": "(Until then: {})", "de": "(Bis dahin: {})", "es": "(Hasta enton
 _CODES = ("en", "de", "es", "fr", "zh", "ja")
 
 
+_JUST_NOW = re.compile(r"(?i),? (?:since )?(?:this (?:morning|afternoon|evening)|earlier today)\b")
+
+
 class Contradiction(NamedTuple):
     """The parts of a memory's fact that no longer hold."""
 
@@ -55,6 +58,10 @@ def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, floa
     return Contradiction(tuple(dict.fromkeys(found))) if found else None
 
 
+def says_it_is_over(text: str) -> bool:
+    return bool(_OVER.search(text))
+
+
 def language_of(text: str) -> str:
     """The code of the language that a text is most likely in."""
     if re.search(r"[\u3040-\u30ff]", text):
@@ -70,6 +77,7 @@ def since(statement: Statement, told: str) -> str:
     """What holds from that day on."""
     if re.search(r"\d{4}-\d\d-\d\d|\d{4}年", told):
         return told
+    told = _JUST_NOW.sub("", told)
     return _SINCE[language_of(told)].format(statement.day.isoformat()) + told
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.compose import description_of, is_without_spaces, name_of
+from memoryd.engines.offline.compose import DESCRIPTION_LENGTH, description_of, is_without_spaces, name_of
 from memoryd.engines.offline.dream.draft import Draft
 from memoryd.engines.offline.dream.naming import called
-from memoryd.engines.offline.dream.parts import statements_of
+from memoryd.engines.offline.dream.parts import statements_of, united
 from memoryd.engines.offline.judge import type_of
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ _MAYBE_ABOUT_THE_INDEX = re.compile(
 _TELLING = re.compile(
     r"\d|`|://|\b(?:never|always|must|only|nie|immer|nur|nunca|siempre|solo|sólo|jamais|toujours)\b|必须|不要|只|必ず"
 )
+_ENDED = re.compile(r"[.!?。！？]\W*$")  # noqa: RUF001
 _FEW_WORDS = 5
 _MANY_WORDS = 12
 _SO_MANY_WORDS = 25
-_CHARACTERS_A_WORD = 2
+_CHARACTERS_A_WORD = 1.5
 """In scripts without spaces."""
 _LONGEST_TITLE = 60
 _NO_TITLE = frozenset(
@@ -84,16 +85,17 @@ def move(drafts: list[Draft], index: str) -> Iterator[str]:
     """Change the drafts in place; yields a line for each change.
 
     What stands below one heading and above the next one is one memory. The heading goes with it, unless there is
-    something else below it; the first heading is the title of the index, and stays.
+    something else below it; a first heading of the first rank is the title of the index, and stays.
     """
     blocks = _blocks_of(index)
     heading: _Block | None = None
     section: list[_Block] = []
     sections: list[tuple[_Block | None, list[_Block]]] = []
-    for number, block in enumerate(blocks):
+    title = next((block for block in blocks if block.heading), None)
+    for block in blocks:
         if block.heading:
             sections.append((heading, section))
-            heading, section = (None if number == 0 else block), []
+            heading, section = (None if block is title and block.text.lstrip().startswith("# ") else block), []
         else:
             section.append(block)
     sections.append((heading, section))
@@ -157,9 +159,10 @@ def _draft_of(heading: str, content: Sequence[_Block], passages: Sequence[str]) 
         body = f"{heading}\n\n{body}"  # its words are in no other place
     fact = sentences[0]
     for sentence in sentences[1:]:
-        if len(description_of(f"{fact} {sentence}", "")) < len(f"{fact} {sentence}") - 1:
+        longer = united(fact, sentence) if _ENDED.search(fact) else f"{fact}; {sentence}"
+        if len(longer) > DESCRIPTION_LENGTH:
             break
-        fact = f"{fact} {sentence}"
+        fact = longer
     return Draft(
         (),
         _type_of(sentences),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from memoryd.engines.offline.compose import DESCRIPTION_LENGTH, as_sentence, is_without_spaces
 from memoryd.engines.offline.dream.alike import how_often, likeness, look_at
 from memoryd.engines.offline.dream.naming import called
-from memoryd.engines.offline.dream.parts import Parts, body_of, parts_of, united
-from memoryd.engines.offline.subjects import short_words_of, subject_of
+from memoryd.engines.offline.dream.parts import Parts, body_of, parts_of, same_words, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ def join(drafts: list[Draft]) -> Iterator[str]:
             _take_in(target, other)
             # By identity: two drafts may be equal, and only this one is to go.
             drafts[:] = [draft for draft in drafts if draft is not other]
-        yield target.change("merged", f"Merging {_COUNT.get(len(group), 'several')} {called(target)} notes")
+        yield target.change("merged", f"Merging {_COUNT.get(len(group), 'several')} {called(target, 2)} notes")
 
 
 def _groups(drafts: Sequence[Draft]) -> list[list[Draft]]:
@@ -82,9 +81,4 @@ def _joined(description: str, other: str) -> str | None:
 
 def _is_said(text: str, where: str) -> bool:
     """Whether every word and number of a text stands elsewhere."""
-    words = where.casefold().split()
-    return (
-        subject_of(text) <= subject_of(where)
-        and short_words_of(text) <= short_words_of(where)
-        and all(word in words for word in text.casefold().split() if any(map(str.isdigit, word)))
-    )
+    return set(same_words(text).split()) <= set(same_words(where).split())

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 _LEFT = re.compile(
     r"(?i)(?P<who>[^\W\d_][\w'’-]+)\s+(?:has |have |had |is |was |hat |ist |se ha |s'est |est |a )?(?:just |now |already |gerade |ya )?"
-    r"(?:left|retired|quit|resigned|went to|moved to|is gone|on (?:parental |maternity |sick )?leave|no longer|does not|doesn't"
-    r"|verlassen|gegangen|im Ruhestand|in Rente|in Elternzeit|jubilad[oa]|fue|dejó|ya no|partie?|parti à|retraite|quittée?|ne s'en occupe plus)\b"
+    r"(?:left(?= the (?:company|team|firm|project|office|club|house)\b| us\b| for good\b|\s*[.,;:!]|\s*$)|retired|quit|resigned|(?:went|moved) to (?!the|lunch|bed|home|get|see)\w+|is gone|on (?:parental |maternity |sick )?leave|no longer|does not|doesn't"
+    r"|verlassen|gegangen|im Ruhestand|in Rente|in Elternzeit|jubilad[oa]|fue|dejó|ya no|partie?|parti à|retraite|quittée?|ne s'en occupe plus)(?!\w)"
+)
+_TAKES_OVER = re.compile(
+    r"(?i)\b(?:now|from now on|instead|takes? over|took over|ask|contact|go to|in charge|responsible|jetzt|ab sofort|übernimmt|zuständig|ahora|desde|a partir de|pregunt\w+|maintenant|désormais|s'occupe|demande[rz]?)\b"
 )
 _NAME = re.compile(r"[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*(?: (?:(?:de|van|von|der|del|la|el|al|bin) )?[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*)*")
 _IN_LOWER_CASE = re.compile(r"\bis (?P<who>[a-zà-ÿ'’-]{3,}(?: [a-zà-ÿ'’-]{3,})?) now\b")
@@ -41,6 +44,8 @@ def succession_in(statement: Statement, draft: Draft, message: Sequence[str]) ->
         return Succession(match["who"], now[0]) if match["who"] in text and len(set(now)) == 1 else None
     for match in _LEFT.finditer(statement.quote):
         old = [name for name in _NAME.findall(text) if match["who"].lower() in name.lower().split()]
+        if not any(_TAKES_OVER.search(sentence) for sentence in message):
+            continue
         new = _successors(message, text, match["who"])
         if len(set(old)) == 1 and len(new) == 1:
             return Succession(_without_opening(old[0], match["who"]), new.pop())

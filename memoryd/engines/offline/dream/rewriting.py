@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.dream.slots import fact_of
+from memoryd.engines.offline.dream.slots import NAMES, SHIFT, fact_of, texts_of
 from memoryd.engines.offline.dream.values import Value, fills_the_slot_of, values_in
-from memoryd.engines.offline.dream.wording import clause_at, stems_of
+from memoryd.engines.offline.dream.wording import clause_at, is_small, stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memoryd.engines.offline.dream.draft import Draft
     from memoryd.engines.offline.dream.slots import Slot
     from memoryd.engines.offline.dream.statements import Statement
 
-_NAMES = frozenset({"file", "address", "channel", "name"})
+_PROPER = re.compile(r"(?<=[a-z,] )[A-ZÀ-Þ][a-zà-ÿ]{2,}")
+_WITH = re.compile(r"\b(?:with|without|except|mit|ohne|außer|con|sin|avec|sans)\s+(\w+)")
 _HOW = re.compile(r"\*\*How to apply:\*\*")
 
 
@@ -24,6 +26,7 @@ def with_values(body: str, description: str, slots: Sequence[Slot], statement: S
     fact = fact_of(body)
     how = _HOW.search(body)
     edits = _edits(fact, 0, slots, statement, is_fact=True)
+    # A name is the same one wherever it stands; a number in the part on how to apply may be another one.
     if how is not None:
         edits += _edits(body[how.end() :], how.end(), slots, statement, is_fact=False)
     heading = _edits(description, 0, slots, statement, is_fact=True)
@@ -33,6 +36,30 @@ def with_values(body: str, description: str, slots: Sequence[Slot], statement: S
         if slot.old.number not in replaced and len(same) == 1 and not _is_otherwise(same[0], slot.old):
             heading.append((*_span(same[0], slot), written(slot, statement, description)))
     return _applied(body, edits), _applied(description, heading)
+
+
+def tells_more(statement: Statement, draft: Draft, slots: Sequence[Slot]) -> bool:
+    """Whether a statement tells more than the new values: another value, a name, something that comes with it."""
+    there = texts_of(draft)
+    known = {value.number for value in values_in(there)} | {slot.new.number for slot in slots}
+    known |= {value.number for value in statement.former_values}
+    shift = SHIFT.search(statement.text)
+    values = [
+        value
+        for value in statement.new_values
+        if (value.kind != "number" or value.unit)
+        and not (value.kind == "date" and any(slot.new.kind == "date" for slot in slots))
+        and not (shift and shift.start() <= value.start < shift.end())
+    ]
+    if any(value.number not in known for value in values):
+        return True
+    if any(word not in there and not is_small(word) for word in _PROPER.findall(statement.quote)):
+        return True
+    return any(
+        not stems_of(match[1]) <= stems_of(there)
+        for slot in slots
+        for match in _WITH.finditer(statement.text, slot.new.end)
+    )
 
 
 def _is_at(text: str, start: int, slot: Slot) -> bool:
@@ -55,7 +82,7 @@ def _edits(
             is_same = value.unit == slot.old.unit or fills_the_slot_of(slot.new, value)
             is_version = value.kind == "number" and "." in value.number and not value.is_measured
             is_near = bool(near & stems_of(clause_at(text, value.start)))
-            if (is_fact and is_same) or value.kind in _NAMES or is_version or (is_same and is_near):
+            if (is_fact and is_same) or value.kind in NAMES or is_version or (is_same and is_near):
                 start, end = _span(value, slot)
                 edits.append((start + offset, end + offset, written(slot, statement, text[value.start : value.end])))
     return edits

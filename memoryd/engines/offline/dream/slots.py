@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.engines.offline.dream.statements import CHANGES
 from memoryd.engines.offline.dream.values import Value, fills_the_slot_of, is_certain_slot, values_in
 from memoryd.engines.offline.dream.wording import clause_at, clauses_of, is_without_spaces, stems_of
 
@@ -30,17 +31,17 @@ _ABOUT = 0.4
 _ELSEWHERE = 0.5
 """So do words of the reason and of how to apply it."""
 _PART = re.compile(r"\n\s*\*\*[^*\n]{1,40}:\*\*")
-_NAMES = frozenset({"file", "address", "channel", "name"})
+NAMES = frozenset({"file", "address", "channel", "name"})
 _MOVED_TO = re.compile(
     r"(?i)\b(?:moved|moves?|went|relocated|switched|changed|upgraded|updated|confirmed|is|are|runs?|lives?|sits?|now|new|jetzt|ist|steht|está|est)\b(?:\s+\w+){0,2}\s*$"
 )
-_ALWAYS_A_VALUE = re.compile(r"ext|exte|extensio|versio|releas|port|phon|telefo|internal|durchwahl|zoom")
+_ALWAYS_A_VALUE = re.compile(r"ext|extensio|port|phon|telefo|durchwahl|分机|内線")
 _RENAMED = re.compile(
     r"(?i)\b(?:renamed|(?:now|is) called|moved|moves|belongs? (?:in|to)|replaced by|umbenannt|heißt jetzt|verschoben|se llama ahora|renommée?|s'appelle)\b|改名|现在叫|改叫|换成|搬到"
 )
 _UNTIL = re.compile(r"(?i)(?:\b(?:until|till|til|to|by|before|through|bis|vor|hasta|jusqu'au|jusqu'à|avant)\s+(?:the |den |zum |el |le )?(?:[\w ]{0,20}\()?|至|到)$")
 _FROM = re.compile(r"(?i)(?:\b(?:from|since|starting|as of|ab|seit|vom|desde|dès|à partir du|del?|du)\s+(?:the |dem |el |le )?|从|自)\s*$")
-_SHIFT = re.compile(
+SHIFT = re.compile(
     r"(?i)(?P<number>\w+) (?P<unit>days?|weeks?|Tage?|Wochen?|días?|semanas?|jours?|semaines?) (?P<way>earlier|sooner|later|früher|später|antes|después|más(?: tarde)?|plus (?:tôt|tard))"
     r"|(?P<way_zh>推迟|延后|延期|提前)了?(?P<number_zh>[一二两三四五六七八九十\d]+)(?P<unit_zh>天|周|个星期)"
 )
@@ -82,7 +83,7 @@ def nearness(statement: Statement, draft: Draft, rare: Mapping[str, float]) -> f
 
 
 def _own_stems(statement: Statement) -> frozenset[str]:
-    return stems_of(statement.text) - stems_of(statement.stays)
+    return stems_of(statement.subject)
 
 
 def find_slots(
@@ -96,21 +97,33 @@ def find_slots(
     for draft in drafts:
         if draft.is_archived or _is_about_another(statement, draft):
             continue
-        slots = _slots_in(statement, draft)
+        slots = _slots_in(statement, draft, is_focus=draft is focus)
         if slots and (draft is focus or _is_about_it(statement, draft, slots, rare)):
             weight = nearness(statement, draft, rare) * (2 if any(slot.is_named for slot in slots) else 1)
             found.append((weight, draft, slots))
     found.sort(key=lambda one: -one[0])
+    if found and not _is_nearest(statement, found[0][1], drafts, rare) and not _all_said_alike(statement, *found[0][1:]):
+        return None, []
     if not found or (len(found) > 1 and found[0][0] < CLEARLY * found[1][0] and not _same_name(found[0][2], found[1][2])):
         return None, []
     return found[0][1], found[0][2]
 
 
+def _is_nearest(statement: Statement, draft: Draft, drafts: Sequence[Draft], rare: Mapping[str, float]) -> bool:
+    """Whether no other memory, with such a value or without, is nearer to what the statement speaks of."""
+    weight = nearness(statement, draft, rare)
+    return all(nearness(statement, other, rare) <= weight for other in drafts if not other.is_archived)
+
+
+def _all_said_alike(statement: Statement, draft: Draft, slots: Sequence[Slot]) -> bool:
+    return all(_is_said_alike(statement, slot, draft) for slot in slots)
+
+
 def _same_name(slots: Sequence[Slot], others: Sequence[Slot]) -> bool:
     """Whether both change one and the same name: then it is changed wherever it stands."""
-    return all(slot.old.kind in _NAMES for slot in slots) and [one[:2] for one in slots] == [
+    return all(slot.old.kind in NAMES for slot in slots) and [one[:2] for one in slots] == [
         one[:2] for one in others
-    ] or {slot.old.number for slot in slots if slot.old.kind in _NAMES} == {one.old.number for one in others}
+    ] or {slot.old.number for slot in slots if slot.old.kind in NAMES} == {one.old.number for one in others}
 
 
 def _is_about_it(statement: Statement, draft: Draft, slots: Sequence[Slot], rare: Mapping[str, float]) -> bool:
@@ -162,9 +175,9 @@ def is_new_label(text: str, value: Value) -> bool:
     return bool(_MOVED_TO.search(before[start:]))
 
 
-def _slots_in(statement: Statement, draft: Draft) -> list[Slot]:
+def _slots_in(statement: Statement, draft: Draft, *, is_focus: bool = False) -> list[Slot]:
     slots: dict[tuple[str, str], Slot] = {}
-    news = [value for value in statement.new_values if _may_be_new(statement, value)]
+    news = [value for value in statement.new_values if _may_be_new(statement, value, is_focus=is_focus)]
     shifted = _shifted(statement, draft)
     if shifted is not None and not any(value.kind == "date" for value in news):
         news.append(shifted)
@@ -180,7 +193,9 @@ def _slots_in(statement: Statement, draft: Draft) -> list[Slot]:
     return [slot for key, slot in slots.items() if key not in clashes]
 
 
-def _may_be_new(statement: Statement, value: Value) -> bool:
+def _may_be_new(statement: Statement, value: Value, *, is_focus: bool) -> bool:
+    if not (is_focus or statement.is_firm or CHANGES.search(clause_at(statement.text, value.start))):
+        return False
     if value.kind == "number" and value.label and not value.unit:
         return is_new_label(statement.text, value)
     return True
@@ -193,11 +208,11 @@ def _slot_for(new: Value, statement: Statement, draft: Draft) -> Slot | None:
         near = _own_stems(statement)
     formers = _formers_of(new, statement)
     staying = stems_of(statement.stays)
-    if new.kind in _NAMES and new.number in {value.number for value in values_in(texts_of(draft).lower())}:
+    if new.kind in NAMES and new.number in {value.number for value in values_in(texts_of(draft).lower())}:
         return None
     kept = {value.number for value in values_in(statement.stays)}
     scores: dict[str, tuple[float, Value, bool]] = {}
-    for text in (fact_of(draft.body), draft.description):
+    for text in (draft.body if new.kind in NAMES else fact_of(draft.body), draft.description):
         for old in values_in(text):
             is_named = old.number in formers and _is_alike(new, old)
             if old.number in kept or not (fills_the_slot_of(new, old) or is_named):
@@ -208,9 +223,11 @@ def _slot_for(new: Value, statement: Statement, draft: Draft) -> Slot | None:
                 continue
             if new.kind == "date" and not _is_same_end(new, statement, old, text):
                 continue
+            if new.kind == "format" and not is_named:
+                continue
             score = shared + (_NAMED if is_named else 0)
-            is_fit = is_named or (shared > 0 if not is_certain_slot(new, old) else shared > 0 or new.kind in _NAMES)
-            if new.kind in _NAMES and not is_certain_slot(new, old) and not is_named:
+            is_fit = is_named or (shared > 0 if not is_certain_slot(new, old) else shared > 0 or new.kind in NAMES)
+            if new.kind in NAMES and not is_certain_slot(new, old) and not is_named:
                 is_fit = shared > 0 and bool(_RENAMED.search(statement.quote))
             if new.kind in ("date", "weekday"):
                 is_fit = is_named or bool(near & stems_of(texts_of(draft)))
@@ -236,6 +253,9 @@ def _formers_of(new: Value, statement: Statement) -> set[str]:
 def _is_same_end(new: Value, statement: Statement, old: Value, text: str) -> bool:
     """Whether two days are both where something begins, both where it ends, or both neither."""
     role, other = _role(statement.text, new), _role(text, old)
+    roles = {_role(statement.text, value) for value in statement.new_values if value.kind == "date"}
+    if role != other and other in roles:
+        return False
     if not old.number:
         return role == "" or bool(_FIXED.search(statement.quote))
     days = {value.number for value in values_in(text) if value.kind == "date"}
@@ -262,7 +282,7 @@ def _role(text: str, value: Value) -> str:
 
 def _shifted(statement: Statement, draft: Draft) -> Value | None:
     """The date that a memory has after it moved by so many days; only where the memory has just one."""
-    match = _SHIFT.search(statement.quote)
+    match = SHIFT.search(statement.quote)
     days = {value.number for value in values_in(fact_of(draft.body)) if value.kind == "date"}
     if match is None or len(days) != 1 or not (only := days.pop()) or only.startswith("0000"):
         return None

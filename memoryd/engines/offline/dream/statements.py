@@ -8,23 +8,25 @@ A question, a joke, a supposition, a quotation changes nothing, and neither does
 from __future__ import annotations
 
 import re
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.evidence import without_quotations
 from memoryd.engines.offline.compose import as_sentence, without_opening
+from memoryd.engines.offline.date_words import ENGLISH
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
+from memoryd.engines.offline.dream.dating import settled
 from memoryd.engines.offline.dream.values import values_in
 from memoryd.engines.offline.dream.wording import clauses_of
 from memoryd.engines.offline.features import cues_of
 from memoryd.engines.offline.person import about_the_user
 from memoryd.engines.offline.sentences import sentences_of, without_secrets
-from memoryd.engines.offline.subjects import takes_back
+from memoryd.engines.offline.subjects import is_all_about_it, speaks_of, takes_back
 from memoryd.engines.offline.wishes import is_never_meant
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
     from memoryd.engines.offline.dream.values import Value
     from memoryd.model import Said
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 _QUOTED = re.compile(r"«[^»]{20,}»|“[^”]{20,}”|„[^“”]{20,}[“”]|\"[^\"\n]{20,}\"|(?<!\w)'[^'\n]{30,}'(?!\w)|「[^」]{12,}」|《[^》]{12,}》")
 """What stands in marks and is longer than a name are somebody's words, not the user's."""
 _NOT_MEANT = re.compile(
-    r"(?i)\b(?:would|wouldn't|could|couldn't|should we|what if|if (?:we|i|you|the|it)\b.*\b(?:were|had|would)|imagine|one can dream|perhaps|maybe|hypothetically"
+    r"(?i)\b(?:would|wouldn't|I'd (?!rather|prefer|like|love|want)|could|couldn't|should we|what if|if (?:we|i|you|the|it)\b.*\b(?:were|had|would)|imagine|one can dream|perhaps|maybe|hypothetically"
     r"|wär\w*|würde\w*|könnte\w*|vielleicht|tal vez|quizás?|podríamos|si \w+(?:áramos|iéramos)|on devrait|tu crois|peut-être)\b|[?？]\s*$|[:;]-?\)"
     r"|会怎么样|会不会|要是|如果|也许|可能|たら.{0,12}(?:か|かね)[。？]?$|でしょうか|ますか|ですか|かもしれ"
 )
@@ -61,17 +63,18 @@ CHANGES = re.compile(
     r"|改成|改为|改到|改了|改名|换成|换到|现在|以后|起改|推迟|提前到|延期|定了|搬到|离职|退休|休产假|延び|変更|になりました|に変わ|から.{0,8}になり|移りました|早まり"
 )
 """Words that say how something is from now on."""
+_WEAK = re.compile(r"(?i)\b(?:(?<!from )now|new|again|back (?:to|on|in)|since|left|went to|final|jetzt|neu(?:e[rsnm]?)?|ahora|nuev[oa]s?|maintenant|nouve(?:au|lle))\b|\b(?:i|we|you) (?:moved|changed|renamed|replaced|switched|corrected)\b")
 _STAYS = re.compile(
     r"(?i)\b(?:stay(?:s|ed)?|remain(?:s|ed)?|unchanged|(?:as|like|how) (?:before|ever|always|it is|it was|is|they are)|(?:the )?same(?! (?:goes|applies|rule|here))|still"
     r"|bleib(?:t|en)|gleich|unverändert|wie (?:bisher|gehabt|immer)|sigue[n]? igual|igual|como (?:siempre|antes)|lo demás|toujours|comme avant|inchangée?|pareil)\b"
     r"|不变|没变|不动|照常|照旧|一样|これまで通り|今まで通り|そのまま|変わりません|変わらない"
 )
 _IS_FORMER = re.compile(
-    r"(?i)(?:\b(?:not|instead of|rather than|no longer|former(?:ly)?|was|were|used to be|than|statt|anstatt|nicht mehr|war|en vez de|en lugar de|ya no|era|au lieu de|plus|était|pas)"
+    r"(?i)(?:\b(?:not|instead of|rather than|can(?:'t|not) (?:open|read|use|take)|no longer|former(?:ly)?|was|were|used to be|than|statt|anstatt|nicht mehr|war|en vez de|en lugar de|ya no|era|au lieu de|plus|était|pas)"
     r"(?:\s+(?:the|at|on|in|a|an|le|la|les|el|las|los|der|die|das|dem|den|am|um|auf|de|à|a))*\s+`?|不是|不再|原来的?|原本)$"
 )
 _IS_FORMER_BEHIND = re.compile(
-    r"(?i)\s*(?:\w+\s)?(?:was|were|(?:is|are) (?:all )?(?:out|gone|replaced|history)|had been|didn't|war|era|était)\b|\S{0,2}(?:还是)?太|ではなく|じゃなくて"
+    r"(?i)(?:\s+\w+){0,4}\s+(?:was|were) (?:a |an )?(?:mistake|wrong|nonsense|error|typo|too \w+)\b|\s*(?:\w+\s)?(?:was|were|(?:is|are) (?:all )?(?:out|gone|replaced|history)|had been|didn't|war|era|était)\b|\S{0,2}(?:还是)?太|ではなく|じゃなくて"
 )
 _FROM_TO = re.compile(r"(?i)\b(?:from|von|de) (?P<old>\S+(?: \w{1,8})?) (?:to|auf|a|à) (?=\S*\d)")
 _ONLY_NOW = re.compile(
@@ -80,6 +83,14 @@ _ONLY_NOW = re.compile(
 
 
 _FEW = 5
+_EXCEPTION = re.compile(r"(?i)^(?:that|this)(?: one)? is the exception[:,]\s*")
+_SOURCE = re.compile(r"(?i)\b(?:told me|tells me|wrote|said so|just said|confirmed it|has confirmed|(?:knows|agrees|agreed)(?: and (?:knows|agrees))?$)")
+_IN_FROM = re.compile(r"(?i)\bin (\w+ (?:days|weeks)) from (today|now)\b")
+_END_AND_DAY = re.compile(r"(?i)\b(end of \w{3,9}),? (?:the )?(?:28|29|30|31)(?:st|th)\b")
+_HAPPENED = re.compile(
+    r"(?i)(\b(?:it|we|they|he|she|somebody|someone|which|that) (?:\w+ed|lost|broke|fell|went|had|was|were|got) (?:(?!\b(?:on|will|until|next)\b)[^.;,\n]){0,60}\b)on (\w+day)\b(?!,? \d|s\b)"
+)
+"""Something that happened on a weekday: that was the last one."""
 
 
 class Statement(NamedTuple):
@@ -103,6 +114,12 @@ class Statement(NamedTuple):
         return (is_announced or bool(CHANGES.search(self.quote))) and not _ONLY_NOW.search(self.quote)
 
     @property
+    def is_firm(self) -> bool:
+        """Whether it says so of the whole sentence. "Now" says it only of the clause it stands in: "now it works"."""
+        is_announced = len(self.before.split()) <= _FEW and bool(CHANGES.search(self.before))
+        return is_announced or bool(CHANGES.search(_WEAK.sub("", self.quote)))
+
+    @property
     def new_values(self) -> list[Value]:
         """What holds now."""
         spans = [span for span in clauses_of(self.text) if not is_staying(self.text[slice(*span)])]
@@ -122,8 +139,26 @@ class Statement(NamedTuple):
     @property
     def told(self) -> str:
         """The sentence as a memory tells it: without its opening, of the user in the third person."""
-        text, _ = about_the_user(with_absolute_dates(without_opening(self.quote), self.day), is_first=True)
+        opened = _EXCEPTION.sub("Exception: ", without_opening(self.quote))
+        text, _ = about_the_user(settled(dated(opened, self.day)), is_first=True)
         return as_sentence(text)
+
+    @property
+    def subject(self) -> str:
+        """The sentence without who told it, and without what it says stays."""
+        spans = [self.text[start:end] for start, end in clauses_of(self.text)]
+        return " ".join(span for span in spans if not _SOURCE.search(span) and not is_staying(span)) or self.text
+
+
+def dated(text: str, day: date) -> str:
+    """The text with absolute dates, also where it says "in two weeks from today", or on which weekday something happened."""
+    text = with_absolute_dates(_END_AND_DAY.sub(r"\1", _IN_FROM.sub(r"\1 from \2", text)), day)
+    return _HAPPENED.sub(lambda match: f"{match[1]}on {_last(match[2], day)}", text)
+
+
+def _last(weekday: str, day: date) -> str:
+    number = ENGLISH.weekdays.split().index(next(one for one in ENGLISH.weekdays.split() if weekday.lower() in one))
+    return (day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)).isoformat()
 
 
 def own_words(said: Said) -> Said:
@@ -135,18 +170,27 @@ def meant(said: Sequence[Said]) -> list[Said]:
     """The messages in their order without those that the next message of the same session takes back, and without that."""
     gone: set[str] = set()
     last: dict[str, Said] = {}
+    seen: list[Said] = []
     for one in said:
         before = last.get(one.session_id)
         if before is not None and (_takes_back(one.text) or _MISREAD.search(one.text)):
             gone.add(before.message_id)
         if _takes_back(one.text):
             gone.add(one.message_id)
+        gone.update(_named_back(one, seen))
+        seen.append(one)
         last[one.session_id] = one
     return [one for one in said if one.message_id not in gone]
 
 
+def _named_back(one: Said, before: Sequence[Said]) -> set[str]:
+    """The messages that one takes back by a name: "scrap what I said about the deadlines"."""
+    named = next((name for is_meant_so, name in map(takes_back, sentences_of(one.text)) if is_meant_so and name), "")
+    return {earlier.message_id for earlier in before if named and speaks_of(earlier.text, named)}
+
+
 def _takes_back(text: str) -> bool:
-    if _TAKES_IT_BACK.match(text):
+    if _TAKES_IT_BACK.match(text) or (takes_back(text)[0] and not takes_back(text)[1] and is_all_about_it(text)):
         return True
     return bool(_HOLD_ON.match(text)) and bool(_AS_BEFORE.search(text)) and not CHANGES.search(text)
 
@@ -172,7 +216,7 @@ def statements_in(said: Said) -> list[Statement]:
             said,
             day,
             one,
-            _FROM_TO.sub(r"instead of \g<old> to ", with_absolute_dates(one, day)),
+            _FROM_TO.sub(r"instead of \g<old> to ", dated(one, day)),
             stays,
             about,
             kept[number - 1] if number else "",
@@ -183,10 +227,17 @@ def statements_in(said: Said) -> list[Statement]:
 
 def is_meant(sentence: str) -> bool:
     """Whether a sentence asserts something."""
-    cues = cues_of(_NO_JOKE.sub("", sentence))
+    sentence = _NO_JOKE.sub("", sentence)
+    cues = cues_of(sentence)
     if {"joke", "hedge", "hypothetical"} & set(cues) or takes_back(sentence)[0]:
         return False
-    return not (is_never_meant(sentence) or _NOT_MEANT.search(sentence))
+    # "Do not …" is no question, although it begins like one.
+    return not (is_never_meant(re.sub(r"^Do not\b", "Never", sentence, flags=re.IGNORECASE)) or _NOT_MEANT.search(sentence))
+
+
+def is_all_staying(sentence: str) -> bool:
+    """Whether a sentence says nothing but that things are as they were."""
+    return all(is_staying(sentence[start:end]) for start, end in clauses_of(sentence))
 
 
 def is_staying(clause: str) -> bool:

@@ -9,16 +9,22 @@ Message by message, in the order in which they were said. Of each sentence that 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from memoryd.engines.evidence import evidence_of
-from memoryd.engines.offline.dream.extending import extends, home_of, with_sentence
+from memoryd.engines.offline.dream.extending import (
+    extends,
+    home_of,
+    is_addition,
+    is_for_a_part,
+    with_sentence,
+)
 from memoryd.engines.offline.dream.former import contradiction_in, since, with_former
-from memoryd.engines.offline.dream.learning import draft_of, findings_in, is_known, is_over, whole
+from memoryd.engines.offline.dream.learning import draft_of, findings_in, goes_on, is_known, is_over, whole
+from memoryd.engines.offline.dream.naming import called
 from memoryd.engines.offline.dream.persons import succession_in, with_successor
-from memoryd.engines.offline.dream.rewriting import with_values
-from memoryd.engines.offline.dream.slots import CLEARLY, find_slots, nearness, texts_of
+from memoryd.engines.offline.dream.rewriting import tells_more, with_values
+from memoryd.engines.offline.dream.slots import CLEARLY, NAMES, find_slots, nearness, texts_of
 from memoryd.engines.offline.dream.statements import meant, own_words, statements_in
 from memoryd.engines.offline.dream.wording import rarity
 
@@ -29,14 +35,11 @@ if TYPE_CHECKING:
     from memoryd.engines.offline.dream.statements import Statement
     from memoryd.model import Finding, Said
 
-_TYPES = frozenset({"user", "feedback", "project", "reference"})
-_WORDS = 3
-
 
 def take_in(drafts: list[Draft], said: Sequence[Said], instructions: Sequence[str], now: float) -> Iterator[str]:
     """Change the drafts in place; yields a line for each change."""
     messages = meant([own_words(message) for message in said])
-    findings = findings_in(messages, instructions)
+    findings = findings_in(messages, instructions, now)
     for message in messages:
         statements = statements_in(message)
         used: set[str] = set()
@@ -44,13 +47,14 @@ def take_in(drafts: list[Draft], said: Sequence[Said], instructions: Sequence[st
             if draft.is_fixed:
                 continue
             draft.evidence = (*draft.evidence, evidence_of(message, statement.quote))
-            yield draft.change("updated", f"Updating {subject_in_words(draft)}")
+            yield draft.change("updated", f"Updating {called(draft)}")
         for finding in findings.get(message.message_id, ()):
             if any(quote in finding.evidence.quote for quote in used):
                 continue
-            line = _taken_up(message, finding, statements, drafts, now)
+            line = _taken_up(finding, message, statements, drafts, used, now)
             if line:
                 yield line
+        yield from _additions(message, [one for one in statements if one.quote not in used], drafts)
 
 
 def _changes(
@@ -62,13 +66,11 @@ def _changes(
         if not statement.says_it_changed:
             continue
         rare = rarity([texts_of(draft) for draft in drafts])
-        changed = [
-            _with_successor(statement, statements, drafts, rare),
-            _with_values(statement, drafts, rare, focus),
-        ]
-        if not any(changed):
-            changed.append(_with_former(statement, statements, drafts, rare, used))
-        for draft in changed:
+        followed = _with_successor(statement, statements, drafts, rare)
+        changed = _with_values(statement, drafts, rare, focus, is_told=followed is not None)
+        if followed is None and changed is None:
+            changed = _with_former(statement, statements, drafts, rare, used)
+        for draft in (followed, changed if changed is not followed else None):
             if draft is not None:
                 focus = draft
                 used.add(statement.quote)
@@ -76,12 +78,23 @@ def _changes(
 
 
 def _with_values(
-    statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, float], focus: Draft | None
+    statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, float], focus: Draft | None, *, is_told: bool
 ) -> Draft | None:
     """Put the new values of a statement into the memory that has the old ones."""
     draft, slots = find_slots(statement, drafts, rare, focus)
-    if draft is not None and not draft.is_fixed:
-        draft.body, draft.description = with_values(draft.body, draft.description, slots, statement)
+    if draft is None or draft.is_fixed:
+        return draft
+    names = [slot for slot in slots if slot.old.kind in NAMES]
+    for other in drafts if names else ():
+        # A name is the same one wherever it stands.
+        body, description = with_values(other.body, other.description, names, statement)
+        if other is not draft and not other.is_fixed and (body, description) != (other.body, other.description):
+            other.body, other.description = body, description
+            other.evidence = (*other.evidence, evidence_of(statement.said, statement.quote))
+            other.change("updated", f"Updating {called(other)}")
+    draft.body, draft.description = with_values(draft.body, draft.description, slots, statement)
+    if not is_told and tells_more(statement, draft, slots):
+        draft.body = with_sentence(draft.body, since(statement, statement.told))
     return draft
 
 
@@ -125,27 +138,40 @@ def _nearest(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, f
 
 
 def _taken_up(
-    message: Said, finding: Finding, statements: Sequence[Statement], drafts: list[Draft], now: float
+    part: Finding, message: Said, statements: Sequence[Statement], drafts: list[Draft], used: set[str], now: float
 ) -> str | None:
     """Add a finding to the memory it belongs to, or make it one; None where it is known, over or no fact by itself."""
-    finding_whole = whole(message, finding)
-    if finding_whole is None or is_known(finding_whole, drafts) or is_over(message, finding_whole, now):
+    finding = whole(message, part)
+    if finding is None:
+        return None
+    own = [one for one in statements if one.quote in finding.evidence.quote]
+    used.update(one.quote for one in own)
+    if is_known(finding, drafts) or is_over(message, finding, now):
         return None
     rare = rarity([texts_of(draft) for draft in drafts])
-    own = [one for one in statements if one.quote in finding_whole.evidence.quote]
     home = home_of(own[0], drafts, rare) if own else None
     if home is not None and not home.is_fixed and any(extends(one, home) for one in own):
         home.body = with_sentence(home.body, since(own[0], " ".join(one.told for one in own)))
-        home.evidence = (*home.evidence, finding_whole.evidence)
-        return home.change("updated", f"Updating {subject_in_words(home)}")
-    new = draft_of(message, finding_whole)
+        home.evidence = (*home.evidence, finding.evidence)
+        return home.change("updated", f"Updating {called(home)}")
+    new = draft_of(message, finding)
     drafts.append(new)
-    return new.change("learnt", f"Learning about {subject_in_words(new)}")
+    return new.change("learnt", f"Learning about {called(new)}")
 
 
-def subject_in_words(draft: Draft) -> str:
-    """What a memory is about in a few words, by its name."""
-    name = draft.files[0].removesuffix(".md") if draft.files else draft.title
-    words = re.split(r"[-_\s]+", name)
-    words = words[1:] if len(words) > 1 and words[0] in _TYPES else words
-    return " ".join(words[:_WORDS])
+def _additions(message: Said, statements: Sequence[Statement], drafts: Sequence[Draft]) -> Iterator[str]:
+    """Add what is meant as an addition to the memory it belongs to, with the sentences that go on from it."""
+    rare = rarity([texts_of(draft) for draft in drafts])
+    done = 0
+    for number, statement in enumerate(statements):
+        home = home_of(statement, drafts, rare) if number >= done else None
+        if home is None or home.is_fixed or not (is_addition(statement, home) or is_for_a_part(statement, home)):
+            continue
+        done = number + 1
+        while done < len(statements) and goes_on(statements[done].quote):
+            done += 1
+        told = statements[number:done]
+        home.body = with_sentence(home.body, since(statement, " ".join(one.told for one in told)))
+        home.evidence = (*home.evidence, *(evidence_of(message, one.quote) for one in told))
+        yield home.change("updated", f"Updating {called(home)}")
+

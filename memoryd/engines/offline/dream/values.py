@@ -18,7 +18,7 @@ from memoryd.engines.offline.dream.wording import is_small, stem_of
 
 class Value(NamedTuple):
     kind: str
-    """`date`, `time`, `weekday`, `share`, `number`, `channel`, `file`, `address` or `name`."""
+    """`date`, `time`, `weekday`, `share`, `number`, `channel`, `file`, `address`, `name` or `format`."""
     number: str
     """What it is, however it is written; empty where the text says that it is still open."""
     start: int
@@ -79,6 +79,7 @@ _WEEKDAYS = {
 _WEEKDAY = "|".join(sorted(_WEEKDAYS, key=len, reverse=True))
 _NUMBER = r"\d{1,3}(?:,\d{3})+|\d+(?:[.,]\d+)?"
 _EXTENSIONS = "csv|xlsx?|ods|json|ya?ml|toml|ini|md|txt|pdf|xml|sql|sqlite|db|py|ts|js|go|rs|sh|cfg|conf|geojson|parquet|log|html?"
+_FORMATS = "csv|xlsx?|ods|json|ya?ml|toml|pdf|xml|sqlite|parquet|html|markdown|docx?|odt|svg|png|tiff?|jpe?g"
 _OPEN = (
     r"(?:is |are )?not (?:yet )?(?:fixed|set|decided|known|settled|agreed)(?: yet)?|\bt\.?b\.?d\b|to be (?:decided|announced|fixed)"
     r"|steht noch nicht fest|noch offen|por (?:fijar|determinar|decidir)|sin fecha|pas encore (?:fixée?|connue?|décidée?)|à (?:fixer|définir)|待定|未定"
@@ -97,13 +98,14 @@ _TOKEN = re.compile(
     r"|(?P<address>(?<![\w.@/])(?:https?://)?[a-z0-9][\w-]*(?:\.[a-z][\w-]*)+(?:/[\w./-]*\w)?)"
     r"|(?P<path>(?<!\w)[~.]?/?[\w.-]+/[\w./-]*)"
     r"|(?P<name>(?<![\w.-])[a-z][a-z]*(?:-[a-z]+)*-?\d+\b(?![.:]\d))"
+    rf"|(?P<format>(?<![\w./-])(?:{_FORMATS})(?![\w./-]))"
     rf"|(?P<weekday>\b(?:{_WEEKDAY})s?\b)"
     rf"|(?P<number>(?<![a-zA-Z0-9_.,:/#°-])(?:{_NUMBER})(?![\w.,:/-]*\d))\s?(?:(?P<unit>(?:{_UNIT})(?![\w/]))|(?:个)?(?P<unit_cjk>{_MEASURED_WITHOUT_SPACES})|(?=(?P<noun>[^\W\d_][\w-]+))?)"
     rf"|(?P<count_cjk>(?:半|[一二两兩三四五六七八九十]{{1,3}}))(?:个)?(?P<measure_cjk>{_MEASURED_WITHOUT_SPACES})"
     rf"|\b(?P<word>{'|'.join(sorted(_COUNTED, key=len, reverse=True))})\b(?:\s(?P<word_unit>(?:{_UNIT})(?![\w/]))|\s(?=(?P<word_noun>[^\W\d_][\w-]+))|(?= (?:was|were|is)\b))",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(r"([^\W\d_]\w*)[.:,]?\s?[-(]?$")
+_BEFORE = re.compile(r"(?i)([^\W\d_]\w+)[.:]?\s?[-(]?$|\bnew ([^\W\d_]\w+),\s$")
 _CASED_UNITS = frozenset("m M k K c C g G s S t T v V a A w W h H l L".split())
 
 
@@ -130,7 +132,7 @@ def _value(match: re.Match[str], text: str) -> Value | None:
     if kind == "share":
         done, total = re.findall(r"\d+", match[0])
         return Value("share", done, start, start + len(done), unit=total)
-    if kind in ("channel", "file", "address", "name"):
+    if kind in ("channel", "file", "address", "name", "format"):
         return Value(kind, re.sub(r"^https?://", "", match[0].lower()), start, end)
     if kind == "weekday":
         word = match[0].lower()
@@ -140,7 +142,8 @@ def _value(match: re.Match[str], text: str) -> Value | None:
 
 def _numeral(match: re.Match[str], text: str) -> Value | None:
     before = _BEFORE.search(text, max(0, match.start() - 30), match.start())
-    label = "" if before is None or is_small(before[1]) or before[1].lower() in _COUNTED else stem_of(before[1])
+    word = (before[1] or before[2]) if before is not None else ""
+    label = "" if not word or is_small(word) or word.lower() in _COUNTED else stem_of(word)
     if label and not label[-1].isascii() and "\u3040" <= label[-1] <= "\u9fff":
         label = label[-2:]  # two characters are about a word
     if match["count_cjk"]:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[^\W\d_{_CJK}][^\W_{_CJK}]*(?:['’][^\W\d_]{{1,2}}\b)?|[{_CJK}]{{2,}}")
-_ENDINGS = ("ings", "ing", "edly", "ed", "es", "s", "er", "en", "an", "e", "n", "a", "o")
+_ENDINGS = ("ings", "ing", "edly", "ed", "es", "s", "ors", "or", "er", "en", "an", "e", "n", "a", "o")
 _LEAST = 4
 _CLAUSE = re.compile(
-    r"(?<=[,;:.!?()，。；、：！？（）])\s*(?![\d.]\d)|\s+[-–—]\s+|\s+(?=(?:and|but|because|while|und|aber|weil|y|pero|porque|et|mais|parce)\s)"
+    r"(?<=[,;:.!?)])\s+|\s+(?=[(（])|(?<=[，。；、：！？）])\s*(?=[^\s）])|\s+[-–—]\s+|\s+(?=(?:and|but|because|while|und|aber|weil|y|pero|porque|et|mais|parce)\s)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\sa-zà-ÿ])|(?<=;)\s+|(?<=[。！？；])|\n+")
 
 
 @lru_cache(maxsize=8192)
@@ -50,7 +50,7 @@ _NUMERALS = frozenset(word for one in LANGUAGES if one.spaced for word in one.nu
 _TEMPORAL = frozenset({"weekday", "month", "when", "always"})
 _SMALL = frozenset(
     "half hour hours minute minutes second seconds night nights times alarga retrasa adelanta begins begin starts "
-    "within per above below least most already instead than planned later earlier longer any anymore now new moved changed "
+    "until end within per above below least most already instead than planned later earlier longer any anymore now new moved changed "
     "morning noon tonight evening weekend date since ever stay stays stayed remain remains between early late delayed long "
     "extended prolonged raised lowered at by up runs run has having our we us you they he she it its my i a an the "
     "statt jetzt heute gestern ab bis bleibt bleiben hat haben wird sind ist neu neue neuer neuen vom zum zur bei aus "

@@ -1,0 +1,163 @@
+"""kill -9 at every system call of a whole dream that touches the disk: all old or all new, and no day is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from memoryd.config import Config
+from memoryd.daemon import Daemon
+from memoryd.jobs.dream_gates import Checks
+from memoryd.jobs.dream_lock import bury
+from memoryd.jobs.extract import extract
+from memoryd.memory.lock import LOCK_NAME
+from memoryd.model import Run as IsTime
+from memoryd.state import dreams
+from memoryd.state.database import open_database
+from tests.crash import dreamer, strace
+from tests.jobs.bedroom import NOW, FastClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memoryd.state.database import Database
+    from tests.crash.strace import Call
+
+ROOT = Path(__file__).parent.parent.parent
+KERNELS = {"exchange": (), "three renames": ("renameat2:error=ENOSYS",)}
+NOW_NS = int(NOW * 1e9)
+LATER = NOW + 60
+
+Files = dict[str, tuple[bytes, int]]
+
+
+class World:
+    """One home that is put back to how it was before every kill; its path is in the database and must not change."""
+
+    def __init__(self, place: Path, kernel: str, *, has_lock: bool) -> None:
+        self.home = str(place / "home")
+        self.paths = dreamer.paths_of(self.home)
+        self.memory = dreamer.memory_of(self.paths)
+        self._kernel = KERNELS[kernel]
+        self._fresh = str(place / "fresh")
+        dreamer.make_world(self.home)
+        if not has_lock:
+            (self.memory / LOCK_NAME).unlink()
+        shutil.copytree(self.home, self._fresh)
+        self.before = self.files()
+        code, self.calls = self.run()
+        assert code == 0
+        self.after = self.files()
+
+    def reset(self) -> None:
+        shutil.rmtree(self.home)
+        shutil.copytree(self._fresh, self.home)
+
+    def run(self, *inject: str) -> tuple[int, tuple[Call, ...]]:
+        """Dream under strace, with these expressions for its -e inject."""
+        program = shutil.which("strace")
+        assert program, "this test kills a process at every system call, which strace does: apt-get install strace"
+        log = os.path.join(os.path.dirname(self.home), "strace.log")
+        done = subprocess.run(
+            [
+                *(program, "-f", "-y", "-s", "200", "-o", log, "-e", f"trace={','.join(strace.DISK)}"),
+                *(part for one in (*self._kernel, *inject) for part in ("-e", f"inject={one}")),
+                *(sys.executable, "-m", "tests.crash.dreamer", self.home),
+            ],
+            env={"PATH": os.defpath, "HOME": self.home, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert not done.stderr, done.stderr
+        with open(log, encoding="utf-8", errors="replace") as file:
+            return done.returncode, strace._read(file.read().splitlines())[0]
+
+    def files(self) -> Files:
+        """Everything in the memory directory, temporary files and the lock as well."""
+        return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(self.memory.iterdir())}
+
+    # --- what must hold -----------------------------------------------------------------------------------------------
+
+    def check_recovered(self, recover: Callable[[World, Database], None]) -> bool:
+        """Everything that must hold once somebody has come by. Returns whether the dream counts."""
+        with closing(open_database(self.paths)) as database:
+            recover(self, database)
+            found = self.files(), list(database._connection.iterdump())
+            recover(self, database)
+            assert (self.files(), list(database._connection.iterdump())) == found, "done twice, it is not the same"
+            counts = self._check(database)
+            if not counts:
+                assert dreamer.dream(database, self.paths, FastClock()).outcome == "succeeded"
+                assert self.files() == self.after
+        return counts
+
+    def _check(self, database: Database) -> bool:
+        jobs = [row[0] for row in database.query("SELECT outcome FROM jobs")]
+        assert jobs in ([], ["killed"], ["succeeded"])
+        counts = jobs == ["succeeded"]
+        assert self.files() == (self.after if counts else self.before), "half old and half new, or something was left"
+        outcomes = {row[0] for row in database.query("SELECT outcome FROM turns")}
+        assert outcomes == {"succeeded" if counts else None}
+        assert not dreams.held_locks(database)
+        decision = Checks(database, self.paths, Config(), str(self.memory), LATER).decision()
+        assert isinstance(decision, IsTime) == (not counts), decision
+        return counts
+
+
+def by_burying(world: World, database: Database) -> None:
+    assert bury(database, world.paths, str(world.memory), LATER)
+
+
+def by_an_extraction(world: World, database: Database) -> None:
+    assert list(extract(database, world.paths, str(world.memory), [], LATER)) == []
+
+
+def by_the_daemon(world: World, database: Database) -> None:
+    nobody: Any = None
+    log = structlog.make_filtering_bound_logger(50)(None, [], {})
+    daemon = Daemon(world.paths, Config(), FastClock(LATER), lambda _: None, log, nobody, {})
+    daemon._recover(database)
+    daemon._bury(database)
+
+
+RECOVERIES = (by_burying, by_an_extraction, by_the_daemon)
+
+
+def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
+    """Some of them, the same in every run, and most of those that touch no database."""
+    chance = random.Random(7)
+    own = [call for call in calls if not call.is_of_the_database]
+    others = [call for call in calls if call.is_of_the_database]
+    return chance.sample(own, number * 3 // 4) + chance.sample(others, number - number * 3 // 4)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("has_lock", [True, False], ids=["with a lock", "without"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_killed_anywhere_a_dream_is_whole_or_never_was_and_costs_no_day(
+    tmp_path: Path, torture: bool, kernel: str, has_lock: bool
+) -> None:
+    world = World(tmp_path, kernel, has_lock=has_lock)
+    outcomes = []
+    for number, call in enumerate(world.calls if torture else sample(world.calls, 5)):
+        world.reset()
+        code, _ = world.run(f"{call.kind}:signal=KILL:when={call.number}")
+        assert code == -signal.SIGKILL, f"{call} was not reached"
+        outcomes.append(world.check_recovered(RECOVERIES[number % len(RECOVERIES)]))
+    print(f"killed at {len(outcomes)} of {len(world.calls)} points: {outcomes.count(True)} counted")
+    shutil.rmtree(tmp_path)
+    assert len(world.calls) > 100
+    assert {True, False} == set(outcomes)

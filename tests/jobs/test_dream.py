@@ -1,0 +1,304 @@
+"""A dream changes what it may, all of it or nothing, and leaves the lock as its outcome says."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.engines.evidence import quoted
+from memoryd.errors import BusyError
+from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError
+from memoryd.model import Evidence, Revision
+from memoryd.state import dreams, history
+from tests.jobs.bedroom import DAY, NOW, Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.model import Exchange, Progress
+    from tests.jobs.bedroom import Bedroom
+
+PORT = "The gateway listens on port 8080."
+PROXY = "Timeouts of the proxy are 30 seconds."
+MERGED = Revision(
+    "merged",
+    "Merging two gateway notes",
+    ("project_gateway.md", "project_proxy.md"),
+    "project",
+    "",
+    PORT,
+    f"{PORT} {PROXY}",
+)
+ARCHIVED = Revision("expired", "Archiving the freeze", ("project_freeze.md",))
+
+
+def furnish(bedroom: Bedroom) -> None:
+    bedroom.remember("project_gateway.md", PORT)
+    bedroom.remember("project_proxy.md", PROXY)
+    bedroom.remember("project_freeze.md", "No merges from 2020-03-09 to 2020-03-27.")
+    bedroom.lock(NOW - 2 * DAY)
+    bedroom.dream(Engine(lambda _: []))  # which makes the index
+    bedroom.lock(NOW - 2 * DAY)
+
+
+def engine(*revisions: Revision) -> Engine:
+    return Engine(lambda _: revisions)
+
+
+def test_without_a_signal_not_a_byte_changes(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    before = bedroom.state()
+    bedroom.say("what does a mutex do?")
+    dreamt = bedroom.dream(engine())
+    assert (dreamt.outcome, dreamt.revised, dreamt.change_id) == ("succeeded_no_output", (), None)
+    assert bedroom.state() == before
+    assert bedroom.lock_state() == (b"", bedroom.clock.at)
+    assert bedroom.turns() == ["succeeded_no_output"]
+
+
+def test_a_merge_changes_both_files_and_the_index_and_can_be_undone(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    before = bedroom.state()
+    dreamt = bedroom.dream(engine(MERGED, ARCHIVED))
+    assert dreamt.outcome == "succeeded"
+    assert [one[0] for one in dreamt.revised] == ["merged", "expired"]
+    assert sorted(bedroom.state()) == ["MEMORY.md", "project_gateway.md"]
+    text = bedroom.state()["project_gateway.md"][0].decode()
+    assert PORT in text
+    assert PROXY in text
+    assert "mergedFrom: project_proxy.md" in text
+    assert b"project_proxy.md" not in bedroom.state()["MEMORY.md"][0]
+    assert bedroom.undo()
+    assert bedroom.state() == before
+
+
+def test_what_was_undone_is_not_done_again(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    bedroom.dream(engine(MERGED, ARCHIVED))
+    bedroom.undo()
+    before = bedroom.state()
+    assert bedroom.dream(engine(MERGED, ARCHIVED)).outcome == "succeeded_no_output"
+    assert bedroom.state() == before
+    bedroom.remember("project_proxy.md", PROXY + " They are set in proxy.toml.")  # another thing by now
+    again = MERGED._replace(body=MERGED.body + " They are set in proxy.toml.")
+    assert bedroom.dream(engine(again)).outcome == "succeeded"
+
+
+def test_a_merge_inherits_the_evidence_of_its_sources_and_undo_gives_it_back(bedroom: Bedroom) -> None:
+    said = "the timeouts of the proxy are 30 seconds from now on"
+    bedroom.remember("project_gateway.md", PORT)
+    bedroom.lock(NOW - 2 * DAY)
+    bedroom.say(said)
+
+    def learn(exchanges: Sequence[Exchange]) -> list[Revision]:
+        evidence = quoted(said, [exchange.said for exchange in exchanges])
+        assert evidence is not None
+        body = "The timeouts of the proxy are 30 seconds."
+        return [Revision("learnt", "Noting timeouts", (), "project", "proxy", body, body, (evidence,))]
+
+    assert bedroom.dream(Engine(learn)).outcome == "succeeded"
+    assert bedroom.turns() == ["succeeded"]
+    (piece,) = history.evidence_of(bedroom.database, str(bedroom.memory), "project_proxy.md")
+    merged = MERGED._replace(body=f"{PORT} The timeouts of the proxy are 30 seconds.")
+    assert bedroom.dream(engine(merged)).revised
+    assert history.evidence_of(bedroom.database, str(bedroom.memory), "project_gateway.md") == [piece]
+    bedroom.undo()
+    assert history.evidence_of(bedroom.database, str(bedroom.memory), "project_proxy.md") == [piece]
+
+
+def test_a_revision_that_loses_something_is_left_out_and_the_others_are_made(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    lossy = Revision("updated", "Tidying", ("project_proxy.md",), "project", "", "The proxy", "There is a proxy.")
+    dreamt = bedroom.dream(engine(lossy, ARCHIVED))
+    assert [one[0] for one in dreamt.revised] == ["expired"]
+    assert {one.fate for one in dreamt.refused} >= {"lost"}
+    assert PROXY.encode() in bedroom.state()["project_proxy.md"][0]
+    assert dreamt.job_id is not None
+    noted = dreams.fates_of(bedroom.database, dreamt.job_id)
+    assert {one.fate for one in noted} >= {"lost", "expired"}
+
+
+def test_an_engine_that_loses_much_is_refused_as_a_whole(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    for number in range(4):
+        bedroom.remember(f"project_{number}.md", f"Server {number} has {number} disks.")
+    bedroom.dream(engine())  # makes the index
+    bedroom.lock(NOW - 2 * DAY)
+    before = bedroom.state()
+    emptied = [Revision("merged", "Tidying", (f"project_{number}.md",)) for number in range(4)]
+    dreamt = bedroom.dream(engine(ARCHIVED, *emptied))
+    assert dreamt.outcome == "refused(no fact lost)"
+    assert len(dreamt.refused) >= 4
+    assert bedroom.state() == before
+    assert bedroom.lock_state() == (b"", NOW - 2 * DAY)
+    assert dreams.remembered(bedroom.database, str(bedroom.memory)).failures == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pinned.md", "---\nname: p\ndescription: d\ntype: project\nmetadata: {pinned: true}\n---\nStay.\n"),
+        ("notes.md", "just my notes\n"),
+        ("broken.md", "---\nname: [\n---\nBroken.\n"),
+    ],
+)
+def test_pinned_and_foreign_files_stay_whatever_the_engine_wants(bedroom: Bedroom, name: str, text: str) -> None:
+    furnish(bedroom)
+    bedroom.put(name, text)
+    wants = Revision("updated", "Taking over", (name,), "project", "", "d", "Stay.\njust my notes\nBroken.\n")
+    dreamt = bedroom.dream(engine(wants))
+    assert bedroom.state()[name][0] == text.encode()
+    assert dreamt.revised == ()
+    merged = MERGED._replace(files=("project_gateway.md", name), body=PORT)
+    dreamt = bedroom.dream(engine(merged))
+    assert bedroom.state()[name][0] == text.encode()
+    assert dreamt.revised == ()
+    assert dreamt.refused
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "The key of the gateway is sk-ant-api03-" + "q8" * 30 + ".",
+        "x" * 70_000,
+    ],
+)
+def test_a_guard_refuses_what_no_memory_may_hold(bedroom: Bedroom, body: str) -> None:
+    furnish(bedroom)
+    before = bedroom.state()
+    evidence = Evidence("s", "m", body, "h", NOW)
+    wants = Revision("learnt", "Noting it", (), "project", "key", "The key", body, (evidence,))
+    dreamt = bedroom.dream(engine(wants))
+    assert dreamt.outcome.startswith("refused") or dreamt.refused
+    assert bedroom.state() == before
+
+
+def test_a_new_memory_needs_words_of_the_user(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    before = bedroom.state()
+    wants = Revision("learnt", "Inventing", (), "project", "made-up", "The moon is a server", "The moon is a server.")
+    assert bedroom.dream(engine(wants)).revised == ()
+    assert bedroom.state() == before
+
+
+def test_a_request_to_stop_ends_it_and_the_lock_is_as_before(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    before = bedroom.state()
+
+    def stop(_: Progress) -> None:
+        for job in dreams.unfinished(bedroom.database):
+            dreams.request_stop(bedroom.database, job.id)
+
+    dreamt = bedroom.dream(engine(MERGED), stop)
+    assert dreamt.outcome == "killed"
+    assert bedroom.state() == before
+    assert bedroom.lock_state() == (b"", NOW - 2 * DAY)
+    assert dreams.remembered(bedroom.database, str(bedroom.memory)).failures == 0
+
+
+def test_a_dream_that_takes_too_long_ends_itself(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+
+    def dawdle(_: Sequence[Exchange]) -> list[Revision]:
+        bedroom.clock.at += LONGEST_SECONDS + 1
+        return [MERGED]
+
+    before = bedroom.state()
+    with pytest.raises(OverdueError):
+        bedroom.dream(Engine(dawdle))
+    assert bedroom.state() == before
+    assert bedroom.jobs()[-1] == ("dream", "failed")
+
+
+def test_a_lock_that_somebody_took_meanwhile_ends_it(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    before = bedroom.state()
+
+    def lose_it(_: Sequence[Exchange]) -> list[Revision]:
+        (bedroom.memory / ".consolidate-lock").write_text(str(os.getpid()))
+        bedroom.put(".consolidate-lock", str(os.getppid()), bedroom.clock.at)
+        return [MERGED]
+
+    with pytest.raises(BusyError, match="by now"):
+        bedroom.dream(Engine(lose_it))
+    assert bedroom.state() == before
+    assert bedroom.lock_state() == (str(os.getppid()).encode(), bedroom.clock.at)
+    assert bedroom.jobs()[-1] == ("dream", "skipped(lock_held)")
+
+
+def test_a_trial_changes_nothing_and_takes_no_lock(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    before, lock = bedroom.state(), bedroom.lock_state()
+    bedroom.say("from now on, use tabs")
+    dreamt = bedroom.dream(engine(MERGED), is_trial=True)
+    assert "-" + PROXY in dreamt.diff
+    assert (bedroom.state(), bedroom.lock_state()) == (before, lock)
+    assert bedroom.turns() == [None]
+
+
+def test_passages_of_the_index_move_into_a_memory_and_come_back(bedroom: Bedroom) -> None:
+    passage = "## Billing\n\nThe billing run starts at 20:00 and is never restarted by hand.\n"
+    furnish(bedroom)
+    entries = bedroom.state()["MEMORY.md"][0].decode()
+    bedroom.put("MEMORY.md", f"# Memory\n\n{passage}\n{entries}")
+    before = bedroom.state()
+    body = "The billing run starts at 20:00 and is never restarted by hand."
+    moved = Revision("moved", "Moving billing", (), "project", "billing", body, body, from_index=(passage,))
+    assert bedroom.dream(engine(moved)).outcome == "succeeded"
+    text = bedroom.state()["MEMORY.md"][0].decode()
+    assert text.count("20:00") == 1  # in the entry
+    assert "## Billing" not in text
+    bedroom.undo()
+    assert bedroom.state() == before
+    assert bedroom.dream(engine(moved)).outcome == "succeeded_no_output"
+
+
+def test_words_moved_out_of_an_index_that_was_edited_since_come_back_at_its_end(bedroom: Bedroom) -> None:
+    passage = "Deploys happen on Tuesdays at 09:00 only.\n"
+    furnish(bedroom)
+    bedroom.put("MEMORY.md", passage + bedroom.state()["MEMORY.md"][0].decode())
+    body = passage.strip()
+    moved = Revision("moved", "Moving deploys", (), "project", "deploys", body, body, from_index=(passage,))
+    bedroom.dream(engine(moved))
+    edited = "# My notes\n" + bedroom.state()["MEMORY.md"][0].decode()
+    bedroom.put("MEMORY.md", edited)
+    bedroom.undo()
+    text = bedroom.state()["MEMORY.md"][0].decode()
+    assert text.startswith("# My notes\n")
+    assert text.endswith(passage)
+    assert "project_deploys.md" not in text
+
+
+def test_a_long_entry_is_cut_only_where_the_memory_says_what_it_said(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    long = (
+        "the gateway listens on a port, which is port 8080, and the gateway listens there, on port 8080, all the time, "
+    )
+    entries = (
+        f"- [Gateway](project_gateway.md) — {long}{long}\n- [Proxy](project_proxy.md) — {long}{long}\n"
+        "- [Freeze](project_freeze.md) — no merges\n"
+    )
+    bedroom.put("MEMORY.md", entries)
+    bedroom.dream(engine())
+    gateway, proxy, _ = bedroom.state()["MEMORY.md"][0].decode().splitlines()
+    assert len(gateway) <= 150
+    assert gateway.startswith("- [Gateway](project_gateway.md) — the gateway listens on")
+    assert proxy == entries.splitlines()[1]
+
+
+def test_sessions_that_the_last_dream_had_seen_are_not_read_again(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    read: list[str] = []
+
+    def note(exchanges: Sequence[Exchange]) -> list[Revision]:
+        read.extend(exchange.said.text for exchange in exchanges)
+        return []
+
+    bedroom.say("from now on, use tabs")
+    bedroom.dream(Engine(note))
+    bedroom.clock.at += DAY
+    bedroom.say("never use mocks")
+    bedroom.dream(Engine(note))
+    assert read == ["from now on, use tabs", "never use mocks"]
