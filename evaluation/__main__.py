@@ -2,9 +2,9 @@
 
     python -m evaluation DIRECTORY [--verbose]
 
-DIRECTORY holds `render.py`, `score_extraction.py` and sets named `extraction*.json`. The sessions that the embedded
-engine was not fitted to, training/heldout, are scored beside them. What a model would be sent of them is searched for
-their secrets.
+DIRECTORY holds `render.py`, `score_extraction.py`, `score_dream.py` and sets named `extraction*.json` and `dream*.json`.
+What the embedded engine was not fitted to, training/heldout and training/dreams-heldout, is scored beside them. What a
+model would be sent of sessions is searched for their secrets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from evaluation.dreams import TRAINING, cases_in
 from evaluation.requests import look
 from training.labels import sessions_in
 
@@ -23,7 +25,7 @@ from training.labels import sessions_in
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     tools = Path(arguments[0] if arguments else "eval").resolve()
-    for name in ("render.py", "score_extraction.py"):
+    for name in ("render.py", "score_extraction.py", "score_dream.py"):
         if not (tools / name).exists():
             print(f"There is no {name} in {tools}. Name the directory that holds it: make eval EVAL=DIRECTORY")
             return 1
@@ -35,7 +37,25 @@ def main() -> int:
             print(f"\n{sessions.stem}", flush=True)
             if not score(tools, sessions, home) or not look(tools, sessions, Path(place, f"{sessions.stem}-requests")):
                 return 1
+        dreams = Path(place, "dreams-heldout.json")
+        dreams.write_text(json.dumps(cases_in_heldout(), ensure_ascii=False), encoding="utf-8")
+        for cases in (*sorted(tools.glob("dream*.json")), dreams):
+            print(f"\n{cases.stem}", flush=True)
+            if not score_dreams(tools, cases, Path(place, cases.stem)):
+                return 1
     return 0
+
+
+def cases_in_heldout() -> list[dict[str, Any]]:
+    return [case for file in sorted((TRAINING / "dreams-heldout").glob("*.jsonl")) for case in cases_in(file)]
+
+
+def score_dreams(tools: Path, cases: Path, home: Path) -> bool:
+    """Consolidate case by case with the real command; False where the scorer itself failed."""
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+    command = [sys.executable, "-P", "-m", "memoryd", "dream-now", "--json"]
+    step = [sys.executable, str(tools / "score_dream.py"), str(cases), str(home), *command]
+    return subprocess.run(step, env=environment, check=False).returncode == 0
 
 
 def score(tools: Path, sessions: Path, home: Path) -> bool:

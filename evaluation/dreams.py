@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.clock import iso
+from memoryd.engines import selfcheck
 from memoryd.engines.offline.dream import consolidate
 from memoryd.memory import index as indexing
 from memoryd.memory.document import new_document, parse
@@ -78,7 +79,16 @@ def dreamt(case: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     )
     index = files.get(indexing.NAME, "")
     refresh: dict[str, str | None] = {}
+    on_shelf = {one.name: one for one in shelf}
     for revision in revisions:
+        fates = selfcheck.fates_of(revision, [on_shelf[name] for name in revision.files], now)
+        if selfcheck.is_refused(fates):
+            refused = [one for one in fates if one.fate in ("lost", "invented")]
+            lines += [
+                f"REFUSED {revision.reason} {revision.files}: {one.fate} {one.statement!r} {one.by!r}"
+                for one in refused
+            ]
+            continue
         lines.append(f"{revision.reason} {revision.files}: {revision.line}")
         for name in revision.files[1:] if revision.body else revision.files:
             del files[name]

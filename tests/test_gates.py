@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.config import Config, Extraction, Projects
-from memoryd.gates import extraction
+from memoryd import gates
+from memoryd.config import Config, Extraction, Features, Projects
+from memoryd.gates import Dreamt, extraction
 from memoryd.model import Run, Skip, Wait, WaitingSession
 
 SESSION = WaitingSession(
@@ -128,3 +129,112 @@ def test_a_failure_weighs_more_than_the_throttle_and_both_less_than_being_left_a
 
 def test_a_directory_that_only_begins_like_the_state_directory_is_not_ours() -> None:
     assert extraction(SESSION._replace(cwd="/state-of-the-art"), Config(), "/state", 9e9) == Run("the session is quiet")
+
+
+# --- consolidation ----------------------------------------------------------------------------------------------------
+
+HOUR = 3600.0
+DAY, YEAR = 24 * HOUR, 365 * 24 * HOUR
+NOW = 2_000_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("lock_at", "first_seen_at", "noticed_at", "expected"),
+    [
+        pytest.param(NOW - 5 * DAY, NOW - 9 * DAY, None, Dreamt(NOW - 5 * DAY), id="the lock is later"),
+        pytest.param(NOW - 9 * DAY, NOW - 5 * DAY, None, Dreamt(NOW - 5 * DAY), id="the first sight is later"),
+        pytest.param(None, NOW - 5 * DAY, None, Dreamt(NOW - 5 * DAY), id="no lock"),
+        pytest.param(NOW + DAY, NOW - DAY, None, Dreamt(NOW + DAY), id="a small step back is believed"),
+        pytest.param(NOW + YEAR, NOW - DAY, None, Dreamt(NOW, True), id="a lock of next year, noticed now"),
+        pytest.param(NOW + YEAR, NOW - DAY, NOW - HOUR, Dreamt(NOW - HOUR, True), id="noticed an hour ago"),
+        pytest.param(NOW + YEAR, NOW - DAY, NOW + HOUR, Dreamt(NOW, True), id="noticed in the future: noticed now"),
+        pytest.param(NOW + YEAR, NOW - HOUR, NOW - DAY, Dreamt(NOW - HOUR, True), id="first seen after it was noticed"),
+        pytest.param(None, NOW + YEAR, NOW - HOUR, Dreamt(NOW - HOUR, True), id="first seen next year, no lock"),
+        pytest.param(NOW - DAY, NOW + YEAR, None, Dreamt(NOW - DAY), id="first seen next year, beside a lock"),
+        pytest.param(NOW - DAY, NOW + HOUR, None, Dreamt(NOW + HOUR), id="first seen in an hour"),
+        pytest.param(NOW + YEAR, NOW + YEAR, NOW - DAY, Dreamt(NOW - DAY, True), id="both next year"),
+    ],
+)
+def test_a_day_is_counted_from_the_last_dream_or_the_first_sight_whatever_the_clock_did(
+    lock_at: float | None, first_seen_at: float, noticed_at: float | None, expected: Dreamt
+) -> None:
+    assert gates.last_dreamt(lock_at, first_seen_at, noticed_at, DAY, NOW) == expected
+
+
+def test_the_switch_keeps_dreams_away_and_says_what_works_all_the_same() -> None:
+    hold = Wait(NOW + 5, "budget_reached", "the day's budget is spent")
+    off = Config(features=Features(dream=False))
+    assert gates.dream_switch(off, hold) == Wait(
+        None, "switched_off", "`features.dream` is off; `memoryd dream-now` works all the same"
+    )
+    assert gates.dream_switch(Config(), hold) == hold
+    assert gates.dream_switch(Config(), None) is None
+
+
+def test_a_dream_is_due_a_day_after_the_last() -> None:
+    waits = Wait(NOW + DAY, "too_soon", "the last one was less than 24 h ago")
+    assert gates.dream_time(NOW, Config(), NOW + DAY - 1) == waits
+    assert gates.dream_time(NOW, Config(), NOW - HOUR) == waits
+    assert gates.dream_time(NOW, Config(), NOW + DAY) is None
+
+
+@pytest.mark.parametrize(
+    ("retry_at", "expected"),
+    [
+        (None, None),
+        (NOW - 1, None),
+        (NOW, None),
+        (NOW + HOUR, Wait(NOW + HOUR, "backing_off", "it failed 2 times in a row; `memoryd dream-now` tries at once")),
+        (NOW + DAY + 1, None),  # nobody waits so long: the clock was set back since
+    ],
+)
+def test_after_failures_a_dream_waits_a_day_at_most(retry_at: float | None, expected: Wait | None) -> None:
+    assert gates.dream_retry(retry_at, 2, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("counted_at", "waits"), [(None, False), (NOW, True), (NOW - 599, True), (NOW - 600, False), (NOW + 1, False)]
+)
+def test_sessions_are_counted_every_ten_minutes(counted_at: float | None, waits: bool) -> None:
+    decision = gates.dream_throttle(counted_at, Config(), NOW)
+    if waits:
+        assert counted_at is not None
+        assert decision == Wait(counted_at + 600, "counted_recently", "sessions are counted every 10 min")
+    else:
+        assert decision is None
+
+
+def test_five_sessions_have_to_change() -> None:
+    assert gates.dream_sessions(5, Config(), NOW) == Run("5 sessions have changed")
+    assert gates.dream_sessions(4, Config(), NOW) == Wait(
+        NOW + 600, "too_few_sessions", "4 of 5 sessions have changed since the last one"
+    )
+
+
+def test_whoever_holds_the_lock_is_named() -> None:
+    assert gates.dream_lock(None, 0.0) is None
+    assert gates.dream_lock(4711, NOW + 60) == Wait(NOW + 60, "lock_held", "process 4711 is consolidating")
+
+
+@pytest.mark.parametrize(
+    ("silence", "is_open", "counts"),
+    [(19.0, False, 0), (20.0, False, 1), (20.0, True, 0), (599.0, True, 0), (600.0, True, 1), (-19.0, False, 0)],
+)
+def test_the_session_that_is_being_written_does_not_count(silence: float, is_open: bool, counts: int) -> None:
+    session = SESSION._replace(active_at=NOW - silence)
+    assert gates.counted([(session, is_open)], Config(), "/state", NOW) == counts
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        SESSION._replace(opted_out=True),
+        SESSION._replace(is_gone=True),
+        SESSION._replace(cwd="/state/work"),
+        SESSION._replace(cwd="/code/secret"),
+        SESSION._replace(collides_with="/code/a-c-m-e"),
+    ],
+)
+def test_sessions_that_are_left_alone_do_not_count(session: WaitingSession) -> None:
+    config = Config(projects=Projects(exclude=("/code/secret",)))
+    assert gates.counted([(SESSION, False), (session, False)], config, "/state", NOW) == 1

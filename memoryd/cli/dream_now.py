@@ -33,7 +33,8 @@ NAME = "dream-now"
 HELP = "consolidate the memories of a project"
 _DONE = ("succeeded", "succeeded_no_output", "skipped(dry_run)")
 _WIDEST = 100
-_NARROWEST = 20
+_COLUMNS = 80
+"""Of a terminal that does not say how wide it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,8 +104,8 @@ def _shown(environment: Mapping[str, str]) -> Iterator[Callable[[Progress], None
             facts.append(count(len(set(progress.files)), "file"))
         if progress.usd:
             facts.append(f"{progress.usd:.4f} USD")
-        columns = os.get_terminal_size(sys.stderr.fileno()).columns  # asked each time: windows change
-        line = _cut(shown(f"{progress.phase:<12} {', '.join(facts)}"), max(min(columns, _WIDEST) - 1, _NARROWEST))
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS  # asked each time: windows change
+        line = _cut(shown(f"{progress.phase:<12} {', '.join(facts)}"), min(columns, _WIDEST) - 1)
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     tell(Progress("start", "Taking the lock"))  # which takes a second

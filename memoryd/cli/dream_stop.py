@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.jobs.dream_lock import bury
-    from memoryd.state import dreams
+    from memoryd.state import dreams, report
     from memoryd.state.database import open_database
 
     memory_dir = project_of(context).memory_dir
@@ -39,9 +39,9 @@ def execute(context: Context) -> int:
             dreams.request_stop(database, job.id)
         had_died = bury(database, context.paths, memory_dir, context.clock.now())
         for _ in range(_LOOKS):
-            outcomes = [dreams.outcome_of(database, job.id)[0] for job in running]
-            if None not in outcomes:
-                print(_told(outcomes, had_died=had_died), file=sys.stderr)
+            if not dreams.unfinished(database, memory_dir):
+                has_changed = bool(report.changes_of_dreams(database, [job.id for job in running]))
+                print(_told(has_changed=has_changed, had_died=had_died), file=sys.stderr)
                 return 0
             context.clock.wait(threading.Event(), _LOOK_SECONDS)
         raise BusyError("The dream was asked to stop and has not ended yet.", "memoryd status")
@@ -49,8 +49,8 @@ def execute(context: Context) -> int:
         database.close()
 
 
-def _told(outcomes: list[str | None], *, had_died: bool) -> str:
-    if "succeeded" in outcomes:
+def _told(*, has_changed: bool, had_died: bool) -> str:
+    if has_changed:
         return "The dream was done before it could be stopped: memoryd history shows what it changed."
     if had_died:
         return "Its process had died already. What it left is put right."

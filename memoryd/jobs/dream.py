@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from memoryd.jobs.gathering import Gathered
     from memoryd.memory.commit import Committed
     from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.lock import Lock
     from memoryd.model import Group, Revision
     from memoryd.paths import Paths
     from memoryd.state.database import Database
@@ -107,15 +108,12 @@ class Dreamer:
         step = _Step(self._database, self._clock, job, now + LONGEST_SECONDS, self._tell)
         try:
             if is_trial:
-                done = self._revised(directory, job, since, step)
+                done = self._revised(directory, project_root, job, since, step)
                 return self._tried(directory, job, done)
             with consolidating(self._database, directory, job, self._clock) as taken:
-                done = self._revised(directory, job, since, step)
+                done = self._revised(directory, project_root, job, since, step)
                 step.check()
-                with uninterrupted():  # from here it is a matter of milliseconds, and recovery would finish it
-                    ended = self._committed(directory, job, done, taken.is_still_ours)
-                    release(self._database, directory, taken, job, self._clock, success=True)
-                return ended
+                return self._closed(directory, job, done, taken)
         except RefusedError as error:
             outcome = f"refused({error.guard})"
             self._end(job, outcome, error.sentence)
@@ -138,17 +136,25 @@ class Dreamer:
             self._end(job, "failed", redact(str(error) if is_told else f"{type(error).__name__}: {error}"))
             raise
 
-    def _revised(self, directory: MemoryDirectory, job: DreamJob, since: float, step: _Step) -> _Done:
+    def _revised(
+        self, directory: MemoryDirectory, project_root: str, job: DreamJob, since: float, step: _Step
+    ) -> _Done:
         """Steps 3 and 4 up to the commit."""
         step(Progress("orient", "Reading the memories"))
         gathered = gathering.gather(self._database, self._paths, self._config, directory, job, since)
         step(Progress("gather", f"Reading {count(len(gathered.sessions), 'session')}"))
-        instructions = instructions_at(gathered.project_root or directory.path, self._paths)
-        revisions, turns = self._engine(directory, job, gathered, instructions, step)
+        instructions = instructions_at(project_root, self._paths)
+        revisions, turns = self._engine(directory.path, project_root, job, gathered, instructions, step)
         return self._checked(directory, job, gathered, revisions, turns, step)
 
     def _engine(
-        self, directory: MemoryDirectory, job: DreamJob, gathered: Gathered, instructions: list[str], step: _Step
+        self,
+        memory_dir: str,
+        project_root: str,
+        job: DreamJob,
+        gathered: Gathered,
+        instructions: list[str],
+        step: _Step,
     ) -> tuple[Sequence[Revision], tuple[int, ...]]:
         if self._model is None:
             from memoryd.engines.offline.dream import consolidate  # noqa: PLC0415 - a tenth of a second
@@ -164,8 +170,8 @@ class Dreamer:
             return found, gathered.turn_ids
         dreamt = self._model.dream(
             job.id,
-            directory.path,
-            gathered.project_root,
+            memory_dir,
+            project_root,
             gathered.exchanges,
             gathered.sessions,
             gathered.changed,
@@ -214,6 +220,19 @@ class Dreamer:
         step(Progress("prune", "Making the index right", files=names))
         return _Done(gathered, tuple(accepted), tuple(noted), turns)
 
+    def _closed(self, directory: MemoryDirectory, job: DreamJob, done: _Done, taken: Lock) -> Dreamt:
+        """Commit and release. It is a matter of milliseconds, and recovery would finish it."""
+        ended: Dreamt | None = None
+        try:
+            with uninterrupted():
+                ended = self._committed(directory, job, done, taken.is_still_ours)
+                release(self._database, directory, taken, job, self._clock, success=True)
+        except (StoppedError, OverdueError, KeyboardInterrupt):
+            if ended is None:
+                raise
+        assert ended is not None  # noqa: S101 - whoever wanted to end it came too late: it has ended
+        return ended
+
     def _committed(
         self, directory: MemoryDirectory, job: DreamJob, done: _Done, is_still_ours: Callable[[], bool]
     ) -> Dreamt:
@@ -250,7 +269,8 @@ class Dreamer:
         )
 
     def _end(self, job: DreamJob, outcome: str, detail: str) -> None:
-        dreams.end(self._database, job, outcome, self._clock.now(), detail=detail)
+        with uninterrupted():  # who wants to end it goes on wanting that, every half second
+            dreams.end(self._database, job, outcome, self._clock.now(), detail=detail)
 
 
 class _Done(NamedTuple):

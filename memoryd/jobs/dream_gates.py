@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.dreams import Changed, Remembered
+    from memoryd.state.dreams import Remembered
 
 
 class Gate(NamedTuple):
@@ -43,13 +43,15 @@ class Checks:
 
     def decision(self) -> Run | Wait:
         """The first no, or yes. What the gates have to remember is noted."""
-        said = self._dreamt(note=True)
-        for name, ask in self._gates(said.since):
+        why = Run("")
+        for name, ask in self._gates(self._dreamt(note=True).since):
             if name == "sessions":
                 dreams.note_count(self._database, self._memory_dir, self._now)
-            if isinstance(answer := ask(), Wait):
+            answer = ask()
+            if isinstance(answer, Wait):
                 return answer
-        return Run(f"{len(self.changed_sessions(said.since))} sessions have changed since the last one")
+            why = answer or why
+        return why
 
     def all(self) -> list[Gate]:
         """Every gate up to the first that says no."""
@@ -60,9 +62,6 @@ class Checks:
             found.append(Gate(name, answer))
             is_open = is_open and not isinstance(answer, Wait)
         return found
-
-    def changed_sessions(self, since: float) -> list[Changed]:
-        return dreams.sessions_since(self._database, self._memory_dir, since)
 
     def signal_since(self) -> float:
         """From when on what was said and not worked on is part of a dream, also where it was history at first sight."""
@@ -82,7 +81,8 @@ class Checks:
         yield "lock", self._held
 
     def _counted(self, since: float) -> int:
-        sessions = [(one.session, one.has_open_turn) for one in self.changed_sessions(since)]
+        changed = dreams.sessions_since(self._database, self._memory_dir, since)
+        sessions = [(one.session, one.has_open_turn) for one in changed]
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
 
     def _held(self) -> Wait | None:

@@ -6,16 +6,16 @@ time again and the dream can come at once; or the new one, where the dream had s
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.alone import only_one
+from memoryd.jobs.interruption import uninterrupted
 from memoryd.memory import lock
 from memoryd.memory.commit import recover
 from memoryd.memory.directory import open_directory
-from memoryd.state import dreams
+from memoryd.state import changes, dreams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,8 @@ def consolidating(database: Database, directory: MemoryDirectory, job: DreamJob,
     try:
         yield taken
     finally:
-        release(database, directory, taken, job, clock, success=False)
+        with uninterrupted():
+            release(database, directory, taken, job, clock, success=False)
 
 
 def release(
@@ -70,7 +71,7 @@ def bury(database: Database, paths: Paths, memory_dir: str, now: float) -> bool:
     if not dreams.unfinished(database, memory_dir) and not dreams.held_locks(database, memory_dir):
         return True
     try:
-        with only_dreamer(paths, memory_dir):
+        with suppress(StateError), only_dreamer(paths, memory_dir):  # what cannot be written now waits until it can be
             bury_held(database, memory_dir, now)
     except BusyError:
         return False
@@ -78,18 +79,29 @@ def bury(database: Database, paths: Paths, memory_dir: str, now: float) -> bool:
 
 
 def bury_held(database: Database, memory_dir: str, now: float) -> None:
-    """The same, for the one who is the only dreamer."""
+    """The same, for the one who is the only dreamer.
+
+    Raises StateError where the directory or the lock cannot be written: then what stood in the lock is still known, and
+    nobody may take it before it is back. A commit that cannot be finished yet keeps its dream from being ended as killed.
+    """
     held = dreams.held_locks(database, memory_dir)
-    with suppress(FileNotFoundError, StateError), open_directory(memory_dir) as directory, directory.locked():
-        recover(database, directory, now)
-        for one in held:
-            if lock.restore(directory.descriptor, _prior(one), dreams.succeeded_at(database, one.job_id)):
-                dreams.forget_lock(database, memory_dir, one.job_id)
-    if not os.path.isdir(memory_dir):
+    trouble: StateError | None = None
+    try:
+        with open_directory(memory_dir) as directory, directory.locked():
+            recover(database, directory, now)
+            for one in held:
+                if lock.restore(directory.descriptor, _prior(one), dreams.succeeded_at(database, one.job_id)):
+                    dreams.forget_lock(database, memory_dir, one.job_id)
+    except FileNotFoundError:
         for one in held:
             dreams.forget_lock(database, memory_dir, one.job_id)
-    for job in dreams.unfinished(database, memory_dir):
-        dreams.end(database, job, "killed", now, detail=_DIED)
+    except StateError as error:
+        trouble = error
+    if trouble is None or not changes.prepared(database, memory_dir):
+        for job in dreams.unfinished(database, memory_dir):
+            dreams.end(database, job, "killed", now, detail=_DIED)
+    if trouble is not None:
+        raise trouble
 
 
 def _held(job: DreamJob, prior: lock.Prior) -> HeldLock:

@@ -54,7 +54,6 @@ class Gathered(NamedTuple):
     sessions: tuple[DreamSession, ...]
     changed: tuple[str, ...]
     """Memories that were written since the last dream."""
-    project_root: str
     message_of: Mapping[int, str]
     """Turns by their number in the database: the message they begin with."""
     covered: tuple[int, ...]
@@ -114,7 +113,6 @@ def gather(
         tuple(one for one in _logs(directory, since) if not _is_known(database, directory.path, one)),
         tuple(DreamSession(one.session.session_id, one.session.path, one.mtime, one.size) for one in sessions),
         tuple(name for name, mtime_ns in listing.topics.items() if mtime_ns / 1e9 > since),
-        sessions[-1].session.project_root if sessions else "",
         message_of,
         tuple(covered),
     )

@@ -24,7 +24,7 @@ class Child:
     def start(self, *arguments: str) -> None:
         # -P: the daemon may have been started in a repository, whose modules are none of ours.
         # A session of its own: Ctrl-C in the terminal is for the daemon, which lets the child finish its step.
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - our own program; the arguments are paths from the database
             [sys.executable, "-P", "-m", "memoryd", "work", *arguments],
             env=self._environment,
             stdin=subprocess.DEVNULL,

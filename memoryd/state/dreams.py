@@ -160,7 +160,8 @@ def end(
         database.execute_many(
             "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL", [(outcome, one) for one in turns]
         )
-        _count_failure(database, job.memory_dir, outcome, now)
+        if closed.rowcount == 1 or outcome.startswith("succeeded"):  # what went wrong after a success is no failure
+            _count_failure(database, job.memory_dir, outcome, now)
     return closed.rowcount == 1
 
 

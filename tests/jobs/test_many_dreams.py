@@ -56,7 +56,7 @@ class Rewriter:
     def __call__(self, exchanges: Sequence[Exchange]) -> list[Revision]:
         names = [path.name for path in sorted(self._bedroom.memory.glob("*.md")) if path.name != index.NAME]
         self._random.shuffle(names)
-        revisions = []
+        revisions: list[Revision | None] = []
         for exchange in exchanges:
             revisions += self._updated(names, exchange)
         for _ in range(self._random.randint(0, 2)):
@@ -98,11 +98,11 @@ class Rewriter:
         (new,) = NUMBER.findall(said)
         evidence = quoted(said, [exchange.said])
         assert evidence is not None
-        replaced = [
+        description, body = (
             old.sub(f"The {about[1]} of the {about[2]} is rated at {new} bar", text)
             for text in (self._description(name), self._body(name))
-        ]
-        return [Revision("updated", "Updating a rating", (name,), "project", "", *replaced, evidence=(evidence,))]
+        )
+        return [Revision("updated", "Updating a rating", (name,), "project", "", description, body, (evidence,))]
 
     def _broken(self, name: str) -> Revision:
         """Loses a fact, flips a number, or empties the file."""
