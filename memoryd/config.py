@@ -115,6 +115,7 @@ class Anthropic:
 class Budget:
     usd_per_day: float = _key("What model calls may cost a day; reached, they rest until the day turns.", 1.0, least=0)
     usd_per_run: float = _key("What one run of a model may cost.", 0.25, least=0)
+    usd_per_dream: float = _key("What one consolidation by a model may cost.", 0.5, least=0)
     prices: dict[str, Price] = _key(  # noqa: RUF009 - a field, made by dataclasses.field
         "USD for a million tokens, beside the prices that memoryd knows; a local model that is not listed is free.",
         {},

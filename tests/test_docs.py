@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import pytest
 
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
+from memoryd.cli.dream_now import as_json as dream_as_json
 from memoryd.cli.status import _DAMAGE_WORDS
-from memoryd.config import key_names
+from memoryd.cli.status_json import as_json as status_as_json
+from memoryd.config import Config, key_names
 from memoryd.engines.offline import find
+from memoryd.engines.selfcheck import Fate
+from memoryd.jobs.dream import Dreamt
+from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.exclusion import Covered
 from memoryd.model import Finding, Said, Skip, Wait
+from memoryd.status import gather
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
 
 ROOT = Path(os.path.dirname(__file__), "..").resolve()
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,8 +77,39 @@ def test_every_kind_of_damage_is_explained() -> None:
 
 def test_every_reason_for_not_working_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", _extraction(), re.MULTILINE)
+    of_dreams = re.findall(r"^\| `(\w+)` \| \w+ \|", _document("dream.md"), re.MULTILINE)
     named = {name for kind in (Skip, Wait, Covered) for name in _literals(kind)}
-    assert sorted(explained) == sorted(named)
+    assert sorted({*explained, *of_dreams}) == sorted(named)
+    assert len(explained) == len(set(explained))
+    assert set(of_dreams) <= set(_literals(Wait))
+
+
+def test_the_gates_of_dreams_are_told_in_their_order(database: Database, paths: Paths) -> None:
+    rows = re.findall(r"^\| `\w+` \| (\w+) \|", _document("dream.md"), re.MULTILINE)
+    asked = Checks(database, paths, Config(), "/nowhere", 0.0).all()
+    assert list(dict.fromkeys(rows)) == [gate.name for gate in asked]
+
+
+def test_the_defaults_that_dream_md_names_are_those_of_the_config() -> None:
+    named = re.findall(r"`(dream|budget)\.(\w+)` \(([\d.]+)", _document("dream.md"))
+    assert len(named) == 4
+    for table, key, value in named:
+        assert getattr(getattr(Config(), table), key) == float(value)
+
+
+def test_every_fate_is_explained() -> None:
+    explained = re.findall(r"^\| (\w+) \| ", _document("dream.md").partition("## The self-check")[2], re.MULTILINE)
+    assert explained[0] == "fate"
+    assert sorted(explained[1:]) == sorted(_literals(Fate))
+
+
+def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> None:
+    status = status_as_json(gather(paths, Config(), 0.0))
+    assert _fields("status") == set(status)
+    assert set(
+        re.findall(r"\w+", re.search(r"^\| `dreams` \| `\{(.+?)\}`", _document("json.md"), re.MULTILINE)[1])
+    ) == (set(status["dreams"]))
+    assert _fields("dream-now") == set(dream_as_json(Dreamt(None, "succeeded")))
 
 
 def test_the_examples_of_facts_are_kept_with_their_type() -> None:
@@ -81,7 +122,18 @@ def test_the_examples_of_facts_are_kept_with_their_type() -> None:
 
 
 def _extraction() -> str:
-    return (ROOT / "docs" / "extraction.md").read_text()
+    return _document("extraction.md")
+
+
+def _document(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+def _fields(command: str) -> set[str]:
+    """The fields in the first table of a command's section of the contract."""
+    section = _document("json.md").split(f"## `memoryd {command} --json`")[1].split("\n## ")[0]
+    table = section.partition("| field | what |")[2].partition("\n\n")[0]
+    return set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
 
 
 def _literals(kind: type) -> list[str]:

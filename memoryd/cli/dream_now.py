@@ -161,6 +161,8 @@ def _conclusion(dreamt: Dreamt, *, is_trial: bool) -> str:
         return "Nothing was changed: memoryd dream-now does it." if dreamt.diff else "Nothing would change."
     if number is None:
         return f"Nothing to change{': ' + shown(dreamt.detail) if dreamt.detail else ''}."
+    if not dreamt.revised:
+        return f"The index was made right: memoryd diff {number} shows it."
     return f"Change {number}: memoryd diff {number} shows it, memoryd undo {number} takes it back."
 
 

@@ -32,7 +32,7 @@ def deed(reason: str, files: Sequence[str]) -> str:
 
 def summary(why: str) -> str:
     """What a dream's change says of itself: `2 merged, 1 archived`."""
-    return why.removeprefix("a dream: ").replace("expired", "archived")
+    return why.removeprefix("a dream: ").replace("expired", "archived").replace("the index", "the index made right")
 
 
 def fate_as_json(one: NotedFate) -> dict[str, str | None]:

@@ -83,5 +83,5 @@ def describe(change: Change) -> str:
     what = ", ".join(change.names) or change.why
     if change.kind == "dream":
         names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")
-        what = f"{summary(change.why)}: {names or 'MEMORY.md'}"
+        what = ": ".join(filter(None, [summary(change.why), names]))
     return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(what)}{notes}"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.date_phrases import Tenses, languages_of
+from memoryd.engines.offline.date_words import ENGLISH
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
 from memoryd.engines.statements import statements_of
 
@@ -59,7 +60,7 @@ def end_of(memory: Shelved, now: float) -> str:
 
 def _ends_in(text: str) -> list[str]:
     """The days in a text on which something is, or ends: not those since which it is, or on which it was."""
-    tenses = [Tenses(text, language) for language in languages_of(text)]
+    tenses = [Tenses(text, language) for language in languages_of(text) or [ENGLISH]]
     found = []
     for match in _DAY.finditer(text):
         head = text[: match.start()]

@@ -7,7 +7,7 @@ how memories rot.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.subjects import subject_of
@@ -69,18 +69,20 @@ def is_kept(statement: Statement, left: Sequence[Statement], known: AbstractSet[
         # What has the values of this one and fewer of its words than another may be about something else.
         if covered >= _STILL_SAID and (covered == best or not statement.values) and is_same(statement, one, known):
             return _is_still_there(statement, left)
-    runs = [
-        joined(left[at : at + size])
-        for size in (2, 3)
-        for at in range(len(left) - size + 1)
-        if sum(coverage[at : at + size]) >= _STILL_SAID
-    ]
+    runs = [run for run, at in _runs(tuple(left)) if sum(coverage[at]) >= _STILL_SAID]
     if any(is_same(statement, run, known) and _keeps_clauses(statement, run, left) for run in runs):
         return True
     if statement.values or statement.turns:
         return False
     everything = frozenset().union(*(one.stems for one in left))
     return _STILL_SAID / 2 <= best < _STILL_SAID and statement.covered_by(everything) == 1.0
+
+
+@lru_cache(maxsize=8)
+def _runs(left: tuple[Statement, ...]) -> list[tuple[Statement, slice]]:
+    """Statements that stand together, two or three, and where."""
+    places = [slice(at, at + size) for size in (2, 3) for at in range(len(left) - size + 1)]
+    return [(joined(left[place]), place) for place in places]
 
 
 def is_same(statement: Statement, other: Statement, known: AbstractSet[str]) -> bool:

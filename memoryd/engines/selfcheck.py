@@ -81,8 +81,8 @@ def fates_of(revision: Revision, before: Sequence[Shelved], now: float) -> list[
     if revision.reason == "expired" and not revision.body.strip():
         return [fate for memory in before for fate in _ended(memory, now)]
     lead, body = statements_of(revision.description), statements_of(revision.body)
-    told = (*lead, *body) if body else ()
-    old = [(memory, forms) for memory in before for forms in _told(memory)]
+    told = tuple(dict.fromkeys((*lead, *body))) if body else ()
+    old = [(memory, forms) for memory in before for forms in dict.fromkeys(_told(memory))]
     moved = [one for passage in revision.from_index for one in statements_of(passage)]
     days = {one for _, forms in old for form in forms for one in form.values if _DAY.fullmatch(one)}
     quotes = [_Quote(one, _quoted(one, days)) for one in revision.evidence]
@@ -207,11 +207,9 @@ def _with_same_change(
 
 def _is_cut(old: Statement, body: Sequence[Statement]) -> bool:
     """Whether what is left of a statement breaks off."""
-    return any(
-        not _ENDED.search(one.text)
-        and plain(one.text) != plain(old.text)
-        and plain(old.text).startswith(plain(one.text))
-        for one in body
+    whole, left = plain(old.text), [(plain(one.text), one.text) for one in body]
+    return all(words != whole for words, _ in left) and any(
+        whole.startswith(words) and not _ENDED.search(text) for words, text in left
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -159,13 +160,13 @@ def statement_of(text: str) -> Statement:
 
 
 def _turns(tokens: list[_Token]) -> Iterator[tuple[str, frozenset[str]]]:
+    meant = [at for at, one in enumerate(tokens) if one.kind in ("word", "value")]
     for at, token in enumerate(tokens):
-        if token.kind not in ("not", "except"):
-            continue
-        behind = [stem(one.form) for one in tokens[at + 1 :] if one.kind in ("word", "value")]
-        before = [stem(one.form) for one in tokens[:at] if one.kind in ("word", "value")]
-        is_behind = token.form in _BEHIND or not behind
-        yield token.kind, frozenset(before[-1:] if is_behind else behind[:1])
+        if token.kind in ("not", "except"):
+            place = bisect(meant, at)
+            behind, before = meant[place : place + 1], meant[max(0, place - 1) : place]
+            about = before if token.form in _BEHIND or not behind else behind
+            yield token.kind, frozenset(stem(tokens[one].form) for one in about)
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -14,7 +14,7 @@ from memoryd.errors import BusyError, EngineRestsError, MemorydError
 from memoryd.jobs import gathering
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import bury_held, consolidating, only_dreamer, release
-from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError, StoppedError, uninterrupted
+from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError, StopRequest, TimeIsUp, uninterrupted
 from memoryd.jobs.revisions import Drawn, group_of
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit, plan
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamJob, NotedFate
 
+_STOPPED = "it was asked to stop, and changed nothing"
 MOST_LOSSES = 3
 """More revisions than these that would lose something: whoever made them is not to be trusted with the rest."""
 
@@ -119,9 +120,13 @@ class Dreamer:
             self._end(job, outcome, error.sentence)
             fates = tuple(dreams.fates_of(self._database, job.id))
             return Dreamt(job.id, outcome, error.sentence, refused=fates)
-        except StoppedError as error:
-            self._end(job, "killed", error.sentence)
-            return Dreamt(job.id, "killed", error.sentence)
+        except StopRequest:
+            self._end(job, "killed", _STOPPED)
+            return Dreamt(job.id, "killed", _STOPPED)
+        except TimeIsUp:
+            overdue = OverdueError()
+            self._end(job, "failed", overdue.sentence)
+            raise overdue from None
         except (KeyboardInterrupt, SystemExit):
             self._end(job, "killed", "it was interrupted")
             raise
@@ -156,9 +161,9 @@ class Dreamer:
         instructions: list[str],
         step: _Step,
     ) -> tuple[Sequence[Revision], tuple[int, ...]]:
-        if self._model is None:
-            from memoryd.engines.offline.dream import consolidate  # noqa: PLC0415 - a tenth of a second
+        from memoryd.engines.offline.dream import consolidate, moved_out_of  # noqa: PLC0415 - a tenth of a second
 
+        if self._model is None:
             found = consolidate(
                 gathered.shelf,
                 gathered.index_text,
@@ -172,15 +177,17 @@ class Dreamer:
             job.id,
             memory_dir,
             project_root,
-            gathered.exchanges,
+            gathered.signal,
             gathered.sessions,
             gathered.changed,
             instructions,
             step.deadline,
             step,
         )
-        # Turns that did not fit into the brief are not done: extraction reads them.
-        return dreamt.revisions, (*gathered.covered, *gathered.turns_of(dreamt.taken))
+        # The agent cannot write the index, so what somebody wrote into it is moved by rules. Turns that did not fit into
+        # the brief are not done: extraction reads them.
+        moved = moved_out_of(gathered.shelf, gathered.index_text)
+        return (*dreamt.revisions, *moved), (*gathered.covered, *gathered.turns_of(dreamt.taken))
 
     def _checked(
         self,
@@ -227,7 +234,7 @@ class Dreamer:
             with uninterrupted():
                 ended = self._committed(directory, job, done, taken.is_still_ours)
                 release(self._database, directory, taken, job, self._clock, success=True)
-        except (StoppedError, OverdueError, KeyboardInterrupt):
+        except (StopRequest, TimeIsUp, KeyboardInterrupt):
             if ended is None:
                 raise
         assert ended is not None  # noqa: S101 - whoever wanted to end it came too late: it has ended
@@ -327,9 +334,9 @@ class _Step:
 
     def check(self) -> None:
         if dreams.is_to_stop(self._database, self._job.memory_dir):
-            raise StoppedError
+            raise StopRequest
         if self._clock.now() > self.deadline:
-            raise OverdueError
+            raise TimeIsUp
 
 
 def _summary(accepted: Sequence[tuple[Revision, Group]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memoryd.clock import Clock
-    from memoryd.config import Config
+    from memoryd.config import Budget, Config
     from memoryd.jobs.agent import Extracted
     from memoryd.jobs.dream_agent import Dreamt
     from memoryd.model import DreamSession, Exchange, Progress
@@ -71,7 +72,8 @@ class ModelEngine:
         """
         model = self._config.anthropic.extraction_model
         deadline = self._clock.now() + self._config.anthropic.longest_run_seconds
-        with self._run(job.id, memory_dir, model, extraction.prompt_name(), deadline) as run:
+        budget = self._config.budget
+        with self._run(job.id, memory_dir, model, extraction.prompt_name(), deadline, budget) as run:
             return agent.extract(
                 self._database,
                 memory_dir,
@@ -105,25 +107,27 @@ class ModelEngine:
         # Somebody's whole home is no project, even where a session was started there.
         is_home = is_below(self._paths.home, project_root)
         signal = dream_agent.Signal(exchanges, sessions, changed, instructions, "" if is_home else project_root)
-        with self._run(job_id, memory_dir, model, dreaming.prompt_name(), deadline) as run:
+        budget = replace(self._config.budget, usd_per_run=self._config.budget.usd_per_dream)
+        config = replace(self._config, budget=budget)
+        with self._run(job_id, memory_dir, model, dreaming.prompt_name(), deadline, budget) as run:
             return dream_agent.dream(
                 self._database,
                 memory_dir,
                 self._paths.place_for(memory_dir, "dreams"),
                 signal,
                 model=model,
-                limits=dreaming.limits_of(self._config, model, run.price, deadline),
+                limits=dreaming.limits_of(config, model, run.price, deadline),
                 ask=run.calls.ask,
-                purse=dream_agent.Purse(
-                    lambda: steps.spent_by(self._database, job_id).usd, self._config.budget.usd_per_run
-                ),
+                purse=dream_agent.Purse(lambda: steps.spent_by(self._database, job_id).usd, budget.usd_per_run),
                 now=self._clock.now,
                 note=run.note,
                 tell=tell,
             )
 
     @contextmanager
-    def _run(self, job_id: int, memory_dir: str, model: str, prompt: str, deadline: float) -> Iterator[_Run]:
+    def _run(
+        self, job_id: int, memory_dir: str, model: str, prompt: str, deadline: float, budget: Budget
+    ) -> Iterator[_Run]:
         """A run of the agent: with a price and a purse, its errors told as those of a job or of the engine."""
         with self._recorded():
             price = account.price_of(self._config, model)
@@ -135,7 +139,7 @@ class ModelEngine:
                 memory_dir,
                 self._client,
                 price,
-                self._config.budget,
+                budget,
                 self._clock,
                 deadline,
                 prompt,

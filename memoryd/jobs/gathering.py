@@ -16,7 +16,7 @@ from memoryd.memory import index as indexing
 from memoryd.memory.document import parse
 from memoryd.memory.logs import said_in_log
 from memoryd.memory.shelf import shelf_of
-from memoryd.model import DreamSession
+from memoryd.model import DreamSession, Exchange
 from memoryd.security.redact import redact
 from memoryd.state import dreams, history
 from memoryd.transcripts.follow import NotATranscriptError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from memoryd.config import Config
     from memoryd.memory.directory import FileState, MemoryDirectory
-    from memoryd.model import Exchange, Revision, Said, Shelved
+    from memoryd.model import Revision, Said, Shelved
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.state.dreams import Changed, DreamJob
@@ -65,12 +65,18 @@ class Gathered(NamedTuple):
         return sorted(said, key=lambda one: one.said_at or 0.0)
 
     @property
+    def signal(self) -> list[Exchange]:
+        """The turns, and lines of the logs as if they were turns, in the order they were said."""
+        found = [*self.exchanges, *(Exchange(said) for said in self.logs)]
+        return sorted(found, key=lambda exchange: exchange.said.said_at or 0.0)
+
+    @property
     def turn_ids(self) -> tuple[int, ...]:
         return (*self.covered, *self.message_of)
 
     def turns_of(self, number: int) -> tuple[int, ...]:
-        """The turns of the first so many exchanges."""
-        shown = {exchange.said.message_id for exchange in self.exchanges[:number]}
+        """The turns among the first so many of the signal."""
+        shown = {exchange.said.message_id for exchange in self.signal[:number]}
         return tuple(turn for turn, message in self.message_of.items() if message in shown)
 
 

@@ -15,11 +15,12 @@ LONGEST_SECONDS = 45 * 60.0
 _LOOK_SECONDS = 0.5
 
 
-class StoppedError(MemorydError):
+class StopRequest(BaseException):
     """Somebody asked the dream to stop."""
 
-    def __init__(self) -> None:
-        super().__init__("It was asked to stop, and changed nothing.")
+
+class TimeIsUp(BaseException):
+    """The dream takes longer than it may."""
 
 
 class OverdueError(MemorydError):
@@ -41,12 +42,12 @@ def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
         nonlocal left
         left -= _LOOK_SECONDS
         if left < 0:
-            raise OverdueError
+            raise TimeIsUp
         if is_to_stop():
-            raise StoppedError
+            raise StopRequest
 
     def on_term(*_: object) -> None:
-        raise StoppedError
+        raise StopRequest
 
     before = {
         signal.SIGALRM: signal.signal(signal.SIGALRM, look),

@@ -91,6 +91,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             }
         ],
         "last": [],
+        "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],

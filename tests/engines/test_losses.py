@@ -76,3 +76,40 @@ def test_other_words_for_the_same_are_no_loss() -> None:
     body = "Integration tests run against a real Postgres database, never against mocked sessions."
     other = "Run integration tests against a real Postgres database and never against mocked sessions."
     assert lost_in(body, other, NEWER) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "other"),
+    [
+        ("The client retries 3 times, waits 200 ms.", "The client retries 200 times, waits 3 ms."),
+        ("Kettle 2 gets the new pump, kettle 1 keeps the old one.", "Kettle 1 gets the new pump, kettle 2 keeps the old one."),
+        ("Islands hear it 90 minutes ahead. Fjords hear it 30 minutes ahead.", "Islands hear it 30 minutes ahead. Fjords hear it 90 minutes ahead."),
+        ("Squash feature branches. Do not squash release branches.", "Do not squash feature branches. Do not squash release branches."),
+        ("Prefer tabs over spaces in makefiles.", "Prefer spaces over tabs in makefiles."),
+        ("The gate opens before the bell rings.", "The gate opens after the bell rings."),
+        ("Pilar keeps the key of the hall.", "Marta keeps the key of the hall."),
+        ("Ask Beñat about spectra of the blue arm.", "Ask about spectra of the blue arm."),
+        ("Use the flag `--no-ff` for merges.", "Use the flag for merges."),
+        ("Rows hold at most two plates each.", "Rows hold at most three plates each."),
+        ("请值班的人二十分钟读一次。", "请值班的人三十分钟读一次。"),
+    ],
+)  # fmt: skip
+def test_words_in_each_others_place_are_a_loss(body: str, other: str) -> None:
+    assert lost_in(body, other, NEWER)
+    assert lost_in(body, body, NEWER) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "other"),
+    [
+        ("Vents open at 27 °C, measured at the top, and close 2 K below.", "Vents open at 27 °C, measured at the top. They close 2 K below."),
+        ("Vents open at 27 °C. Never by hand.", "Vents open at 27 °C, never by hand."),
+        ("Two rows are kept free.", "2 rows are kept free."),
+        ("Backups run at 05:40.", "Backups run at 5:40."),
+        ("Closed until 2026年5月14日.", "Closed until 2026-05-14."),
+        ("The fine was 3,100 crowns.", "The fine was 3100 crowns."),
+        ("Runs use `make unit` always.", "Runs always use make unit."),
+    ],
+)  # fmt: skip
+def test_split_joined_or_spelled_otherwise_is_no_loss(body: str, other: str) -> None:
+    assert lost_in(body, other, NEWER) == []

@@ -698,7 +698,7 @@ def test_trouble_that_made_a_run_too_dear_is_what_is_told(database: Database, pa
 
 
 def test_what_costs_nothing_is_never_capped(database: Database, paths: Paths) -> None:
-    budget = Budget(0.0, 0.0, {"claude-haiku-5-5": Price(0.0, 0.0)})
+    budget = Budget(0.0, 0.0, prices={"claude-haiku-5-5": Price(0.0, 0.0)})
     with hired(database, paths, in_turn(Reply(writes())), budget=budget) as office:
         office.say(RULE)
         assert office.work() == [("succeeded", (RULE_MD,))]

@@ -157,7 +157,7 @@ def dreaming_with(
     budget: Budget | None = None,
     **settings: Any,
 ) -> Iterator[Dream]:
-    with hired(database, paths, answer, budget=budget or Budget(usd_per_day=50, usd_per_run=5), **settings) as office:
+    with hired(database, paths, answer, budget=budget or Budget(usd_per_day=50, usd_per_dream=5), **settings) as office:
         yield Dream(office, tmp_path / "project")
 
 
@@ -655,7 +655,7 @@ def test_a_run_that_takes_too_long_is_given_up(database: Database, paths: Paths,
 
 
 def test_a_run_that_gets_too_dear_is_given_up_after_a_word(database: Database, paths: Paths, tmp_path: Path) -> None:
-    budget = Budget(usd_per_day=50, usd_per_run=0.25)
+    budget = Budget(usd_per_day=50, usd_per_dream=0.25)
     with dreaming_with(database, paths, tmp_path, looking, budget=budget) as dream:
         dream.keep(feedback_size=content("word\n" * 3_000))
         with pytest.raises(UnfinishedError, match=r"could cost more than the 0\.25 USD"):
@@ -743,7 +743,12 @@ def test_a_long_run_stays_within_the_window(database: Database, paths: Paths, tm
 
 def test_a_large_window_leaves_the_clearing_to_the_endpoint(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(
-        database, paths, tmp_path, NOTHING, context_window_tokens=500_000, budget=Budget(usd_per_day=99, usd_per_run=99)
+        database,
+        paths,
+        tmp_path,
+        NOTHING,
+        context_window_tokens=500_000,
+        budget=Budget(usd_per_day=99, usd_per_dream=99),
     ) as dream:
         dream.run()
         (edit,) = dream.office.server.requests[0].body["context_management"]["edits"]
@@ -758,7 +763,7 @@ def test_an_endpoint_without_it_is_asked_without_it(database: Database, paths: P
         NOTHING,
         has_cache=False,
         context_window_tokens=500_000,
-        budget=Budget(usd_per_day=99, usd_per_run=99),
+        budget=Budget(usd_per_day=99, usd_per_dream=99),
     ) as dream:
         assert dream.run() == ((), 0)
         assert ["context_management" in request.body for request in dream.office.server.requests] == [True, False]

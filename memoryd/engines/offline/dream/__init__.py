@@ -45,3 +45,11 @@ def consolidate(
         for line in step:
             tell("consolidate", line)
     return revisions_of(drafts, shelf)
+
+
+def moved_out_of(shelf: Sequence[Shelved], index: str) -> list[Revision]:
+    """Only what somebody wrote into the index, as memories of its own."""
+    drafts = drafts_of(shelf)
+    for _ in inlined.move(drafts, index):
+        pass
+    return revisions_of(drafts, shelf)

@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.compose import description_of
+from memoryd.engines.offline.compose import description_of, without_opening
 from memoryd.engines.offline.date_words import LANGUAGES
 from memoryd.engines.offline.dream.slots import fact_of, texts_of
 from memoryd.engines.offline.dream.wording import clauses_of, statements_of, stems_of
+from memoryd.engines.offline.features import cues_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +38,8 @@ class Contradiction(NamedTuple):
     """The parts of a memory's fact that no longer hold."""
 
     parts: tuple[str, ...]
+    is_in_description: bool
+    """The description says it as well."""
 
 
 def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, float]) -> Contradiction | None:
@@ -45,6 +48,7 @@ def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, floa
     most = max(rare.values(), default=1.0)
     there = stems_of(texts_of(draft))
     found = []
+    is_there = False
     for start, end in clauses_of(statement.quote):
         clause = statement.quote[start:end]
         subject = stems_of(clause) - _ABOUT_OVER
@@ -55,7 +59,14 @@ def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, floa
         if len(stems_of(statement.quote) & there) < min(2, len(stems_of(statement.quote))):
             continue
         found += [part for part in parts if len(subject & stems_of(part)) >= _COVERED * len(subject)]
-    return Contradiction(tuple(dict.fromkeys(found))) if found else None
+        is_there = is_there or len(subject & stems_of(draft.description)) >= _COVERED * len(subject)
+    return Contradiction(tuple(dict.fromkeys(found)), is_there) if found else None
+
+
+def belongs_to(other: Statement, statement: Statement, draft: Draft) -> bool:
+    """Whether another sentence of the message goes with the one that says what is over."""
+    about = stems_of(statement.quote) | stems_of(texts_of(draft))
+    return bool(stems_of(other.quote) & about) and "then_task" not in cues_of(other.quote)
 
 
 def says_it_is_over(text: str) -> bool:
@@ -78,6 +89,8 @@ def since(statement: Statement, told: str) -> str:
     if re.search(r"\d{4}-\d\d-\d\d|\d{4}年", told):
         return told
     told = _JUST_NOW.sub("", told)
+    if told[:1].lower() + told[1:2] == without_opening(statement.quote)[:2]:
+        told = told[:1].lower() + told[1:]  # as it was said: behind a colon no sentence begins
     return _SINCE[language_of(told)].format(statement.day.isoformat()) + told
 
 
@@ -96,6 +109,4 @@ def with_former(draft: Draft, change: Contradiction, told: Sequence[Statement]) 
     gap = "" if language in ("zh", "ja") else " "
     body = news + gap + rest.strip() + draft.body[len(fact.rstrip()) :]
     lead = fact[: len(fact) - len(fact.lstrip())]
-    is_told = stems_of(draft.description) <= stems_of(body)
-    description = description_of(news, "") if is_told else f"{description_of(news, '')} ({draft.description})"
-    return lead + body, description
+    return lead + body, description_of(news, "") if change.is_in_description else draft.description

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from memoryd.engines.offline import find
 from memoryd.engines.offline.compose import description_of, finding_of, name_of
-from memoryd.engines.offline.context import context_of
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
 from memoryd.engines.offline.dream.dating import settled
 from memoryd.engines.offline.dream.draft import Draft
@@ -112,11 +111,7 @@ def whole(said: Said, finding: Finding) -> Finding | None:
     if not quotes or _POINTS_BACK.search(quotes[0]) or _ONLY_THIS.search(text):
         return None
     if len(stems_of(text)) < _LEAST and not any(value.kind == "date" for value in values_in(own[0].text)):
-        context = context_of(f"{text} that", said.answer)
-        if not stems_of(text) & stems_of(context):
-            return None
-        body = f"{statements[first].told} (Said of this: “{context}”)\n"
-        return finding_of(said, Told(tuple(quotes), finding.type))._replace(body=body)
+        return None
     made = finding_of(said, Told(tuple(quotes), finding.type))
     made = made._replace(body=settled(made.body), description=settled(made.description))
     is_plain = "**" not in made.body

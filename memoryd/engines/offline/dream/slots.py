@@ -37,7 +37,11 @@ _MOVED_TO = re.compile(
 )
 _ALWAYS_A_VALUE = re.compile(r"ext|extensio|port|phon|telefo|durchwahl|分机|内線")
 _RENAMED = re.compile(
-    r"(?i)\b(?:renamed|(?:now|is) called|moved|moves|belongs? (?:in|to)|replaced by|umbenannt|heißt jetzt|verschoben|se llama ahora|renommée?|s'appelle)\b|改名|现在叫|改叫|换成|搬到"
+    r"(?i)\b(?:renamed|(?:now|is) called|(?:is|are) now (?:in|on|at)|now (?:in|on|at)|moved|moves|belongs? (?:in|to)|replaced by|umbenannt|heißt jetzt|verschoben|se llama ahora|renommée?|s'appelle)\b|改名|现在叫|改叫|换成|搬到"
+)
+_BOUND = re.compile(
+    r"(?i)\b(?:at most|at least|up to|no more than|no less than|max(?:imum)?|min(?:imum)?|limit\w*|may|must|can|allowed|höchstens|mindestens|maximal|dürfen|darf|como máximo|al menos|máximo|au plus|au moins|maximum)\b"
+    r"|最多|至少|不超过|上限|まで|以上|以下|以内"
 )
 _UNTIL = re.compile(r"(?i)(?:\b(?:until|till|til|to|by|before|through|bis|vor|hasta|jusqu'au|jusqu'à|avant)\s+(?:the |den |zum |el |le )?(?:[\w ]{0,20}\()?|至|到)$")
 _FROM = re.compile(r"(?i)(?:\b(?:from|since|starting|as of|ab|seit|vom|desde|dès|à partir du|del?|du)\s+(?:the |dem |el |le )?|从|自)\s*$")
@@ -219,6 +223,11 @@ def _slot_for(new: Value, statement: Statement, draft: Draft) -> Slot | None:
                 continue
             around = stems_of(clause_at(text, old.start))
             shared = max(len(near & around), int(is_certain_slot(new, old) and not new.is_measured))
+            shared += 2 * len(_numbered(statement.text, new) & _numbered(text, old))
+            if _BOUND.search(clause_at(text, old.start)) and not (
+                statement.is_firm or _BOUND.search(clause_at(statement.text, new.start))
+            ):
+                continue  # "The report has 14 pages now" changes nothing of "at most 12 pages"
             if not is_named and len(staying & around) > shared:
                 continue
             if new.kind == "date" and not _is_same_end(new, statement, old, text):
@@ -237,6 +246,14 @@ def _slot_for(new: Value, statement: Statement, draft: Draft) -> Slot | None:
     if not ranked or (len(ranked) > 1 and ranked[0][0] <= ranked[1][0]):
         return None
     return Slot(ranked[0][1], new, ranked[0][2])
+
+
+def _numbered(text: str, value: Value) -> set[tuple[str, str]]:
+    """What the clause of a value calls by a number: "sensor 9"."""
+    clause = clause_at(text, value.start)
+    return {
+        (one.label, one.number) for one in values_in(clause) if one.kind == "number" and one.label and one.number != value.number
+    }
 
 
 def _formers_of(new: Value, statement: Statement) -> set[str]:

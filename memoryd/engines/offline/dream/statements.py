@@ -8,12 +8,10 @@ A question, a joke, a supposition, a quotation changes nothing, and neither does
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.evidence import without_quotations
 from memoryd.engines.offline.compose import as_sentence, without_opening
-from memoryd.engines.offline.date_words import ENGLISH
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
 from memoryd.engines.offline.dream.dating import settled
 from memoryd.engines.offline.dream.values import values_in
@@ -27,6 +25,7 @@ from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from memoryd.engines.offline.dream.values import Value
     from memoryd.model import Said
@@ -37,6 +36,10 @@ _NOT_MEANT = re.compile(
     r"(?i)\b(?:would|wouldn't|I'd (?!rather|prefer|like|love|want)|could|couldn't|should we|what if|if (?:we|i|you|the|it)\b.*\b(?:were|had|would)|imagine|one can dream|perhaps|maybe|hypothetically"
     r"|wär\w*|würde\w*|könnte\w*|vielleicht|tal vez|quizás?|podríamos|si \w+(?:áramos|iéramos)|on devrait|tu crois|peut-être)\b|[?？]\s*$|[:;]-?\)"
     r"|会怎么样|会不会|要是|如果|也许|可能|たら.{0,12}(?:か|かね)[。？]?$|でしょうか|ますか|ですか|かもしれ"
+)
+_BY_OTHERS = re.compile(
+    r"(?i)\b(?:PR|pull request|ticket|issue|page|blog|article|slides?|commit|script|config|comment|template|student|website|forum|readme|docs?|log|post|bot|linter|tool) (?:says?|said|claims?|tells|mentions?|writes|wrote)\b"
+    r"|\b(?:thinks|believes|reckons|suggests|proposes|proposed)\b"
 )
 _TAKES_IT_BACK = re.compile(
     r"(?i)^\W*(?:(?:k|ok|okay|hm+|uf|ah|oh|so|then|yes|true|right|well|haha|no|nah|oui|bon|oui bon|嗯|ですよね)\b[\s,.!。，]*)*"
@@ -54,7 +57,7 @@ _HOLD_ON = re.compile(r"(?i)^\W*(?:(?:no|oh|ah|sorry|hm+)[\s,]+)?(?:wait|hold on
 _AS_BEFORE = re.compile(r"(?i)\b(?:as before|as it was|stays?|back to (?:the )?(?:old|normal)|wie vorher|como antes|comme avant)\b|照旧|元通り")
 
 CHANGES = re.compile(
-    r"(?i)\b(?:now|from (?:now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
+    r"(?i)\b(?:now|from (?:\w+day on(?:wards?)?|now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
     r"|no longer|no more|any ?more|back (?:to|on|in)|raised|lowered|reduced|increased|later|earlier|prolonged|extended|delayed|postponed|late|runs on|replaced|renamed|switched|is out|are out|again|correction|correct(?:ed)?"
     r"|was (?:a )?(?:mistake|nonsense|wrong)|is off|decided|decision|final|took over|takes over|retired|left|went to|belongs? (?:in|to)|confirmed|the rest|rest stays"
     r"|jetzt|ab (?:heute|sofort|morgen|jetzt)|seit (?:heute|gestern)|statt|nicht mehr|neu(?:e[rsnm]?)?|verschoben|verlängert|geändert|umgezogen|künftig"
@@ -74,7 +77,7 @@ _IS_FORMER = re.compile(
     r"(?:\s+(?:the|at|on|in|a|an|le|la|les|el|las|los|der|die|das|dem|den|am|um|auf|de|à|a))*\s+`?|不是|不再|原来的?|原本)$"
 )
 _IS_FORMER_BEHIND = re.compile(
-    r"(?i)(?:\s+\w+){0,4}\s+(?:was|were) (?:a |an )?(?:mistake|wrong|nonsense|error|typo|too \w+)\b|\s*(?:\w+\s)?(?:was|were|(?:is|are) (?:all )?(?:out|gone|replaced|history)|had been|didn't|war|era|était)\b|\S{0,2}(?:还是)?太|ではなく|じゃなくて"
+    r"(?i)(?:\s+\w+){0,4}\s+(?:was|were) (?:a |an )?(?:mistake|wrong|nonsense|error|typo|too \w+)\b|\s*(?:\w+\s)?(?:was|were|(?:is|are) (?:all )?(?:out|gone|replaced|history|closed|dead|deprecated)|had been|didn't|war|era|était)\b|\S{0,2}(?:还是)?太|ではなく|じゃなくて"
 )
 _FROM_TO = re.compile(r"(?i)\b(?:from|von|de) (?P<old>\S+(?: \w{1,8})?) (?:to|auf|a|à) (?=\S*\d)")
 _ONLY_NOW = re.compile(
@@ -83,14 +86,11 @@ _ONLY_NOW = re.compile(
 
 
 _FEW = 5
+_PLEASE_NOTE = re.compile(r"(?i)^(?:please note|for your info(?:rmation)?|good news|bad news)[:,]\s*")
 _EXCEPTION = re.compile(r"(?i)^(?:that|this)(?: one)? is the exception[:,]\s*")
 _SOURCE = re.compile(r"(?i)\b(?:told me|tells me|wrote|said so|just said|confirmed it|has confirmed|(?:knows|agrees|agreed)(?: and (?:knows|agrees))?$)")
 _IN_FROM = re.compile(r"(?i)\bin (\w+ (?:days|weeks)) from (today|now)\b")
 _END_AND_DAY = re.compile(r"(?i)\b(end of \w{3,9}),? (?:the )?(?:28|29|30|31)(?:st|th)\b")
-_HAPPENED = re.compile(
-    r"(?i)(\b(?:it|we|they|he|she|somebody|someone|which|that) (?:\w+ed|lost|broke|fell|went|had|was|were|got) (?:(?!\b(?:on|will|until|next)\b)[^.;,\n]){0,60}\b)on (\w+day)\b(?!,? \d|s\b)"
-)
-"""Something that happened on a weekday: that was the last one."""
 
 
 class Statement(NamedTuple):
@@ -139,7 +139,7 @@ class Statement(NamedTuple):
     @property
     def told(self) -> str:
         """The sentence as a memory tells it: without its opening, of the user in the third person."""
-        opened = _EXCEPTION.sub("Exception: ", without_opening(self.quote))
+        opened = _EXCEPTION.sub("Exception: ", without_opening(_PLEASE_NOTE.sub("", self.quote)))
         text, _ = about_the_user(settled(dated(opened, self.day)), is_first=True)
         return as_sentence(text)
 
@@ -151,14 +151,8 @@ class Statement(NamedTuple):
 
 
 def dated(text: str, day: date) -> str:
-    """The text with absolute dates, also where it says "in two weeks from today", or on which weekday something happened."""
-    text = with_absolute_dates(_END_AND_DAY.sub(r"\1", _IN_FROM.sub(r"\1 from \2", text)), day)
-    return _HAPPENED.sub(lambda match: f"{match[1]}on {_last(match[2], day)}", text)
-
-
-def _last(weekday: str, day: date) -> str:
-    number = ENGLISH.weekdays.split().index(next(one for one in ENGLISH.weekdays.split() if weekday.lower() in one))
-    return (day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)).isoformat()
+    """The text with absolute dates, also where it says "in two weeks from today" or "end of March, the 31st"."""
+    return with_absolute_dates(_END_AND_DAY.sub(r"\1", _IN_FROM.sub(r"\1 from \2", text)), day)
 
 
 def own_words(said: Said) -> Said:
@@ -229,6 +223,8 @@ def is_meant(sentence: str) -> bool:
     """Whether a sentence asserts something."""
     sentence = _NO_JOKE.sub("", sentence)
     cues = cues_of(sentence)
+    if _BY_OTHERS.search(sentence):
+        return False
     if {"joke", "hedge", "hypothetical"} & set(cues) or takes_back(sentence)[0]:
         return False
     # "Do not …" is no question, although it begins like one.

@@ -9,7 +9,7 @@ Message by message, in the order in which they were said. Of each sentence that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline.dream.extending import (
@@ -19,7 +19,7 @@ from memoryd.engines.offline.dream.extending import (
     is_for_a_part,
     with_sentence,
 )
-from memoryd.engines.offline.dream.former import contradiction_in, since, with_former
+from memoryd.engines.offline.dream.former import belongs_to, contradiction_in, since, with_former
 from memoryd.engines.offline.dream.learning import draft_of, findings_in, goes_on, is_known, is_over, whole
 from memoryd.engines.offline.dream.naming import called
 from memoryd.engines.offline.dream.persons import succession_in, with_successor
@@ -43,90 +43,112 @@ def take_in(drafts: list[Draft], said: Sequence[Said], instructions: Sequence[st
     for message in messages:
         statements = statements_in(message)
         used: set[str] = set()
-        for draft, statement in _changes(statements, drafts, used):
-            if draft.is_fixed:
+        retold: set[str] = set()
+        focus: Draft | None = None
+        for statement in statements:
+            if not statement.says_it_changed or statement.quote in retold:
                 continue
-            draft.evidence = (*draft.evidence, evidence_of(message, statement.quote))
-            yield draft.change("updated", f"Updating {called(draft)}")
+            rare = rarity([texts_of(draft) for draft in drafts])
+            for change in _changes(statement, statements, drafts, rare, focus):
+                focus = change.draft
+                used.update(one.quote for one in change.told)
+                retold.update(one.quote for one in change.told if change.is_retold)
+                if not focus.is_fixed:
+                    yield _noted(change, statements)
         for finding in findings.get(message.message_id, ()):
-            if any(quote in finding.evidence.quote for quote in used):
-                continue
-            line = _taken_up(finding, message, statements, drafts, used, now)
-            if line:
-                yield line
-        yield from _additions(message, [one for one in statements if one.quote not in used], drafts)
+            if not any(quote in finding.evidence.quote for quote in used):
+                yield from _taken_up(finding, message, statements, drafts, used, now)
+        yield from _additions([one for one in statements if one.quote not in used], drafts)
+
+
+class _Change(NamedTuple):
+    draft: Draft
+    told: tuple[Statement, ...]
+    """The statements that it rests on."""
+    is_retold: bool = False
+    """They were told as a whole: nothing is left of them."""
+
+
+def _noted(change: _Change, message: Sequence[Statement]) -> str:
+    """Give a draft the words that it rests on, from the first to the last, and say what was done."""
+    places = [message.index(one) for one in change.told]
+    quote = " ".join(one.quote for one in message[min(places) : max(places) + 1])
+    known = [one for one in change.draft.evidence if one.message_id != change.told[0].said.message_id]
+    same = [one.quote for one in change.draft.evidence if one not in known]
+    if any(quote in one for one in same):
+        quote = next(one for one in same if quote in one)
+    elif same:
+        quote = " ".join([*same, quote])
+    change.draft.evidence = (*known, evidence_of(change.told[0].said, quote))
+    return change.draft.change("updated", f"Updating {called(change.draft)}")
 
 
 def _changes(
-    statements: Sequence[Statement], drafts: Sequence[Draft], used: set[str]
-) -> Iterator[tuple[Draft, Statement]]:
-    """Change what the statements of a message change; `used` takes the sentences that are told with that."""
-    focus: Draft | None = None
-    for statement in statements:
-        if not statement.says_it_changed:
-            continue
-        rare = rarity([texts_of(draft) for draft in drafts])
-        followed = _with_successor(statement, statements, drafts, rare)
-        changed = _with_values(statement, drafts, rare, focus, is_told=followed is not None)
-        if followed is None and changed is None:
-            changed = _with_former(statement, statements, drafts, rare, used)
-        for draft in (followed, changed if changed is not followed else None):
-            if draft is not None:
-                focus = draft
-                used.add(statement.quote)
-                yield draft, statement
-
-
-def _with_values(
-    statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, float], focus: Draft | None, *, is_told: bool
-) -> Draft | None:
-    """Put the new values of a statement into the memory that has the old ones."""
-    draft, slots = find_slots(statement, drafts, rare, focus)
-    if draft is None or draft.is_fixed:
-        return draft
-    names = [slot for slot in slots if slot.old.kind in NAMES]
-    for other in drafts if names else ():
-        # A name is the same one wherever it stands.
-        body, description = with_values(other.body, other.description, names, statement)
-        if other is not draft and not other.is_fixed and (body, description) != (other.body, other.description):
-            other.body, other.description = body, description
-            other.evidence = (*other.evidence, evidence_of(statement.said, statement.quote))
-            other.change("updated", f"Updating {called(other)}")
-    draft.body, draft.description = with_values(draft.body, draft.description, slots, statement)
-    if not is_told and tells_more(statement, draft, slots):
-        draft.body = with_sentence(draft.body, since(statement, statement.told))
-    return draft
-
-
-def _with_successor(
-    statement: Statement, message: Sequence[Statement], drafts: Sequence[Draft], rare: Mapping[str, float]
-) -> Draft | None:
-    """Put the name of who does it now into the memory that names who did it."""
-    quotes = [one.quote for one in message]
-    draft = _nearest(statement, [one for one in drafts if succession_in(statement, one, quotes)], rare)
-    change = succession_in(statement, draft, quotes) if draft is not None else None
-    if draft is None or change is None or draft.is_fixed:
-        return draft
-    draft.body, draft.description = with_successor(draft.body, change), with_successor(draft.description, change)
-    return draft
-
-
-def _with_former(
     statement: Statement,
     message: Sequence[Statement],
     drafts: Sequence[Draft],
     rare: Mapping[str, float],
-    used: set[str],
-) -> Draft | None:
+    focus: Draft | None,
+) -> list[_Change]:
+    """What a statement changes; a memory that must not be changed is only named."""
+    followed = _with_successor(statement, message, drafts, rare)
+    changes = _with_values(statement, drafts, rare, focus, is_told=followed is not None)
+    if followed is not None:
+        return [followed, *changes]
+    if changes:
+        return changes
+    ended = _with_former(statement, message, drafts, rare)
+    return [ended] if ended is not None else []
+
+
+def _with_values(
+    statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, float], focus: Draft | None, *, is_told: bool
+) -> list[_Change]:
+    """Put the new values of a statement into the memory that has the old ones; a name changes wherever it stands."""
+    draft, slots = find_slots(statement, drafts, rare, focus)
+    if draft is None:
+        return []
+    changes = [_Change(draft, (statement,))]
+    names = [slot for slot in slots if slot.old.kind in NAMES]
+    for other in drafts if names else ():
+        body, description = with_values(other.body, other.description, names, statement)
+        if other is not draft and not other.is_fixed and (body, description) != (other.body, other.description):
+            other.body, other.description = body, description
+            changes.append(_Change(other, (statement,)))
+    if not draft.is_fixed:
+        draft.body, draft.description = with_values(draft.body, draft.description, slots, statement)
+        if not is_told and tells_more(statement, draft, slots):
+            draft.body = with_sentence(draft.body, since(statement, statement.told))
+    return changes
+
+
+def _with_successor(
+    statement: Statement, message: Sequence[Statement], drafts: Sequence[Draft], rare: Mapping[str, float]
+) -> _Change | None:
+    """Put the name of who does it now into the memory that names who did it."""
+    quotes = [one.quote for one in message]
+    draft = _nearest(statement, [one for one in drafts if succession_in(statement, one, quotes)], rare)
+    change = succession_in(statement, draft, quotes) if draft is not None else None
+    if draft is None or change is None:
+        return None
+    if not draft.is_fixed:
+        draft.body, draft.description = with_successor(draft.body, change), with_successor(draft.description, change)
+    told = [one for one in message if one is statement or change.new.lower() in one.quote.lower()]
+    return _Change(draft, tuple(told))
+
+
+def _with_former(
+    statement: Statement, message: Sequence[Statement], drafts: Sequence[Draft], rare: Mapping[str, float]
+) -> _Change | None:
     """Tell as former what a statement says is over."""
     draft = _nearest(statement, [one for one in drafts if contradiction_in(statement, one, rare)], rare)
     change = contradiction_in(statement, draft, rare) if draft is not None else None
-    if draft is None or change is None or draft.is_fixed:
-        return draft
-    told = [one for one in message if one.quote not in used]
-    draft.body, draft.description = with_former(draft, change, told)
-    used.update(one.quote for one in told)
-    return draft
+    if draft is None or change is None:
+        return None
+    told = tuple(one for one in message if one is statement or belongs_to(one, statement, draft))
+    if not draft.is_fixed:
+        draft.body, draft.description = with_former(draft, change, told)
+    return _Change(draft, told, is_retold=True)
 
 
 def _nearest(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, float]) -> Draft | None:
@@ -139,27 +161,25 @@ def _nearest(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, f
 
 def _taken_up(
     part: Finding, message: Said, statements: Sequence[Statement], drafts: list[Draft], used: set[str], now: float
-) -> str | None:
-    """Add a finding to the memory it belongs to, or make it one; None where it is known, over or no fact by itself."""
+) -> Iterator[str]:
+    """Add a finding to the memory it belongs to, or make it one; not where it is known, over or no fact by itself."""
     finding = whole(message, part)
     if finding is None:
-        return None
+        return
     own = [one for one in statements if one.quote in finding.evidence.quote]
     used.update(one.quote for one in own)
     if is_known(finding, drafts) or is_over(message, finding, now):
-        return None
-    rare = rarity([texts_of(draft) for draft in drafts])
-    home = home_of(own[0], drafts, rare) if own else None
+        return
+    home = home_of(own[0], drafts, rarity([texts_of(draft) for draft in drafts])) if own else None
     if home is not None and not home.is_fixed and any(extends(one, home) for one in own):
-        home.body = with_sentence(home.body, since(own[0], " ".join(one.told for one in own)))
-        home.evidence = (*home.evidence, finding.evidence)
-        return home.change("updated", f"Updating {called(home)}")
+        yield _added(home, own)
+        return
     new = draft_of(message, finding)
     drafts.append(new)
-    return new.change("learnt", f"Learning about {called(new)}")
+    yield new.change("learnt", f"Learning about {called(new)}")
 
 
-def _additions(message: Said, statements: Sequence[Statement], drafts: Sequence[Draft]) -> Iterator[str]:
+def _additions(statements: Sequence[Statement], drafts: Sequence[Draft]) -> Iterator[str]:
     """Add what is meant as an addition to the memory it belongs to, with the sentences that go on from it."""
     rare = rarity([texts_of(draft) for draft in drafts])
     done = 0
@@ -170,8 +190,9 @@ def _additions(message: Said, statements: Sequence[Statement], drafts: Sequence[
         done = number + 1
         while done < len(statements) and goes_on(statements[done].quote):
             done += 1
-        told = statements[number:done]
-        home.body = with_sentence(home.body, since(statement, " ".join(one.told for one in told)))
-        home.evidence = (*home.evidence, *(evidence_of(message, one.quote) for one in told))
-        yield home.change("updated", f"Updating {called(home)}")
+        yield _added(home, statements[number:done])
 
+
+def _added(home: Draft, told: Sequence[Statement]) -> str:
+    home.body = with_sentence(home.body, since(told[0], " ".join(one.told for one in told)))
+    return _noted(_Change(home, tuple(told)), told)

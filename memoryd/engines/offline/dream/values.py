@@ -216,7 +216,7 @@ def _counts_the_same(new: Value, old: Value) -> bool:
         # "The warning comes at 40": a bare number may leave out the unit, but it counts nothing else.
         bare = old if new.is_measured else new
         return not bare.unit and not bare.label
-    return _share_a_noun(new, old) or not (new.unit or new.label) or not (old.unit or old.label)
+    return _share_a_noun(new, old) or not (new.unit or new.label)
 
 
 def _share_a_noun(new: Value, old: Value) -> bool:
