@@ -14,6 +14,7 @@ import pytest
 
 from memoryd.config import Config, Extraction, Projects, Scan, key_names, load, parse
 from memoryd.errors import ConfigError
+from memoryd.paths import paths_from
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -30,6 +31,16 @@ def problem(text: str | bytes, paths: Paths) -> str:
 
 def test_without_a_file_the_defaults_hold(paths: Paths) -> None:
     assert load(paths) == Config()
+
+
+@pytest.mark.parametrize(("value", "is_on"), [("1", False), ("true", False), ("0", True), ("", True), ("off", True)])
+def test_the_environment_can_turn_a_feature_off(environment: dict[str, str], value: str, *, is_on: bool) -> None:
+    """Also when the file says otherwise, and again when it is reread: the paths carry it."""
+    paths = paths_from(environment | {"MEMORYD_DISABLE_DREAM": value, "MEMORYD_DISABLE_WHAT_IS_TO_COME": "1"})
+    assert load(paths).features.dream is is_on
+    os.makedirs(os.path.dirname(paths.config_file))
+    Path(paths.config_file).write_text("[features]\ndream = true\n")
+    assert load(paths).features.dream is is_on
 
 
 def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:

@@ -156,7 +156,7 @@ def _tell(dreamt: Dreamt, *, is_trial: bool) -> None:
 def _conclusion(dreamt: Dreamt, *, is_trial: bool) -> str:
     number = dreamt.change_id
     if dreamt.outcome not in _DONE:
-        return f"The dream ended as {dreamt.outcome}: {shown(dreamt.detail)}"
+        return f"The dream ended as {dreamt.outcome}: {shown(dreamt.detail.rstrip('.'))}."
     if is_trial:
         return "Nothing was changed: memoryd dream-now does it." if dreamt.diff else "Nothing would change."
     if number is None:

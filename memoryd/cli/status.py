@@ -252,8 +252,8 @@ def _ending(dream: DreamReport, dreams: Dreams) -> str:
     what = "nothing to change" if dream.state == "succeeded_no_output" else dream.state
     if change is not None:
         what = f"{summary(why)}: memoryd diff {change}"
-    facts = [what, *([shown(dream.detail)] if dream.detail else []), *([f"{dream.usd:.4f} USD"] if dream.usd else [])]
-    return "; ".join(facts)
+    detail = f": {shown(dream.detail.rstrip('.'))}" if dream.detail else ""
+    return f"{what}{detail}" + (f", {dream.usd:.4f} USD" if dream.usd else "")
 
 
 def _left_out_lines(status: Status) -> list[str]:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from memoryd.engines.statements import Statement
 
 _LEAST_SHARED = 2
-_LEAST_SHARED_PAIRS = 3
+_LEAST_SHARED_PAIRS = 2
+_ABBREVIATED = 3
 SAYS_NO_MORE = re.compile(
-    r"(?i)\b(?:no longer|no more|any ?more|instead|rather than|nicht mehr|kein\w* mehr|statt|stattdessen|ya no|en vez de|ne \w+ plus|n'\w+ plus"
-    r"|plus l[ea]s?|au lieu)\b|不再|改成|改为|换成|ではなく|なくなり"
+    r"(?i)\b(?:no longer|no more|any ?more|too (?:much|many|few|little|long|short|slow|fast|high|low|late|early)|instead|rather than|nicht mehr|kein\w* mehr|statt|stattdessen|ya no|en vez de|ne \w+ plus|n'\w+ plus"
+    r"|plus l[ea]s?|au lieu)\b|不再|太[多少慢快长短高低早晚]|改成|改为|换成|ではなく|なくなり"
 )
 _SAYS_ENDED = re.compile(
     r"(?i)\b(?:(?:is|are) (?:out|over|gone|off)|gone for good|retired|removed|deleted|dropped?|stopped|ended|finished|cancel+ed|replaced|obsolete"
@@ -55,7 +56,7 @@ def contradiction(
     found: dict[str, str] = {}
     for clause in clauses_of(old):
         missing = [one for one in clause.values if one not in new.forms]
-        is_touched = bool(clause.stems & quote.stems) or not clause.words
+        is_touched = not clause.words or _touches(quote, clause)
         if (clause.words - new.stems - quote.stems or missing) and not is_touched:
             return None
         for value in missing:
@@ -87,7 +88,12 @@ def _is_gone(value: str, quote: Statement, *, is_said_anew: bool) -> bool:
     if not value[:1].isdigit() and value in quote.forms and is_said_anew:
         return True
     return any(
-        value in one.forms and (SAYS_NO_MORE.search(one.text) or "moved" in cues_of(one.text))
+        value in one.forms
+        and (
+            SAYS_NO_MORE.search(one.text)
+            or "moved" in cues_of(one.text)
+            or any(kind == "not" and value in about for kind, about in one.turns)
+        )
         for one in clauses_of(quote)
     )
 
@@ -110,7 +116,7 @@ def _replaces(
     is_number = value[:1].isdigit()
     if is_number != instead[:1].isdigit() or not old.around(value) & new.around(instead):
         return False
-    if is_number and value in quote.values and not _is_gone(value, quote, is_said_anew=False):
+    if is_number and _overlap(value, old, value, quote) and not _is_gone(value, quote, is_said_anew=False):
         return False  # the quote says it as well
     here = _nearness(value, old, instead, quote)
     return all(
@@ -124,10 +130,24 @@ def _replaces(
 
 def _nearness(value: str, old: Statement, instead: str, quote: Statement) -> int:
     """How much of what stands around a value stands around the other; what stands on the same side of both counts more."""
-    sides = sum(
+    return len(old.around(value) & quote.around(instead)) + 2 * _overlap(value, old, instead, quote)
+
+
+def _overlap(value: str, old: Statement, instead: str, quote: Statement) -> int:
+    """On how many sides the same stands beside two values."""
+    return sum(
         bool(own) and own == one
         for pair in old.beside(value)
         for other in quote.beside(instead)
         for own, one in zip(pair, other, strict=True)
     )
-    return len(old.around(value) & quote.around(instead)) + 2 * sides
+
+
+def _touches(quote: Statement, clause: Statement) -> bool:
+    """Whether a quote has a word of a clause, or its beginning: `ext` for `extension`."""
+    return bool(clause.stems & quote.stems) or any(
+        own.startswith(one) or one.startswith(own)
+        for own in clause.subject
+        for one in quote.subject
+        if min(len(own), len(one)) >= _ABBREVIATED
+    )

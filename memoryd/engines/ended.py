@@ -33,7 +33,7 @@ _MEANWHILE = re.compile(
 )
 _UNTIL = re.compile(r"(?i)\b(?:until|till|bis|hasta|jusqu'à ce)\b(?P<what>[^,.;:]{0,40})")
 _ENDS = re.compile(
-    r"(?i)\b(?:then|dahin|entonces|ends?|over|finished|done|vorbei|zu ende|acabe|termine|finisse|fini)\b|\d"
+    r"(?i)\b(?:then|dahin|entonces|ends?|over|back|again|finished|done|vorbei|zu ende|acabe|termine|finisse|fini)\b|\d"
 )
 
 

@@ -62,6 +62,9 @@ class _Quote(NamedTuple):
     evidence: Evidence
     said: list[Statement]
 
+    def is_newer_than(self, moment: float | None) -> bool:
+        return moment is None or self.evidence.said_at is None or self.evidence.said_at > moment
+
     @property
     def day(self) -> str:
         return "" if self.evidence.said_at is None else str(day_of(self.evidence.said_at))
@@ -82,32 +85,30 @@ def fates_of(revision: Revision, before: Sequence[Shelved], now: float) -> list[
         return [fate for memory in before for fate in _ended(memory, now)]
     lead, body = statements_of(revision.description), statements_of(revision.body)
     told = tuple(dict.fromkeys((*lead, *body))) if body else ()
-    old = [(memory, forms) for memory in before for forms in dict.fromkeys(_told(memory))]
-    moved = [one for passage in revision.from_index for one in statements_of(passage)]
-    days = {one for _, forms in old for form in forms for one in form.values if _DAY.fullmatch(one)}
+    old = [(memory.as_of or memory.written_at, forms) for memory in before for forms in dict.fromkeys(_told(memory))]
+    moved = [(one,) for passage in revision.from_index for one in statements_of(passage)]
+    sources = [form for forms in (*(forms for _, forms in old), *moved) for form in forms]
+    days = {one for form in sources for one in form.values if _DAY.fullmatch(one)}
     quotes = [_Quote(one, _quoted(one, days)) for one in revision.evidence]
-    sources = [form for _, forms in old for form in forms] + moved
     known = _stems([*sources, *(one for quote in quotes for one in quote.said)]) | _introduces()
-    fates = []
     unchanged = {one.sequence for one in sources}
     successors = [one for one in told if one.sequence not in unchanged]
+    titled = (*told, *statements_of(revision.title.replace("-", " ")))
+    fates = []
     changes: dict[str, tuple[str, str]] = {}
-    for memory, forms in old:
-        if any(is_kept(form, told, known) for form in forms) and not _is_cut(forms[0], body):
+    # Nobody knows when a passage of the index was written: any words that are given count as newer.
+    for since, forms, places in (
+        *((since, forms, told) for since, forms in old),
+        *((None, one, titled) for one in moved),
+    ):
+        if any(is_kept(form, places, known) for form in forms) and not _is_cut(forms[0], body):
             continue
-        newer = [
-            one
-            for one in quotes
-            if one.evidence.said_at is None or one.evidence.said_at > (memory.as_of or memory.written_at)
-        ]
+        newer = [one for one in quotes if one.is_newer_than(since)]
         fates.append(_fate(forms[0], successors, sources, newer, changes))
     fates = [_with_same_change(fate, changes, told, known) for fate in fates]
-    titled = (*told, *statements_of(revision.title.replace("-", " ")))
-    fates += [Fate(one.text, "lost") for one in moved if not is_kept(one, titled, known)]
     for value, (instead, _) in changes.items():
-        sources += [
-            form for one in sources if value in one.values for form in statements_of(one.text.replace(value, instead))
-        ]
+        changed = [one.text.replace(value, instead) for one in sources if value in one.values]
+        sources += [form for text in changed for form in statements_of(text)]
     return fates + [Fate(one.text, "invented", what) for one in told if (what := _invented(one, sources, quotes))]
 
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 PART = re.compile(r"\*\*[^*\n]{1,40}:\*\*")
 _MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}|[-*+•]|\d{1,2}[.)])\s+|\*\*|(?<=\])\([^()\s]*\)")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？;；])\s+|\n+|(?<=[。！？；])")  # noqa: RUF001
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?。！？;；])(?!(?<=\d\.)\s+(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b)\s+"  # noqa: RUF001
+    r"|\n+|(?<=[。！？；])"  # noqa: RUF001
+)
 _CJK = r"\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _CODE = re.compile(r"`[^`\n]*`")
 _TOKEN = re.compile(
@@ -28,6 +31,7 @@ _AMOUNT = re.compile(r"(-?\d[\d.,:]*)([^\W\d_]{1,4}|%)")
 _RANGE = re.compile(r"(\d[\d.,:]*)-(\d[\d.,:]*)")
 _ISO_DAY = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 _LEADING_ZERO = re.compile(r"^0(?=\d:)")
+_SCHEME = re.compile(r"^https?://")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _IDENTIFIER = re.compile(r"[^-]*[._/@:#=$&+*~].|--|#|[a-z]+[A-Z]")
 _NUMERAL = re.compile(r"[一二三四五六七八九十百千万两兩]+(?=[个個分秒小时時天日周週星月年度次人倍名条條件台位号號点點回枚本階つ]|$)|半(?=[小时時天日年])")  # fmt: skip
@@ -203,11 +207,11 @@ def _chunk(chunk: str, *, is_first: bool) -> Iterator[_Token]:
     if low.endswith("n't"):
         yield _Token("not", low)
     elif any(letter.isdigit() for letter in low):
-        yield from _number(low)
+        yield from _number(_SCHEME.sub("", low))
     elif "." in low and low in small("abbreviations"):
         return
     elif _IDENTIFIER.match(chunk):
-        yield _Token("value", low)
+        yield _Token("value", _SCHEME.sub("", low))
     elif "-" in chunk:
         for at, piece in enumerate(one for one in re.split("[-<]+", chunk) if one):
             for one in _word(piece, is_first=is_first and at == 0):  # "read-only" turns nothing

@@ -5,7 +5,7 @@ What kill -9 leaves at any step is put right by `dream_lock.bury`: nothing has c
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.instructions import instructions_at
@@ -276,7 +276,8 @@ class Dreamer:
         )
 
     def _end(self, job: DreamJob, outcome: str, detail: str) -> None:
-        with uninterrupted():  # who wants to end it goes on wanting that, every half second
+        # Who wants to end it goes on wanting that, every half second; now it has ended.
+        with suppress(StopRequest, TimeIsUp), uninterrupted():
             dreams.end(self._database, job, outcome, self._clock.now(), detail=detail)
 
 

@@ -35,7 +35,8 @@ def said_in_log(name: str, text: str) -> list[Said]:
         if match is None or not words:
             continue
         try:
-            at = datetime(*map(int, day.groups()), int(match["hour"] or 12), int(match["minute"] or 0)).astimezone()  # type: ignore[arg-type]
+            year, month, date = map(int, day.groups())
+            at = datetime(year, month, date, int(match["hour"] or 12), int(match["minute"] or 0)).astimezone()
         except (ValueError, OverflowError):
             continue
         digest = hashlib.blake2b(match["text"].encode("utf-8", "replace"), digest_size=8).hexdigest()

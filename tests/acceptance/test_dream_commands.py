@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.clock import SystemClock
 from memoryd.model import Progress
 from memoryd.projects import slug_of
 from memoryd.state import dreams
@@ -295,7 +296,7 @@ def test_dream_stop_ends_the_dream_of_another_process(cluttered: Shop, dreaming:
     _, told = dreaming.communicate(timeout=PATIENCE_SECONDS)
     assert (dreaming.returncode, told) == (
         1,
-        "The dream ended as killed: It was asked to stop, and changed nothing.\n",
+        "The dream ended as killed: it was asked to stop, and changed nothing.\n",
     )
     assert cluttered.files() == before
     assert not (cluttered.memory / LOCK).exists()
@@ -392,6 +393,23 @@ def test_status_tells_which_gate_says_no_and_until_when(cluttered: Shop, paths: 
     (cluttered.memory / LOCK).write_text(str(os.getpid()))
     os.utime(cluttered.memory / LOCK, (0, 0))
     assert _ask_gates(cluttered)["decision"] == "ready", "an old lock holds nobody up"
+    (cluttered.memory / LOCK).unlink()
+    (cluttered.memory / LOCK).mkdir()
+    os.utime(cluttered.memory / LOCK, (0, 0))
+    (problem,) = cluttered.json("status")["problems"]
+    assert LOCK in problem["problem"], "what the gates cannot look at is a problem, not an error"
+
+
+def test_between_two_counts_status_tells_what_the_next_one_will_find(
+    cluttered: Shop, paths: Paths, database: Database
+) -> None:
+    cluttered.say("please look at the parser")
+    cluttered("extract-now")
+    Path(paths.config_file).parent.mkdir(parents=True)
+    Path(paths.config_file).write_text("[dream]\nleast_hours = 0\n")
+    dreams.note_count(database, str(cluttered.memory), SystemClock().now())
+    told = "in 9 min (counted_recently): sessions are counted every 10 min; 0 of 5 sessions have changed since the last one"
+    assert told in cluttered("status").stdout
 
 
 def test_status_tells_what_came_of_the_last_dreams(cluttered: Shop) -> None:

@@ -127,8 +127,7 @@ def by_an_extraction(world: World, database: Database) -> None:
 
 def by_the_daemon(world: World, database: Database) -> None:
     nobody: Any = None
-    log = structlog.make_filtering_bound_logger(50)(None, [], {})
-    daemon = Daemon(world.paths, Config(), FastClock(LATER), lambda _: None, log, nobody, {})
+    daemon = Daemon(world.paths, Config(), FastClock(LATER), lambda _: None, structlog.get_logger(), nobody, {})
     daemon._recover(database)
     daemon._bury(database)
 

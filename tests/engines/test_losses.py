@@ -88,7 +88,7 @@ def test_other_words_for_the_same_are_no_loss() -> None:
         ("Prefer tabs over spaces in makefiles.", "Prefer spaces over tabs in makefiles."),
         ("The gate opens before the bell rings.", "The gate opens after the bell rings."),
         ("Pilar keeps the key of the hall.", "Marta keeps the key of the hall."),
-        ("Ask Beñat about spectra of the blue arm.", "Ask about spectra of the blue arm."),
+        ("Ask Beñat about spectra of the red arm.", "Ask about spectra of the red arm."),
         ("Use the flag `--no-ff` for merges.", "Use the flag for merges."),
         ("Rows hold at most two plates each.", "Rows hold at most three plates each."),
         ("请值班的人二十分钟读一次。", "请值班的人三十分钟读一次。"),

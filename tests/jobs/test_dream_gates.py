@@ -203,9 +203,14 @@ def test_a_lock_from_a_clock_that_was_a_year_ahead_counts_from_when_that_was_not
     for _ in range(5):
         bedroom.say("hello")
     assert is_time(bedroom)
-    seen: list[int] = []
-    bedroom.dream(Engine(lambda exchanges: seen.append(len(exchanges)) or ()))  # type: ignore[func-returns-value]
-    assert seen == [5], "what was said since then is what it is about"
+    seen: list[Exchange] = []
+
+    def look(exchanges: Sequence[Exchange]) -> Sequence[Revision]:
+        seen.extend(exchanges)
+        return ()
+
+    bedroom.dream(Engine(look))
+    assert len(seen) == 5, "what was said since then is what it is about"
     lock = bedroom.lock_state()
     assert lock is not None
     assert lock == (b"", bedroom.clock.at)

@@ -15,26 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.config import Config
 from memoryd.errors import BusyError, StateError
-from memoryd.jobs import dream_lock, interruption
+from memoryd.jobs import dream_lock
 from memoryd.jobs.dream_lock import bury
-from memoryd.jobs.interruption import OverdueError, interruptible
-from memoryd.jobs.sweep import Sweeper
-from memoryd.jobs.work import due, work
 from memoryd.memory import exchange, lock
-from memoryd.memory.commit import commit
-from memoryd.memory.directory import open_directory
 from memoryd.memory.document import body_of
-from memoryd.memory.history import undoing
 from memoryd.memory.lock import LOCK_NAME
 from memoryd.model import Revision
 from memoryd.paths import paths_from
-from memoryd.state import changes, dreams, history
+from memoryd.state import changes, dreams
 from memoryd.state.database import Database, open_database
 from tests.crash import dreamer
-from tests.jobs.bedroom import DAY, NOW, Engine, FastClock
-from tests.sample import Session, write
+from tests.jobs.bedroom import NOW, Engine, FastClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memoryd.model import Exchange
-    from memoryd.paths import Paths
 
 PROCESSES = multiprocessing.get_context("forkserver")  # a fork of pytest itself would take its threads' locks along
 PROCESSES.set_forkserver_preload([__name__])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.dream.alike import how_often, likeness, look_at
 from memoryd.engines.offline.dream.former import says_it_is_over
-from memoryd.engines.offline.dream.slots import CLEARLY, fact_of, nearness, texts_of
+from memoryd.engines.offline.dream.slots import CLEARLY, is_about_another, nearness
 from memoryd.engines.offline.dream.values import fills_the_slot_of, is_certain_slot, values_in
-from memoryd.engines.offline.dream.wording import clauses_of, stems_of
+from memoryd.engines.offline.dream.wording import clauses_of, fact_of, stems_of, texts_of
 from memoryd.engines.offline.features import cues_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ _STRONGLY = re.compile(
 )
 """Said so, it is meant to be added to what is known, even where it would not be worth a memory of its own."""
 _TELLS = re.compile(r"(?i)\b(?:is|are|was|were|has|have|had|got)\b")
-_DID = re.compile(r"(?i)\b(?:i|we|you) (?:\w+ )?(?:moved|renamed|changed|fixed|added|removed|deleted|updated|made|put|wrote)\b")
+_DID = re.compile(
+    r"(?i)\b(?:i|we|you) (?:\w+ )?(?:moved|renamed|changed|fixed|added|removed|deleted|updated|made|put|wrote)\b"
+)
 _TASK = frozenset({"question", "hedge", "thanks", "status", "then_task"})
 _LEAST = 2
 _COVERED = 1 / 3
@@ -48,6 +50,8 @@ def home_of(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, fl
     parts = [draft for draft in drafts if is_for_a_part(statement, draft)]
     if len(parts) == 1:
         return parts[0]
+    if is_about_another(statement, best):
+        return None
     own = stems_of(statement.quote)
     shared = own & _fact_stems(best)
     if own and [draft for draft in drafts if own <= _fact_stems(draft)] == [best]:

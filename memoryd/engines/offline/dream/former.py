@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.offline.compose import description_of, without_opening
 from memoryd.engines.offline.date_words import LANGUAGES
-from memoryd.engines.offline.dream.slots import fact_of, texts_of
-from memoryd.engines.offline.dream.wording import clauses_of, statements_of, stems_of
+from memoryd.engines.offline.dream.slots import is_about_another
+from memoryd.engines.offline.dream.wording import clauses_of, fact_of, statements_of, stems_of, texts_of
 from memoryd.engines.offline.features import cues_of
 
 if TYPE_CHECKING:
@@ -20,14 +20,44 @@ if TYPE_CHECKING:
     from memoryd.engines.offline.dream.statements import Statement
 
 _OVER = re.compile(
-    r"(?i)\b(?:is|are) (?:out|over|gone|obsolete|history|abolished|lifted)\b|\bno (?:longer|more)\b|\bany ?more\b|\b(?:open|running|working|available|in service|allowed|back) again\b"
+    r"(?i)\b(?:is|are) (?:out(?! of)|over|gone|obsolete|history|abolished|lifted)\b|\bno (?:longer|more)\b|\bany ?more\b|\b(?:open|running|working|available|in service|allowed|back) again\b"
     r"|\b(?:nicht mehr|ist (?:raus|vorbei|weg|aufgehoben)|wieder (?:offen|auf|da)|ya no|se acabó|n'est plus|ne \w+ plus|c'est fini|de nouveau ouvert)\b|不再|取消了|恢复了|废止|廃止|再開|なくなりました"
 )
-_ABOUT_OVER = frozenset({"open", "gone", "over", "out", "again", "back", "available", "runn", "work", "obsolet", "allow", "servic", "expect"})
-_COVERED = 0.66
+_ABOUT_OVER = frozenset(
+    {
+        "open",
+        "gone",
+        "over",
+        "out",
+        "again",
+        "back",
+        "available",
+        "runn",
+        "work",
+        "obsolet",
+        "allow",
+        "servic",
+        "expect",
+    }
+)
+_COVERED = 0.75
 _PAST = {"is": "was", "are": "were", "has": "had", "Is": "Was", "Are": "Were"}
-_SINCE = {"en": "Since {}: ", "de": "Seit {}: ", "es": "Desde {}: ", "fr": "Depuis {} : ", "zh": "{} 起：", "ja": "{}から："}
-_UNTIL = {"en": "(Until then: {})", "de": "(Bis dahin: {})", "es": "(Hasta entonces: {})", "fr": "(Jusque-là : {})", "zh": "（此前：{}）", "ja": "（それまで：{}）"}
+_SINCE = {
+    "en": "Since {}: ",
+    "de": "Seit {}: ",
+    "es": "Desde {}: ",
+    "fr": "Depuis {} : ",
+    "zh": "{} 起：",
+    "ja": "{}から：",
+}
+_UNTIL = {
+    "en": "(Until then: {})",
+    "de": "(Bis dahin: {})",
+    "es": "(Hasta entonces: {})",
+    "fr": "(Jusque-là : {})",
+    "zh": "（此前：{}）",
+    "ja": "（それまで：{}）",
+}
 _CODES = ("en", "de", "es", "fr", "zh", "ja")
 
 
@@ -44,6 +74,8 @@ class Contradiction(NamedTuple):
 
 def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, float]) -> Contradiction | None:
     """What a statement says is over in a memory; None where it does not say so for certain."""
+    if is_about_another(statement, draft):
+        return None
     parts = statements_of(fact_of(draft.body))
     most = max(rare.values(), default=1.0)
     there = stems_of(texts_of(draft))

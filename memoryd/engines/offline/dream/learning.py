@@ -1,7 +1,5 @@
 """What is worth a memory of its own, by the rules of extraction; lines of daily logs were already chosen by somebody."""
 
-# ruff: noqa: RUF001 (punctuation of other scripts)
-
 from __future__ import annotations
 
 import re
@@ -13,10 +11,9 @@ from memoryd.engines.offline.compose import description_of, finding_of, name_of
 from memoryd.engines.offline.dates import day_of, with_absolute_dates
 from memoryd.engines.offline.dream.dating import settled
 from memoryd.engines.offline.dream.draft import Draft
-from memoryd.engines.offline.dream.slots import fact_of, texts_of
 from memoryd.engines.offline.dream.statements import dated, is_all_staying, is_meant, statements_in
 from memoryd.engines.offline.dream.values import values_in
-from memoryd.engines.offline.dream.wording import stems_of
+from memoryd.engines.offline.dream.wording import fact_of, stems_of, texts_of
 from memoryd.engines.offline.features import cues_of
 from memoryd.engines.offline.judge import type_of
 from memoryd.engines.offline.known import is_instructed, paragraphs_of
@@ -33,7 +30,18 @@ if TYPE_CHECKING:
 LOGS = "logs/"
 """How the sessions of log lines are called."""
 _LOGGED = frozenset(
-    {"constraint", "negative_order", "standing", "remember", "moved", "deadline", "owner", "product", "approve", "where"}
+    {
+        "constraint",
+        "negative_order",
+        "standing",
+        "remember",
+        "moved",
+        "deadline",
+        "owner",
+        "product",
+        "approve",
+        "where",
+    }
     | {"reason", "prefer", "says", "correct"}
 )
 _TASK = frozenset({"question", "hedge", "joke", "hypothetical", "then_task", "thanks"})
@@ -42,15 +50,23 @@ _LEAST = 2
 _POINTS_BACK = re.compile(
     r"(?i)^(?:(?:and|but|so|also|remember(?: that)?)\s+)*(?:they|it|he|she|his|her|their|those|these|that one|this one|es|sie|ellos|ils|elles)\b|\b(?:for|of|to|with|from) (?:them|it|him|that|those)\b|\bthem all\b"
 )
-_GOES_ON = re.compile(r"(?i)^(?:they|it|he|she|those|these|which|à partir de maintenant donc|sie|ellos|ils|elles)\b(?! (?:is|was|looks?) (?:fine|good|great))")
+_GOES_ON = re.compile(
+    r"(?i)^(?:they|it|he|she|those|these|which|à partir de maintenant donc|sie|ellos|ils|elles)\b(?! (?:is|was|looks?) (?:fine|good|great))"
+)
 _HOUSEKEEPING = re.compile(
     r"(?i)\bmemory (?:folder|directory|files?)\b|\b(?:i|we) (?:\w+ )?(?:deleted|removed|threw away|moved|put|dropped)\b.{0,40}\b(?:notes?|files?|sheets?|list|them)\b"
     r"|\bnotes? here\b|\b(?:file|note|sheet)s? (?:that|which) (?:does|do)(?:es)? not exist\b|\byou (?:keep|still) (?:opening|list|look)"
 )
 """About the notes themselves, not about what they are for."""
-_ONLY_THIS = re.compile(r"(?i)\b(?:turn|rename|move|make|change|fix|sort|format|split|convert) (?:this|the)\b|\bthis (?:loop|file|function|test|page|query|script|line)\b")
-_SINCE_WHEN = re.compile(r"(?i)\bsince (?:noon|midnight|this|the (?:day|week|weekend|month|morning)|today|yesterday|tonight|then|last|\w+day)\b")
-_MISREAD_FIRST = re.compile(r"(?i)^(?:i )?(?:(?:mis)?read (?:it|that) wrong|misread(?: it| that)?|my mistake|correction)[,:;.]\s*")
+_ONLY_THIS = re.compile(
+    r"(?i)\b(?:turn|rename|move|make|change|fix|sort|format|split|convert) (?:this|the)\b|\bthis (?:loop|file|function|test|page|query|script|line)\b"
+)
+_SINCE_WHEN = re.compile(
+    r"(?i)\bsince (?:noon|midnight|this|the (?:day|week|weekend|month|morning)|today|yesterday|tonight|then|last|\w+day)\b"
+)
+_MISREAD_FIRST = re.compile(
+    r"(?i)^(?:i )?(?:(?:mis)?read (?:it|that) wrong|misread(?: it| that)?|my mistake|correction)[,:;.]\s*"
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{4}年\d{1,2}月\d{1,2}日")
 _BEGINS = re.compile(r"(?i)\b(?:since|from|as of|starting|seit|ab|desde|depuis|dès|à partir)\b|起|から")
 
@@ -78,7 +94,10 @@ def _stated(said: Said, today: str) -> Finding | None:
         cues = set(cues_of(one.quote))
         if cues & _TASK or _ONLY_THIS.search(one.quote):
             continue
-        if any(value.kind == "date" and value.number > today for value in one.new_values) and not cues & {"order", "plan"}:
+        if any(value.kind == "date" and value.number > today for value in one.new_values) and not cues & {
+            "order",
+            "plan",
+        }:
             return finding_of(said, Told((one.quote,), "project"))
         if number and cues & {"constraint", "negative_order"} and pattern("so").match(one.quote):
             return finding_of(said, Told((statements[number - 1].quote, one.quote), "project"))
@@ -106,7 +125,9 @@ def whole(said: Said, finding: Finding) -> Finding | None:
     while last + 1 < len(statements) and goes_on(statements[last + 1].quote):
         last += 1
     quotes = [_without_housekeeping(one.quote) for one in statements[first : last + 1] if not is_all_staying(one.quote)]
-    quotes = [_MISREAD_FIRST.sub("", quote) for quote in quotes if quote and (len(quotes) == 1 or len(quote.split()) > 1)]
+    quotes = [
+        _MISREAD_FIRST.sub("", quote) for quote in quotes if quote and (len(quotes) == 1 or len(quote.split()) > 1)
+    ]
     text = " ".join(quotes)
     if not quotes or _POINTS_BACK.search(quotes[0]) or _ONLY_THIS.search(text):
         return None
@@ -115,7 +136,9 @@ def whole(said: Said, finding: Finding) -> Finding | None:
     made = finding_of(said, Told(tuple(quotes), finding.type))
     made = made._replace(body=settled(made.body), description=settled(made.description))
     is_plain = "**" not in made.body
-    if (_SINCE_WHEN.search(text) and not is_plain) or (is_plain and dated(text, own[0].day) != with_absolute_dates(text, own[0].day)):
+    if (_SINCE_WHEN.search(text) and not is_plain) or (
+        is_plain and dated(text, own[0].day) != with_absolute_dates(text, own[0].day)
+    ):
         fact = " ".join(one.told for one in statements[first : last + 1])
         made = made._replace(body=fact + "\n", description=description_of(fact, ""))
     return made._replace(name=name_of(_DATE.sub("", fact_of(made.body))))

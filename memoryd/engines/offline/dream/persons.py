@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.dream.slots import fact_of
-from memoryd.engines.offline.dream.wording import is_small
+from memoryd.engines.offline.dream.wording import fact_of, is_small
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +23,13 @@ _LEFT = re.compile(
 _TAKES_OVER = re.compile(
     r"(?i)\b(?:now|from now on|instead|takes? over|took over|ask|contact|go to|in charge|responsible|jetzt|ab sofort|übernimmt|zuständig|ahora|desde|a partir de|pregunt\w+|maintenant|désormais|s'occupe|demande[rz]?)\b"
 )
-_NAME = re.compile(r"[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*(?: (?:(?:de|van|von|der|del|la|el|al|bin) )?[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*)*")
+_NAME = re.compile(
+    r"[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*(?: (?:(?:de|van|von|der|del|la|el|al|bin) )?[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*)*"
+)
 _IN_LOWER_CASE = re.compile(r"\bis (?P<who>[a-zà-ÿ'’-]{3,}(?: [a-zà-ÿ'’-]{3,})?) now\b")
-_LEFT_ZH = re.compile(r"(?P<who>[\u4e00-\u9fff]{2,3}?)(?:昨天|今天|前天|上周|已经|刚刚?|要)?(?:离职|退休|休产假|休假|调走|走了)")
+_LEFT_ZH = re.compile(
+    r"(?P<who>[\u4e00-\u9fff]{2,3}?)(?:昨天|今天|前天|上周|已经|刚刚?|要)?(?:离职|退休|休产假|休假|调走|走了)"
+)
 _NOW_ZH = re.compile(r"(?:找|由|是|换成|改成)(?P<who>[\u4e00-\u9fff]{2,3}?)(?=负责|接手|来|[，。,.;；]|$)")
 
 
@@ -69,11 +72,13 @@ def _successors(message: Sequence[str], text: str, who: str) -> set[str]:
             is_opening = match.start() == 0 and " " not in name
             if not is_opening and who.lower() not in name.lower().split() and name not in text and not is_small(name):
                 found.add(name)
-        if match := _IN_LOWER_CASE.search(sentence):
-            found.add(match["who"].title())
+        if uncased := _IN_LOWER_CASE.search(sentence):
+            found.add(uncased["who"].title())
     return found
 
 
 def with_successor(text: str, change: Succession) -> str:
     """The text with the new name; where only a part of the old one stands, that is another mention and goes as well."""
-    return re.sub(rf"(?<!\w){re.escape(change.old)}(?!\w)" if change.old.isascii() else re.escape(change.old), change.new, text)
+    return re.sub(
+        rf"(?<!\w){re.escape(change.old)}(?!\w)" if change.old.isascii() else re.escape(change.old), change.new, text
+    )

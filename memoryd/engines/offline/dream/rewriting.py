@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.dream.slots import NAMES, SHIFT, fact_of, texts_of
-from memoryd.engines.offline.dream.values import Value, fills_the_slot_of, values_in
-from memoryd.engines.offline.dream.wording import clause_at, is_small, stems_of
+from memoryd.engines.offline.dream.fitting import NAMES, SHIFT
+from memoryd.engines.offline.dream.values import fills_the_slot_of, values_in
+from memoryd.engines.offline.dream.wording import clause_at, fact_of, is_small, stems_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.engines.offline.dream.draft import Draft
-    from memoryd.engines.offline.dream.slots import Slot
+    from memoryd.engines.offline.dream.fitting import Slot
     from memoryd.engines.offline.dream.statements import Statement
+    from memoryd.engines.offline.dream.values import Value
 
 _PROPER = re.compile(r"(?<=[a-z,] )[A-ZÀ-Þ][a-zà-ÿ]{2,}")
 _WITH = re.compile(r"\b(?:with|without|except|mit|ohne|außer|con|sin|avec|sans)\s+(\w+)")

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from memoryd.engines.offline.dream.values import Value
     from memoryd.model import Said
 
-_QUOTED = re.compile(r"«[^»]{20,}»|“[^”]{20,}”|„[^“”]{20,}[“”]|\"[^\"\n]{20,}\"|(?<!\w)'[^'\n]{30,}'(?!\w)|「[^」]{12,}」|《[^》]{12,}》")
+_QUOTED = re.compile(
+    r"«[^»]{20,}»|“[^”]{20,}”|„[^“”]{20,}[“”]|\"[^\"\n]{20,}\"|(?<!\w)'[^'\n]{30,}'(?!\w)|「[^」]{12,}」|《[^》]{12,}》"
+)
 """What stands in marks and is longer than a name are somebody's words, not the user's."""
 _NOT_MEANT = re.compile(
     r"(?i)\b(?:would|wouldn't|I'd (?!rather|prefer|like|love|want)|could|couldn't|should we|what if|if (?:we|i|you|the|it)\b.*\b(?:were|had|would)|imagine|one can dream|perhaps|maybe|hypothetically"
@@ -53,8 +55,12 @@ _MISREAD = re.compile(
 )
 """What was said just before is not so; what this says instead is."""
 _NO_JOKE = re.compile(r"(?i)\b(?:not|no|kein|sin|pas de) (?:kidding|joking|jokes?|Scherz|broma|blague)\b")
-_HOLD_ON = re.compile(r"(?i)^\W*(?:(?:no|oh|ah|sorry|hm+)[\s,]+)?(?:wait|hold on|stop|halt|moment|warte|espera|attends|等等|等一下|待って)\b")
-_AS_BEFORE = re.compile(r"(?i)\b(?:as before|as it was|stays?|back to (?:the )?(?:old|normal)|wie vorher|como antes|comme avant)\b|照旧|元通り")
+_HOLD_ON = re.compile(
+    r"(?i)^\W*(?:(?:no|oh|ah|sorry|hm+)[\s,]+)?(?:wait|hold on|stop|halt|moment|warte|espera|attends|等等|等一下|待って)\b"
+)
+_AS_BEFORE = re.compile(
+    r"(?i)\b(?:as before|as it was|stays?|back to (?:the )?(?:old|normal)|wie vorher|como antes|comme avant)\b|照旧|元通り"
+)
 
 CHANGES = re.compile(
     r"(?i)\b(?:now|from (?:\w+day on(?:wards?)?|now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
@@ -66,7 +72,9 @@ CHANGES = re.compile(
     r"|改成|改为|改到|改了|改名|换成|换到|现在|以后|起改|推迟|提前到|延期|定了|搬到|离职|退休|休产假|延び|変更|になりました|に変わ|から.{0,8}になり|移りました|早まり"
 )
 """Words that say how something is from now on."""
-_WEAK = re.compile(r"(?i)\b(?:(?<!from )now|new|again|back (?:to|on|in)|since|left|went to|final|jetzt|neu(?:e[rsnm]?)?|ahora|nuev[oa]s?|maintenant|nouve(?:au|lle))\b|\b(?:i|we|you) (?:moved|changed|renamed|replaced|switched|corrected)\b")
+_WEAK = re.compile(
+    r"(?i)\b(?:(?<!from )now|new|again|back (?:to|on|in)|since|left|went to|final|jetzt|neu(?:e[rsnm]?)?|ahora|nuev[oa]s?|maintenant|nouve(?:au|lle))\b|\b(?:i|we|you) (?:moved|changed|renamed|replaced|switched|corrected)\b"
+)
 _STAYS = re.compile(
     r"(?i)\b(?:stay(?:s|ed)?|remain(?:s|ed)?|unchanged|(?:as|like|how) (?:before|ever|always|it is|it was|is|they are)|(?:the )?same(?! (?:goes|applies|rule|here))|still"
     r"|bleib(?:t|en)|gleich|unverändert|wie (?:bisher|gehabt|immer)|sigue[n]? igual|igual|como (?:siempre|antes)|lo demás|toujours|comme avant|inchangée?|pareil)\b"
@@ -88,7 +96,9 @@ _ONLY_NOW = re.compile(
 _FEW = 5
 _PLEASE_NOTE = re.compile(r"(?i)^(?:please note|for your info(?:rmation)?|good news|bad news)[:,]\s*")
 _EXCEPTION = re.compile(r"(?i)^(?:that|this)(?: one)? is the exception[:,]\s*")
-_SOURCE = re.compile(r"(?i)\b(?:told me|tells me|wrote|said so|just said|confirmed it|has confirmed|(?:knows|agrees|agreed)(?: and (?:knows|agrees))?$)")
+_SOURCE = re.compile(
+    r"(?i)\b(?:told me|tells me|wrote|said so|just said|confirmed it|has confirmed|(?:knows|agrees|agreed)(?: and (?:knows|agrees))?$)"
+)
 _IN_FROM = re.compile(r"(?i)\bin (\w+ (?:days|weeks)) from (today|now)\b")
 _END_AND_DAY = re.compile(r"(?i)\b(end of \w{3,9}),? (?:the )?(?:28|29|30|31)(?:st|th)\b")
 
@@ -202,7 +212,10 @@ def statements_in(said: Said) -> list[Statement]:
         elif is_meant(sentence):
             kept.append(sentence)
     stays = " ".join(
-        sentence[start:end] for sentence in sentences for start, end in clauses_of(sentence) if is_staying(sentence[start:end])
+        sentence[start:end]
+        for sentence in sentences
+        for start, end in clauses_of(sentence)
+        if is_staying(sentence[start:end])
     )
     about = " ".join(kept)
     return [
@@ -228,7 +241,9 @@ def is_meant(sentence: str) -> bool:
     if {"joke", "hedge", "hypothetical"} & set(cues) or takes_back(sentence)[0]:
         return False
     # "Do not …" is no question, although it begins like one.
-    return not (is_never_meant(re.sub(r"^Do not\b", "Never", sentence, flags=re.IGNORECASE)) or _NOT_MEANT.search(sentence))
+    return not (
+        is_never_meant(re.sub(r"^Do not\b", "Never", sentence, flags=re.IGNORECASE)) or _NOT_MEANT.search(sentence)
+    )
 
 
 def is_all_staying(sentence: str) -> bool:

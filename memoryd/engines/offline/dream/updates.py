@@ -19,14 +19,15 @@ from memoryd.engines.offline.dream.extending import (
     is_for_a_part,
     with_sentence,
 )
+from memoryd.engines.offline.dream.fitting import NAMES
 from memoryd.engines.offline.dream.former import belongs_to, contradiction_in, since, with_former
 from memoryd.engines.offline.dream.learning import draft_of, findings_in, goes_on, is_known, is_over, whole
 from memoryd.engines.offline.dream.naming import called
 from memoryd.engines.offline.dream.persons import succession_in, with_successor
 from memoryd.engines.offline.dream.rewriting import tells_more, with_values
-from memoryd.engines.offline.dream.slots import CLEARLY, NAMES, find_slots, nearness, texts_of
+from memoryd.engines.offline.dream.slots import CLEARLY, find_slots, nearness
 from memoryd.engines.offline.dream.statements import meant, own_words, statements_in
-from memoryd.engines.offline.dream.wording import rarity
+from memoryd.engines.offline.dream.wording import rarity, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -49,10 +49,60 @@ _UNITS = {
     "digit": "位|桁",
 } | {
     unit: unit
-    for unit in (
-        "K Hz kHz MHz GHz V A W kW kWh m cm mm km m² m³ l ml t kg g mg km/h m/s kB MB GB TB kbit/s Mbit/s Gbit/s baud QPS rps "
-        "dpi pt bar psi Pa mg/l g/m² mmol/l mg/dl hl EUR USD CHF € $ kr K/min dB"
-    ).split()
+    for unit in [
+        "K",
+        "Hz",
+        "kHz",
+        "MHz",
+        "GHz",
+        "V",
+        "A",
+        "W",
+        "kW",
+        "kWh",
+        "m",
+        "cm",
+        "mm",
+        "km",
+        "m²",
+        "m³",
+        "l",
+        "ml",
+        "t",
+        "kg",
+        "g",
+        "mg",
+        "km/h",
+        "m/s",
+        "kB",
+        "MB",
+        "GB",
+        "TB",
+        "kbit/s",
+        "Mbit/s",
+        "Gbit/s",
+        "baud",
+        "QPS",
+        "rps",
+        "dpi",
+        "pt",
+        "bar",
+        "psi",
+        "Pa",
+        "mg/l",
+        "g/m²",
+        "mmol/l",
+        "mg/dl",
+        "hl",
+        "EUR",
+        "USD",
+        "CHF",
+        "€",
+        "$",
+        "kr",
+        "K/min",
+        "dB",
+    ]
 }
 _UNIT = "|".join(re.escape(word) for words in _UNITS.values() for word in words.split("|"))
 _UNIT = "|".join(sorted(_UNIT.split("|"), key=len, reverse=True))
@@ -65,7 +115,9 @@ _COUNTED = {
     if number > 1
 } | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90", "dreißig": "30", "treinta": "30"}
 _DIGITS = {digit: number for number, digit in enumerate("一二三四五六七八九", 1)} | {"两": 2, "兩": 2}
-_MEASURED_WITHOUT_SPACES = "毫秒|秒|分钟|分鐘|分|小时|小時|時間|天|日間|晚|个月|個月|か月|年|度|位|桁|周|週間|次|人|個|个|台|件|回"
+_MEASURED_WITHOUT_SPACES = (
+    "毫秒|秒|分钟|分鐘|分|小时|小時|時間|天|日間|晚|个月|個月|か月|年|度|位|桁|周|週間|次|人|個|个|台|件|回"
+)
 
 _MONTHS = "|".join(sorted({word for one in LANGUAGES if one.spaced for word in one.months.replace("|", " ").split()}))
 _WEEKDAYS = {
@@ -106,7 +158,9 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"(?i)([^\W\d_]\w+)[.:]?\s?[-(]?$|\bnew ([^\W\d_]\w+),\s$")
-_CASED_UNITS = frozenset("m M k K c C g G s S t T v V a A w W h H l L".split())
+_CASED_UNITS = frozenset(
+    ["m", "M", "k", "K", "c", "C", "g", "G", "s", "S", "t", "T", "v", "V", "a", "A", "w", "W", "h", "H", "l", "L"]
+)
 
 
 @lru_cache(maxsize=4096)
@@ -150,9 +204,7 @@ def _numeral(match: re.Match[str], text: str) -> Value | None:
         unit = _UNIT_NAMED.get(match["measure_cjk"], match["measure_cjk"])
         number = _from_characters(match["count_cjk"])
         return Value("number", number, *match.span("count_cjk"), unit, "", unit in _UNITS, match.end("measure_cjk"))
-    piece, unit, noun = (
-        ("number", "unit", "noun") if match["number"] else ("word", "word_unit", "word_noun")
-    )
+    piece, unit, noun = ("number", "unit", "noun") if match["number"] else ("word", "word_unit", "word_noun")
     number = match[piece].lower()
     number = _COUNTED.get(number) or _plain(number)
     start, end = match.span(piece)

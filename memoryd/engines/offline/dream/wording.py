@@ -14,6 +14,8 @@ from memoryd.engines.offline.lexicon import classes, small
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memoryd.engines.offline.dream.draft import Draft
+
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[^\W\d_{_CJK}][^\W_{_CJK}]*(?:['’][^\W\d_]{{1,2}}\b)?|[{_CJK}]{{2,}}")
 _ENDINGS = ("ings", "ing", "edly", "ed", "es", "s", "ors", "or", "er", "en", "an", "e", "n", "a", "o")
@@ -21,6 +23,7 @@ _LEAST = 4
 _CLAUSE = re.compile(
     r"(?<=[,;:.!?)])\s+|\s+(?=[(（])|(?<=[，。；、：！？）])\s*(?=[^\s）])|\s+[-–—]\s+|\s+(?=(?:and|but|because|while|und|aber|weil|y|pero|porque|et|mais|parce)\s)"
 )
+_PART = re.compile(r"\n\s*\*\*[^*\n]{1,40}:\*\*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\sa-zà-ÿ])|(?<=;)\s+|(?<=[。！？；])|\n+")
 
 
@@ -49,13 +52,142 @@ def is_small(word: str) -> bool:
 _NUMERALS = frozenset(word for one in LANGUAGES if one.spaced for word in one.numbers.replace("|", " ").split())
 _TEMPORAL = frozenset({"weekday", "month", "when", "always"})
 _SMALL = frozenset(
-    "half hour hours minute minutes second seconds night nights times alarga retrasa adelanta begins begin starts "
-    "until end within per above below least most already instead than planned later earlier longer any anymore now new moved changed "
-    "morning noon tonight evening weekend date since ever stay stays stayed remain remains between early late delayed long "
-    "extended prolonged raised lowered at by up runs run has having our we us you they he she it its my i a an the "
-    "statt jetzt heute gestern ab bis bleibt bleiben hat haben wird sind ist neu neue neuer neuen vom zum zur bei aus "
-    "ahora desde hasta las los les del al ya no más menos sigue siguen otra otro hay son está están "
-    "maintenant depuis jusqu chez aux ces ses son leur vient toujours plus".split()
+    [
+        "half",
+        "hour",
+        "hours",
+        "minute",
+        "minutes",
+        "second",
+        "seconds",
+        "night",
+        "nights",
+        "times",
+        "alarga",
+        "retrasa",
+        "adelanta",
+        "begins",
+        "begin",
+        "starts",
+        "until",
+        "end",
+        "within",
+        "per",
+        "above",
+        "below",
+        "least",
+        "most",
+        "already",
+        "instead",
+        "than",
+        "planned",
+        "later",
+        "earlier",
+        "longer",
+        "any",
+        "anymore",
+        "now",
+        "new",
+        "moved",
+        "changed",
+        "morning",
+        "noon",
+        "tonight",
+        "evening",
+        "weekend",
+        "date",
+        "since",
+        "ever",
+        "stay",
+        "stays",
+        "stayed",
+        "remain",
+        "remains",
+        "between",
+        "early",
+        "late",
+        "delayed",
+        "long",
+        "extended",
+        "prolonged",
+        "raised",
+        "lowered",
+        "at",
+        "by",
+        "up",
+        "runs",
+        "run",
+        "has",
+        "having",
+        "our",
+        "we",
+        "us",
+        "you",
+        "they",
+        "he",
+        "she",
+        "it",
+        "its",
+        "my",
+        "i",
+        "a",
+        "an",
+        "the",
+        "statt",
+        "jetzt",
+        "heute",
+        "gestern",
+        "ab",
+        "bis",
+        "bleibt",
+        "bleiben",
+        "hat",
+        "haben",
+        "wird",
+        "sind",
+        "ist",
+        "neu",
+        "neue",
+        "neuer",
+        "neuen",
+        "vom",
+        "zum",
+        "zur",
+        "bei",
+        "aus",
+        "ahora",
+        "desde",
+        "hasta",
+        "las",
+        "los",
+        "les",
+        "del",
+        "al",
+        "ya",
+        "no",
+        "más",
+        "menos",
+        "sigue",
+        "siguen",
+        "otra",
+        "otro",
+        "hay",
+        "son",
+        "está",
+        "están",
+        "maintenant",
+        "depuis",
+        "jusqu",
+        "chez",
+        "aux",
+        "ces",
+        "ses",
+        "son",
+        "leur",
+        "vient",
+        "toujours",
+        "plus",
+    ]
 )
 
 
@@ -115,3 +247,16 @@ def is_without_spaces(stems: Iterable[str]) -> bool:
     """Whether most of these stems are of a script that has no spaces."""
     own = list(stems)
     return sum(bool(re.match(rf"[{_CJK}]", stem)) for stem in own) * 2 > len(own)
+
+
+def texts_of(draft: Draft) -> str:
+    """All that tells what a memory is about."""
+    return (
+        f"{' '.join(draft.files).replace('_', ' ').removesuffix('.md')} {draft.title} {draft.description}\n{draft.body}"
+    )
+
+
+def fact_of(body: str) -> str:
+    """What a memory says, without the named parts behind it."""
+    part = _PART.search(body)
+    return body[: part.start()] if part else body
