@@ -1,4 +1,4 @@
-"""One dream at a time in a directory, whoever is paused where; what a person, a signal or an extraction does meanwhile."""
+"""One dream at a time in a directory, whoever is paused where; and what the dead leave is put right, if not at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import random
 import signal
-import threading
 import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from tests.crash import dreamer
 from tests.jobs.bedroom import NOW, Engine, FastClock
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
     from pathlib import Path
@@ -196,7 +196,7 @@ class Players:
             here, there = PROCESSES.Pipe()
             process = PROCESSES.Process(target=play, args=(home, state, there))
             process.start()
-            self.connections.append(here)  # type: ignore[arg-type]
+            self.connections.append(here)
             self._processes.append(process)
 
     def tell(self, player: int, what: object) -> None:

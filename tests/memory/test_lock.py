@@ -564,6 +564,19 @@ def test_a_dead_holders_lock_is_removed_where_there_was_none(memory: Path, direc
     assert found(memory) == {}
 
 
+@pytest.mark.parametrize("existed", [True, False])
+def test_a_holder_that_died_after_its_success_leaves_the_time_of_that(
+    memory: Path, directory: int, prior: Prior, existed: bool
+) -> None:
+    """Also where there was no lock before: then this is the first."""
+    put(memory, *OURS)
+    assert restore(directory, replace(prior, existed=existed), NOW + 60)
+    assert found(memory) == {LOCK_NAME: (b"", NOW_NS + 60 * 10**9)}
+    put(memory, b"4711", NOW_NS + 1)
+    assert restore(directory, prior, NOW + 60), "and once it is somebody else's, nothing more"
+    assert found(memory) == {LOCK_NAME: (b"4711", NOW_NS + 1)}
+
+
 def test_a_holder_that_still_works_is_left_alone(memory: Path, directory: int) -> None:
     put(memory)
     remembered: list[Prior] = []

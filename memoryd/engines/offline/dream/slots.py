@@ -7,6 +7,7 @@ other value in that memory. A statement about "hall 5" says nothing about hall 2
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def find_slots(
     """
     found: list[tuple[float, Draft, list[Slot]]] = []
     for draft in drafts:
-        if draft.is_archived or is_about_another(statement, draft):
+        if draft.is_archived or not nearness(statement, draft, rare) or is_about_another(statement, draft):
             continue
         slots = _slots_in(statement, draft, is_focus=draft is focus)
         if slots and (draft is focus or _is_about_it(statement, draft, slots, rare)):
@@ -131,20 +132,21 @@ def is_about_another(statement: Statement, draft: Draft) -> bool:
     there = _numbered(texts_of(draft))
     return any(
         label in there and number not in there[label]
-        for label, numbers in _numbered(statement.text, statement).items()
+        for label, numbers in _numbered(statement.text, is_said=True).items()
         for number in numbers
     )
 
 
-def _numbered(text: str, statement: Statement | None = None) -> dict[str, set[str]]:
-    """What a text calls by a number or a letter: "hall 5", "yard C"; of a statement only what tells which one is meant."""
+@lru_cache(maxsize=2048)
+def _numbered(text: str, *, is_said: bool = False) -> Mapping[str, set[str]]:
+    """What a text calls by a number or a letter: "hall 5", "yard C"; of what is said only what tells which one is meant."""
     found: dict[str, set[str]] = {}
     for value in values_in(text):
         is_label = value.kind == "number" and value.label and not value.is_measured
-        if is_label and not (statement is not None and is_new_label(text, value)):
+        if is_label and not (is_said and is_new_label(text, value)):
             found.setdefault(value.label, set()).add(value.number)
     for match in _LETTERED.finditer(text):
-        if not is_small(match[1]) and not (statement is not None and is_moved_to(text[: match.start()])):
+        if not is_small(match[1]) and not (is_said and is_moved_to(text[: match.start()])):
             found.setdefault(stem_of(match[1]), set()).add(match[2])
     return found
 

@@ -8,6 +8,7 @@ A question, a joke, a supposition, a quotation changes nothing, and neither does
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.evidence import without_quotations
@@ -130,21 +131,14 @@ class Statement(NamedTuple):
         return is_announced or bool(CHANGES.search(_WEAK.sub("", self.quote)))
 
     @property
-    def new_values(self) -> list[Value]:
+    def new_values(self) -> tuple[Value, ...]:
         """What holds now."""
-        spans = [span for span in clauses_of(self.text) if not is_staying(self.text[slice(*span)])]
-        return [
-            value
-            for value in values_in(self.text)
-            if any(start <= value.start < end for start, end in spans)
-            and not _is_former(self.text, value)
-            and not (value.kind == "date" and value.number <= self.day.isoformat())
-        ]
+        return _values_now(self.text, self.day)
 
     @property
-    def former_values(self) -> list[Value]:
+    def former_values(self) -> tuple[Value, ...]:
         """What the sentence says holds no longer."""
-        return [value for value in values_in(self.text) if _is_former(self.text, value)]
+        return _values_before(self.text)
 
     @property
     def told(self) -> str:
@@ -156,8 +150,33 @@ class Statement(NamedTuple):
     @property
     def subject(self) -> str:
         """The sentence without who told it, and without what it says stays."""
-        spans = [self.text[start:end] for start, end in clauses_of(self.text)]
-        return " ".join(span for span in spans if not _SOURCE.search(span) and not is_staying(span)) or self.text
+        return _subject_of(self.text)
+
+
+# Memories are held against one statement after the other: what is in it is looked at once.
+
+
+@lru_cache(maxsize=256)
+def _values_now(text: str, day: date) -> tuple[Value, ...]:
+    spans = [span for span in clauses_of(text) if not is_staying(text[slice(*span)])]
+    return tuple(
+        value
+        for value in values_in(text)
+        if any(start <= value.start < end for start, end in spans)
+        and not _is_former(text, value)
+        and not (value.kind == "date" and value.number <= day.isoformat())
+    )
+
+
+@lru_cache(maxsize=256)
+def _values_before(text: str) -> tuple[Value, ...]:
+    return tuple(value for value in values_in(text) if _is_former(text, value))
+
+
+@lru_cache(maxsize=256)
+def _subject_of(text: str) -> str:
+    clauses = [text[start:end] for start, end in clauses_of(text)]
+    return " ".join(one for one in clauses if not _SOURCE.search(one) and not is_staying(one)) or text
 
 
 def dated(text: str, day: date) -> str:

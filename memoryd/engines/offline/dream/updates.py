@@ -20,7 +20,7 @@ from memoryd.engines.offline.dream.extending import (
     with_sentence,
 )
 from memoryd.engines.offline.dream.fitting import NAMES
-from memoryd.engines.offline.dream.former import belongs_to, contradiction_in, since, with_former
+from memoryd.engines.offline.dream.former import belongs_to, contradiction_in, says_it_is_over, since, with_former
 from memoryd.engines.offline.dream.learning import draft_of, findings_in, goes_on, is_known, is_over, whole
 from memoryd.engines.offline.dream.naming import called
 from memoryd.engines.offline.dream.persons import succession_in, with_successor
@@ -142,6 +142,8 @@ def _with_former(
     statement: Statement, message: Sequence[Statement], drafts: Sequence[Draft], rare: Mapping[str, float]
 ) -> _Change | None:
     """Tell as former what a statement says is over."""
+    if not says_it_is_over(statement.quote):
+        return None
     draft = _nearest(statement, [one for one in drafts if contradiction_in(statement, one, rare)], rare)
     change = contradiction_in(statement, draft, rare) if draft is not None else None
     if draft is None or change is None:

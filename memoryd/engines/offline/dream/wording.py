@@ -204,7 +204,8 @@ def stems_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def clauses_of(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=4096)
+def clauses_of(text: str) -> tuple[tuple[int, int], ...]:
     """Where the clauses of a text begin and end."""
     spans = []
     start = 0
@@ -212,9 +213,10 @@ def clauses_of(text: str) -> list[tuple[int, int]]:
         if match.start() > start:
             spans.append((start, match.start()))
         start = match.end()
-    return [*spans, (start, len(text))]
+    return (*spans, (start, len(text)))
 
 
+@lru_cache(maxsize=4096)
 def clause_at(text: str, place: int) -> str:
     """The clause around a place, with the one before where it speaks of nothing itself: "and takes 50 minutes"."""
     first: int | None = None
