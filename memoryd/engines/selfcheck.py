@@ -182,7 +182,7 @@ def _fate(
     changes: dict[str, tuple[str, str]],
 ) -> Fate:
     """Whether newer words explain that a statement is gone; notes which value they put in the place of which."""
-    new = max(successors, key=lambda one: old.covered_by(one.stems), default=None)
+    new = max(successors, key=lambda one: (old.covered_by(one.stems), -_apart(old, one)), default=None)
     if new is not None and old.covered_by(new.stems) < _SUCCESSOR:
         new = None
     for quote in newer:
@@ -192,6 +192,11 @@ def _fate(
                 changes |= {value: (instead, quote.evidence.quote) for value, instead in found.items()}
                 return Fate(old.text, "contradicted", quote.evidence.quote)
     return Fate(old.text, "lost")
+
+
+def _apart(old: Statement, new: Statement) -> int:
+    """By how much a statement is longer or shorter than another."""
+    return abs(len(old.sequence) - len(new.sequence))
 
 
 def _with_same_change(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PART = re.compile(r"\*\*[^*\n]{1,40}:\*\*")
 _MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}|[-*+•]|\d{1,2}[.)])\s+|\*\*|(?<=\])\([^()\s]*\)")
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?。！？;；])(?!(?<=\d\.)\s+(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b)\s+"  # noqa: RUF001
+    r"(?<=[.!?。！？;；])(?!(?:(?<=\b[A-Za-z]{2}\.)|(?<=\b[A-Za-z]{3}\.))\s+\d)(?!(?<=\d\.)\s+(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b)\s+"  # noqa: RUF001
     r"|\n+|(?<=[。！？；])"  # noqa: RUF001
 )
 _CJK = r"\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -109,7 +109,8 @@ class Statement(NamedTuple):
 @lru_cache(maxsize=4096)
 def statements_of(text: str) -> tuple[Statement, ...]:
     """The sentences and clauses of a text, without marks of layout."""
-    pieces = _SENTENCE_END.split(_MARKUP.sub("", PART.sub("", _DAY_WRITTEN.sub(_iso, text))))
+    dated = _day_in_words().sub(_iso_in_words, _DAY_WRITTEN.sub(_iso, text))
+    pieces = _SENTENCE_END.split(_MARKUP.sub("", PART.sub("", dated)))
     found = (" ".join(piece.split()) for piece in pieces)
     return tuple(statement_of(piece) for piece in found if plain(piece))
 
@@ -317,6 +318,32 @@ def _number_words() -> dict[str, str]:
     }
     found |= {word: str(10 * number) for number, word in enumerate(_TENS.split(), 3)}
     return {word: number for word, number in found.items() if word != "once"}
+
+
+@cache
+def _months() -> dict[str, int]:
+    return {
+        name: number
+        for language in LANGUAGES
+        if language.spaced
+        for number, names in enumerate(language.months.split(), 1)
+        for name in names.split("|")
+    }
+
+
+@cache
+def _day_in_words() -> re.Pattern[str]:
+    """`15 January 2027`, `January 15, 2027`, `15. Januar 2027`, `15 de enero de 2027`."""
+    month = "|".join(sorted(_months(), key=len, reverse=True))
+    return re.compile(
+        rf"(?i)\b(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th)? (?:of |de )?(?P<month>{month})\.?,? (?:del? )?(?P<year>\d{{4}})\b"
+        rf"|\b(?P<month2>{month})\.? (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year2>\d{{4}})\b"
+    )
+
+
+def _iso_in_words(match: re.Match[str]) -> str:
+    month = _months()[(match["month"] or match["month2"]).lower()]
+    return f"{match['year'] or match['year2']}-{month:02}-{int(match['day'] or match['day2']):02}"
 
 
 def _iso(match: re.Match[str]) -> str:

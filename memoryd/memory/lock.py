@@ -201,7 +201,8 @@ def acquire(
 def restore(directory: int, prior: Prior, succeeded_at: float | None = None) -> bool:
     """Put back what a killed holder of ours found. False while it still runs; otherwise `prior` can be forgotten.
 
-    Where it was killed between its success and the release, `succeeded_at` is the time that it would have left. It can itself be killed anywhere and run again, also long after: a lock that is not that holder's is left alone.
+    Where it was killed between its success and the release, `succeeded_at` is the time that it would have left. This can
+    itself be killed anywhere and run again, also long after: a lock that is not that holder's is left alone.
     """
     if same_process(prior.holder):
         return False
