@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Run, Skip, Wait
 from memoryd.projects import is_below, is_excluded
+from memoryd.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -139,9 +140,9 @@ def dream_throttle(counted_at: float | None, config: Config, now: float) -> Wait
 def dream_sessions(number: int, config: Config, now: float) -> Run | Wait:
     least = config.dream.least_sessions
     if number >= least:
-        return Run(f"{number} sessions have changed")
+        return Run(f"{count(number, 'session')} changed")
     until = now + config.dream.scan_minutes * 60
-    return Wait(until, "too_few_sessions", f"{number} of {least} sessions have changed since the last one")
+    return Wait(until, "too_few_sessions", f"{number} of {least} sessions changed since the last one")
 
 
 def dream_lock(held_by: int | None, until: float) -> Wait | None:

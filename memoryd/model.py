@@ -209,6 +209,10 @@ class Skip(NamedTuple):
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
+LOCK_NAME = ".consolidate-lock"
+"""In a memory directory, shared with the client: who consolidates it, and when that last succeeded."""
+
+
 class Evidence(NamedTuple):
     """Words of the user that a memory rests on."""
 

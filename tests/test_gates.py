@@ -205,9 +205,9 @@ def test_sessions_are_counted_every_ten_minutes(counted_at: float | None, waits:
 
 
 def test_five_sessions_have_to_change() -> None:
-    assert gates.dream_sessions(5, Config(), NOW) == Run("5 sessions have changed")
+    assert gates.dream_sessions(5, Config(), NOW) == Run("5 sessions changed")
     assert gates.dream_sessions(4, Config(), NOW) == Wait(
-        NOW + 600, "too_few_sessions", "4 of 5 sessions have changed since the last one"
+        NOW + 600, "too_few_sessions", "4 of 5 sessions changed since the last one"
     )
 
 

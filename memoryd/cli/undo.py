@@ -80,4 +80,7 @@ def commit_and_tell(context: Context, database: Database, memory_dir: str, chang
                 print(f"{changeset.kind}: {shown(change.name)} taken away")
             else:
                 print(f"{changeset.kind}: {shown(change.name)} is as it was")
+    if not changeset.groups:
+        is_changed = done.change_id is not None
+        print(f"{changeset.kind}: the index {'is as it was' if is_changed else 'has to stay as it is'}")
     return 1 if done.conflicted else 0

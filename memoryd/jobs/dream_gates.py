@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import gates
 from memoryd.jobs.standing import as_wait, hold_of
-from memoryd.memory import lock
-from memoryd.memory.directory import open_directory
-from memoryd.model import Run, Wait
+from memoryd.model import LOCK_NAME, Run, Wait
 from memoryd.state import dreams
 from memoryd.state import projects as known_projects
 
@@ -86,6 +84,9 @@ class Checks:
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
 
     def _held(self) -> Wait | None:
+        from memoryd.memory import lock  # noqa: PLC0415 - 25 ms that `status` seldom needs
+        from memoryd.memory.directory import open_directory  # noqa: PLC0415
+
         try:
             with open_directory(self._memory_dir) as directory:
                 judged = lock.judge(lock.read(directory.descriptor), now=self._now, is_live=lock.holder_is_alive)
@@ -113,7 +114,7 @@ class Checks:
 def lock_time(memory_dir: str) -> float | None:
     """When the last dream succeeded, whoever dreamt it; None: none ever did."""
     try:
-        return os.stat(os.path.join(memory_dir, lock.LOCK_NAME), follow_symlinks=False).st_mtime
+        return os.stat(os.path.join(memory_dir, LOCK_NAME), follow_symlinks=False).st_mtime
     except OSError:
         return None
 

@@ -22,7 +22,7 @@ from memoryd.state import dreams, history
 from memoryd.transcripts.follow import NotATranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from memoryd.config import Config
     from memoryd.memory.directory import FileState, MemoryDirectory
@@ -114,7 +114,7 @@ def gather(
         files,
         listing.odd,
         text,
-        tuple(_long_entries(text, shelf)),
+        tuple(_long_entries(text, shelf, _put_back(database, directory.path))),
         tuple(exchanges),
         tuple(one for one in _logs(directory, since) if not _is_known(database, directory.path, one)),
         tuple(DreamSession(one.session.session_id, one.session.path, one.mtime, one.size) for one in sessions),
@@ -174,12 +174,20 @@ def _read(directory: MemoryDirectory, name: str) -> FileState | None:
         return None
 
 
-def _long_entries(index: str, shelf: Iterable[Shelved]) -> Iterator[str]:
+def _put_back(database: Database, memory_dir: str) -> set[str]:
+    """Lines of the index that a dream had changed and the user has put back."""
+    texts = [
+        (file.before or b"").decode("utf-8", "surrogateescape") for file in history.undone_indexes(database, memory_dir)
+    ]
+    return {line for text in texts for line in text.split("\n")}
+
+
+def _long_entries(index: str, shelf: Iterable[Shelved], put_back: Collection[str]) -> Iterator[str]:
     """Only what the file says as well may be cut off its line: nearly every word, and every number."""
     says = {one.name: f"{one.description}\n{one.body}" for one in shelf}
     for line in index.split("\n"):
         name = indexing.entry_of(line)
-        if name not in says or not indexing.is_too_long(line):
+        if name not in says or not indexing.is_too_long(line) or line in put_back:
             continue
         hook = indexing.hook_of(line)
         if covered_by(hook, says[name]) >= _SAID and set(_NUMBER.findall(hook)) <= set(_NUMBER.findall(says[name])):

@@ -99,7 +99,8 @@ def _rewritten(revision: Revision, before: bytes, now: float) -> bytes:
     if revision.evidence:
         values["metadata", "evidence"] = revision.evidence[-1].hash
     if len(revision.files) > 1:  # also where the target says it all: then this is the change that ties them together
-        values["metadata", "mergedFrom"] = " ".join(revision.files[1:])
+        earlier = str(document.metadata.get("mergedFrom") or "").split()
+        values["metadata", "mergedFrom"] = " ".join(dict.fromkeys((*earlier, *revision.files[1:])))
     values["metadata", "modified"] = iso(now)
     head = document.body[: len(document.body) - len(document.body.lstrip("\r\n"))]
     try:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, StateError
 from memoryd.memory.exchange import exchange, finish_exchange, rename_if_free
+from memoryd.model import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from memoryd.clock import Clock
 
-LOCK_NAME = ".consolidate-lock"
 STALE_SECONDS = 60 * 60.0  # the client's own rule
 # How long a client may take from its look to its write: a few milliseconds, 100 on a machine that stalls. One that is
 # slower still is found by is_still_ours() before the commit.

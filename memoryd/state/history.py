@@ -50,7 +50,8 @@ def last_undoable(database: Database, memory_dir: str | None) -> Change | None:
         (
             change
             for change in recent(database, memory_dir, limit=1000)
-            if change.state == "applied" and change.kind != "undo" and change.undone_by is None and change.names
+            if change.state == "applied" and change.kind != "undo" and change.undone_by is None
+            if change.names or change.kind == "dream"  # which may have changed the index alone
         ),
         None,
     )
@@ -147,6 +148,14 @@ def undone_dreams(database: Database, memory_dir: str) -> list[list[PlannedFile]
             if file.state == "applied":
                 groups.setdefault((row["id"], file.group), []).append(file)
     return list(groups.values())
+
+
+def undone_indexes(database: Database, memory_dir: str) -> list[PlannedFile]:
+    """What dreams that the user undid had done to the index."""
+    rows = database.query(
+        "SELECT id FROM changes WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL", (memory_dir,)
+    )
+    return [file for row in rows if (file := index_of(database, row["id"])) is not None]
 
 
 def index_of(database: Database, change_id: int) -> PlannedFile | None:

@@ -292,6 +292,16 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX fates_by_job ON fates (job_id);
 
+    DROP VIEW memory_changes;
+    CREATE VIEW memory_changes AS                -- what a person calls a change: with the files that it did change
+        SELECT changes.*, (
+            SELECT group_concat(name, char(0)) FROM (
+                SELECT name FROM change_files WHERE change_id = changes.id AND group_number >= 0
+                AND (change_files.state <> 'conflicted' OR changes.state = 'conflicted') ORDER BY position
+            )
+        ) AS names
+        FROM changes WHERE kind <> 'reindex';
+
     CREATE TABLE dream_checks (                  -- what the gates of consolidation have to remember
         memory_dir TEXT PRIMARY KEY,
         counted_at REAL,                         -- when the sessions were last counted

@@ -389,7 +389,7 @@ def test_status_tells_which_gate_says_no_and_until_when(cluttered: Shop, paths: 
     cluttered.say("and at the lexer")
     cluttered("extract-now")
     assert _ask_gates(cluttered)["decision"] == "ready"
-    assert "shop                  as soon as memoryd runs: 1 sessions have changed\n" in cluttered("status").stdout
+    assert "shop                  as soon as memoryd runs: 1 session changed\n" in cluttered("status").stdout
     (cluttered.memory / LOCK).write_text(str(os.getpid()))
     os.utime(cluttered.memory / LOCK, (0, 0))
     assert _ask_gates(cluttered)["decision"] == "ready", "an old lock holds nobody up"
@@ -408,7 +408,7 @@ def test_between_two_counts_status_tells_what_the_next_one_will_find(
     Path(paths.config_file).parent.mkdir(parents=True)
     Path(paths.config_file).write_text("[dream]\nleast_hours = 0\n")
     dreams.note_count(database, str(cluttered.memory), SystemClock().now())
-    told = "in 9 min (counted_recently): sessions are counted every 10 min; 0 of 5 sessions have changed since the last one"
+    told = "in 9 min (counted_recently): sessions are counted every 10 min; 0 of 5 sessions changed since the last one"
     assert told in cluttered("status").stdout
 
 

@@ -20,7 +20,7 @@ from memoryd.daemon import Daemon
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import bury
 from memoryd.jobs.extract import extract
-from memoryd.memory.lock import LOCK_NAME
+from memoryd.model import LOCK_NAME
 from memoryd.model import Run as IsTime
 from memoryd.state import dreams
 from memoryd.state.database import open_database

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.engines.offline.dream.draft import Draft
 from memoryd.engines.offline.dream.updates import take_in
 from memoryd.engines.offline.dream.values import values_in
-from memoryd.model import MemoryType, Said
+from memoryd.model import Said
+
+if TYPE_CHECKING:
+    from memoryd.model import MemoryType
 
 SAID_AT = datetime(2026, 10, 15, 9, tzinfo=UTC).timestamp()
 NOW = datetime(2026, 10, 20, 3, tzinfo=UTC).timestamp()
@@ -17,8 +21,10 @@ NOW = datetime(2026, 10, 20, 3, tzinfo=UTC).timestamp()
 BACKUPS = (
     "project_backups.md",
     "Backups at 02:15, kept for 30 days on vault-3",
-    "Backups run at 02:15 and are kept for 30 days on `vault-3`.\n\n"
-    "**Why:** The audit of 2025 asked for 30 days.\n**How to apply:** Restore test each quarter.\n",
+    (
+        "Backups run at 02:15 and are kept for 30 days on `vault-3`.\n\n"
+        "**Why:** The audit of 2025 asked for 30 days.\n**How to apply:** Restore test each quarter.\n"
+    ),
 )
 UPLOADS = (
     "project_upload_limit.md",
@@ -178,6 +184,7 @@ def test_a_name_changes_wherever_it_stands() -> None:
         "the elevator of building A is running again",
         "the files in the memory folder are mine, I moved them there",
         "rename the upload helper",
+        "the new download mirror has 90 MB per file",
     ],
 )
 def test_what_was_not_stated_or_is_about_something_else_changes_nothing(said: str) -> None:
@@ -203,6 +210,21 @@ def test_what_is_said_to_stay_stays() -> None:
     assert draft.body == "The pump starts at 5 bar and is checked at 9 bar.\n"
 
 
+PLANS = ("project_plans.md", "", "The free plan has 5 projects, the team plan has 50 projects.\n")
+
+
+def test_what_stays_is_not_changed_although_it_has_the_same_slot() -> None:
+    (draft,) = dreamt([PLANS], "the team plan has 80 projects now, free plan unchanged")
+    assert draft.body == "The free plan has 5 projects, the team plan has 80 projects.\n"
+    assert dreamt([PLANS], "the new plan has 20 projects") == []
+
+
+def test_of_two_days_the_one_that_is_not_named_again_changes() -> None:
+    memory = ("project_market.md", "", "The market is open on Mondays and Thursdays.\n")
+    (draft,) = dreamt([memory], "the market is open on Mondays and Fridays now")
+    assert draft.body == "The market is open on Mondays and Fridays.\n"
+
+
 def test_a_value_for_a_part_is_an_exception_and_not_the_new_value() -> None:
     (draft,) = dreamt(ALL, "avatar uploads are limited to 5 MB now, all other uploads stay at 40")
     assert draft.body.startswith(
@@ -214,6 +236,19 @@ def test_who_does_it_now_takes_the_place_of_who_left() -> None:
     (draft,) = dreamt(ALL, "Greta Holm retired. reports go to Iwan Becker now")
     assert (draft.description, "Holm" in draft.body) == ("Reports are mailed to Iwan Becker", False)
     assert draft.evidence[0].quote == "Greta Holm retired. reports go to Iwan Becker now"
+
+
+def test_the_reason_keeps_the_name_of_who_gave_it() -> None:
+    memory = ("project_keys.md", "", "Odile Marchand has the keys.\n\n**Why:** Agreed with Odile Marchand in May.\n")
+    (draft,) = dreamt([memory], "Odile retired, ask Piet Vos for the keys now")
+    assert draft.body == "Piet Vos has the keys.\n\n**Why:** Agreed with Odile Marchand in May.\n"
+
+
+def test_one_more_day_is_added_and_takes_no_other_s_place() -> None:
+    memory = ("project_tiles.md", "", "The tile server is rebuilt on Sundays.\n")
+    (draft,) = dreamt([memory], "the tile server is rebuilt on Sundays and Wednesdays from now on")
+    assert draft.body.startswith("The tile server is rebuilt on Sundays. Since 2026-10-15: the tile server is rebuilt")
+    assert "Sundays and Wednesdays" in draft.body
 
 
 def test_what_is_over_is_told_as_what_once_was() -> None:

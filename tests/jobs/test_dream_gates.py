@@ -15,8 +15,7 @@ from memoryd.config import Features, Projects
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs.dream_gates import Checks, due
 from memoryd.memory.guards import RefusedError
-from memoryd.memory.lock import LOCK_NAME
-from memoryd.model import Run, Wait
+from memoryd.model import LOCK_NAME, Run, Wait
 from memoryd.state import dreams
 from memoryd.state import projects as known_projects
 from tests.acceptance.command import memoryd
@@ -82,7 +81,7 @@ def test_each_gate_says_no_with_its_reason_and_its_time_until_all_are_open(bedro
         bedroom.say("hello")
     bedroom.clock.at += 540
     bedroom.put(LOCK_NAME, str(os.getppid()), NOW + HOUR)
-    assert ask(bedroom) == Run("5 sessions have changed"), "a lock of yesterday is nobody's"
+    assert ask(bedroom) == Run("5 sessions changed"), "a lock of yesterday is nobody's"
     assert list(due(bedroom.database, bedroom.paths, bedroom.config, bedroom.clock.at + 600)) == [
         (str(bedroom.memory), "/code/acme")
     ]
@@ -127,7 +126,7 @@ def test_sessions_of_all_worktrees_count_together(bedroom: Bedroom, tmp_path: Pa
     (project,) = known_projects.all_projects(bedroom.database)
     assert project.root == str(main)
     checks = Checks(bedroom.database, bedroom.paths, bedroom.config, project.memory_dir, NOW + 2 * DAY)
-    assert checks.decision() == Run("5 sessions have changed")
+    assert checks.decision() == Run("5 sessions changed")
 
 
 def test_the_session_that_is_being_written_does_not_count(bedroom: Bedroom) -> None:

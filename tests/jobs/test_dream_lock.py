@@ -19,8 +19,7 @@ from memoryd.jobs import dream_lock
 from memoryd.jobs.dream_lock import bury
 from memoryd.memory import exchange, lock
 from memoryd.memory.document import body_of
-from memoryd.memory.lock import LOCK_NAME
-from memoryd.model import Revision
+from memoryd.model import LOCK_NAME, Revision
 from memoryd.paths import paths_from
 from memoryd.state import changes, dreams
 from memoryd.state.database import Database, open_database

@@ -23,8 +23,7 @@ from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import body_of
 from memoryd.memory.history import undoing
-from memoryd.memory.lock import LOCK_NAME
-from memoryd.model import Run
+from memoryd.model import LOCK_NAME, Run
 from memoryd.state import dreams, history
 from memoryd.state.database import open_database
 from tests.crash import dreamer

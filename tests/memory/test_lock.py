@@ -26,7 +26,6 @@ from memoryd.errors import BusyError, StateError
 from memoryd.memory import exchange as exchange_module
 from memoryd.memory import lock as lock_module
 from memoryd.memory.lock import (
-    LOCK_NAME,
     STALE_SECONDS,
     Free,
     Held,
@@ -41,6 +40,7 @@ from memoryd.memory.lock import (
     restore,
     same_process,
 )
+from memoryd.model import LOCK_NAME
 
 if TYPE_CHECKING:
     import threading

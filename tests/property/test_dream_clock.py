@@ -18,7 +18,7 @@ from memoryd.errors import MemorydError
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import bury
 from memoryd.memory import lock
-from memoryd.model import Run
+from memoryd.model import LOCK_NAME, Run
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
 from tests.jobs.bedroom import Bedroom, Engine
@@ -177,7 +177,7 @@ class Clockwork(RuleBasedStateMachine):
         self.dreamt_at = self.elapsed
         self.has_jumped_ahead = self.has_jumped = False
         self.changed = set()
-        assert {path.name: path.read_bytes() for path in self.room.memory.iterdir()} == {lock.LOCK_NAME: b""}
+        assert {path.name: path.read_bytes() for path in self.room.memory.iterdir()} == {LOCK_NAME: b""}
 
 
 @pytest.mark.torture

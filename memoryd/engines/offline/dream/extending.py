@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.dream.alike import how_often, likeness, look_at
+from memoryd.engines.offline.dream.fitting import is_listed_with
 from memoryd.engines.offline.dream.former import says_it_is_over
 from memoryd.engines.offline.dream.slots import CLEARLY, is_about_another, nearness
 from memoryd.engines.offline.dream.values import fills_the_slot_of, is_certain_slot, values_in
@@ -80,7 +81,19 @@ def extends(statement: Statement, draft: Draft) -> bool:
         and any(value.kind == "date" for value in statement.new_values)
         and stems_of(statement.quote) <= _fact_stems(draft)
     )
-    return is_only_when or bool(_EXTENDS.search(statement.quote)) or is_for_a_part(statement, draft)
+    return is_only_when or bool(_EXTENDS.search(statement.quote)) or adds_a_value(statement, draft)
+
+
+def adds_a_value(statement: Statement, draft: Draft) -> bool:
+    """Whether a statement has one more value for what a memory lists, or another one for a part of it."""
+    known = values_in(fact_of(draft.body))
+    numbers = {(one.kind, one.number) for one in known}
+    return is_for_a_part(statement, draft) or any(
+        old.kind == new.kind and is_listed_with(new, old, statement)
+        for new in statement.new_values
+        if (new.kind, new.number) not in numbers
+        for old in known
+    )
 
 
 def is_for_a_part(statement: Statement, draft: Draft) -> bool:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 NAMES = frozenset({"file", "address", "channel", "name"})
 _NAMED = 10
 """A value that the statement calls the former one counts like so many shared words."""
+_LIST = re.compile(
+    r"(?i)(?:[\s,;/&+`、，和及と]|\b(?:and|or|also|as well as|on|the|und|oder|sowie|am|auch|y|o|e|el|los|et|ou|le|les)\b)*"
+)
+"""What stands between the members of a list."""
+_LISTED = NAMES | {"weekday"}
 _SAME_NUMBERED = 2
 """So does "sensor 9" on both sides."""
 _MOVED_TO = re.compile(
@@ -59,7 +64,7 @@ class Slot(NamedTuple):
 
 def slot_for(new: Value, statement: Statement, draft: Draft) -> Slot | None:
     """The old value in a memory that a new one replaces; None where there is none, or more than one could be meant."""
-    if new.kind in NAMES and new.number in {value.number for value in values_in(texts_of(draft))}:
+    if new.kind in _LISTED and new.number in {one.number for one in values_in(texts_of(draft)) if one.kind == new.kind}:
         return None
     found: dict[str, tuple[float, Slot]] = {}
     formers = _formers_of(new, statement)
@@ -78,6 +83,8 @@ def slot_for(new: Value, statement: Statement, draft: Draft) -> Slot | None:
 def _score(new: Value, statement: Statement, old: Value, text: str, draft: Draft, *, is_named: bool) -> float:
     """How well a new value fits in the place of an old one; 0 where it does not."""
     kept = {value.number for value in values_in(statement.stays)}
+    if is_listed_with(new, old, statement):
+        return 0  # "on Sundays and Wednesdays": one more, and the old one as well
     if old.number in kept or (_formers_of(new, statement) and not is_named):
         return 0  # the statement says itself which value stays, or which one is over
     if not (is_named or fills_the_slot_of(new, old)):
@@ -93,7 +100,7 @@ def _score(new: Value, statement: Statement, old: Value, text: str, draft: Draft
     shared += _SAME_NUMBERED * len(_numbered(statement.text, new) & _numbered(text, old))
     if is_named:
         return shared + _NAMED
-    if new.kind == "format" or len(stems_of(statement.stays) & stems_of(clause)) > shared:
+    if new.kind == "format" or (stems_of(statement.stays) & stems_of(clause)) - near:
         return 0
     if _BOUND.search(clause) and not (statement.is_firm or _BOUND.search(clause_at(statement.text, new.start))):
         return 0  # "The report has 14 pages now" changes nothing of "at most 12 pages"
@@ -102,6 +109,20 @@ def _score(new: Value, statement: Statement, old: Value, text: str, draft: Draft
     if new.kind in ("date", "weekday"):
         return shared + 1 if near & stems_of(texts_of(draft)) else 0
     return shared + 1 if is_certain and new.kind in NAMES else shared
+
+
+def is_listed_with(new: Value, old: Value, statement: Statement) -> bool:
+    """Whether a new value stands in one list with the old one: "on Sundays and Wednesdays"."""
+    alike = [one for one in statement.new_values if one.kind == new.kind and one.kind in _LISTED]
+    for one in alike:
+        if one.number == old.number and old.kind == new.kind:
+            start, end = min(one.end, new.end), max(one.start, new.start)
+            between = statement.text[start:end]
+            for other in alike:
+                between = between.replace(statement.text[other.start : other.end], " ")
+            if _LIST.fullmatch(between):
+                return True
+    return False
 
 
 def is_new_label(text: str, value: Value) -> bool:

@@ -68,6 +68,7 @@ _MISREAD_FIRST = re.compile(
     r"(?i)^(?:i )?(?:(?:mis)?read (?:it|that) wrong|misread(?: it| that)?|my mistake|correction)[,:;.]\s*"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{4}年\d{1,2}月\d{1,2}日")
+_SOMEBODY = re.compile(r"[A-ZÀ-Þ][^\s:]{1,30}(?: [A-ZÀ-Þ][^\s:]{1,30}){0,2}: ")
 _BEGINS = re.compile(r"(?i)\b(?:since|from|as of|starting|seit|ab|desde|depuis|dès|à partir)\b|起|から")
 
 
@@ -110,7 +111,10 @@ def _logged(said: Said) -> Finding | None:
     cues = {cue for one in sentences for cue in cues_of(one)}
     if not cues & _LOGGED or ("status" in cues and cues & _LOGGED == {"product"}):
         return None
-    return finding_of(said, Told(tuple(sentences), type_of(sentences)))
+    kind = type_of(sentences)
+    if kind == "user" and _SOMEBODY.match(said.text):
+        kind = "project"  # somebody else speaks: that is nothing about the user
+    return finding_of(said, Told(tuple(sentences), kind))
 
 
 def whole(said: Said, finding: Finding) -> Finding | None:

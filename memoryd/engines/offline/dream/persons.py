@@ -27,6 +27,7 @@ _NAME = re.compile(
     r"[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*(?: (?:(?:de|van|von|der|del|la|el|al|bin) )?[A-ZÀ-Þ][\w'’-]*[a-zà-ÿ][\w'’-]*)*"
 )
 _IN_LOWER_CASE = re.compile(r"\bis (?P<who>[a-zà-ÿ'’-]{3,}(?: [a-zà-ÿ'’-]{3,})?) now\b")
+_WHY = re.compile(r"(\*\*Why:\*\*.*?(?=\n\s*\*\*|\Z))", re.DOTALL)
 _LEFT_ZH = re.compile(
     r"(?P<who>[\u4e00-\u9fff]{2,3}?)(?:昨天|今天|前天|上周|已经|刚刚?|要)?(?:离职|退休|休产假|休假|调走|走了)"
 )
@@ -78,7 +79,8 @@ def _successors(message: Sequence[str], text: str, who: str) -> set[str]:
 
 
 def with_successor(text: str, change: Succession) -> str:
-    """The text with the new name; where only a part of the old one stands, that is another mention and goes as well."""
-    return re.sub(
-        rf"(?<!\w){re.escape(change.old)}(?!\w)" if change.old.isascii() else re.escape(change.old), change.new, text
-    )
+    """The text with the new name. The reason tells what once was, and stays."""
+    edge = r"(?<!\w){}(?!\w)" if change.old.isascii() else "{}"
+    pattern = re.compile(edge.format(re.escape(change.old)))
+    parts = _WHY.split(text)
+    return "".join(part if _WHY.fullmatch(part) else pattern.sub(change.new, part) for part in parts)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline.dream.extending import (
+    adds_a_value,
     extends,
     home_of,
     is_addition,
-    is_for_a_part,
     with_sentence,
 )
 from memoryd.engines.offline.dream.fitting import NAMES
@@ -188,7 +188,7 @@ def _additions(statements: Sequence[Statement], drafts: Sequence[Draft]) -> Iter
     done = 0
     for number, statement in enumerate(statements):
         home = home_of(statement, drafts, rare) if number >= done else None
-        if home is None or home.is_fixed or not (is_addition(statement, home) or is_for_a_part(statement, home)):
+        if home is None or home.is_fixed or not (is_addition(statement, home) or adds_a_value(statement, home)):
             continue
         done = number + 1
         while done < len(statements) and goes_on(statements[done].quote):

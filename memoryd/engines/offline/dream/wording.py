@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[^\W\d_{_CJK}][^\W_{_CJK}]*(?:['’][^\W\d_]{{1,2}}\b)?|[{_CJK}]{{2,}}")
-_ENDINGS = ("ings", "ing", "edly", "ed", "es", "s", "ors", "or", "er", "en", "an", "e", "n", "a", "o")
+_ENDINGS = ("ings", "ing", "edly", "ed", "ors", "es", "s", "or", "er", "en", "an", "e", "n", "a", "o")
 _LEAST = 4
 _CLAUSE = re.compile(
     r"(?<=[,;:.!?)])\s+|\s+(?=[(（])|(?<=[，。；、：！？）])\s*(?=[^\s）])|\s+[-–—]\s+|\s+(?=(?:and|but|because|while|und|aber|weil|y|pero|porque|et|mais|parce)\s)"
