@@ -87,7 +87,7 @@ class Dreamt(NamedTuple):
     since: float
     """From here a day is counted, and the sessions that changed."""
     is_ahead: bool = False
-    """The time is so far ahead of the clock that it says nothing: it counts from when that was noticed."""
+    """The lock's time is so far ahead of the clock that it says nothing: it counts from when that was noticed."""
 
 
 def last_dreamt(
@@ -95,18 +95,18 @@ def last_dreamt(
 ) -> Dreamt:
     """The later of the lock's time and the first sight of the project, with clocks that step.
 
-    Ahead of the clock by less than the waiting time, a time is believed: it was a small step back, and a day more does no
-    harm. Beyond that the clock was wrong when it was written, and nobody waits a year for it. The lock's time, or the
-    first sight where there is no lock, is then when that was noticed; `noticed_at` is None, or itself ahead, where it is
-    noticed now. Beside a lock such a first sight says nothing.
+    A first sight ahead of the clock is now. Ahead by less than the waiting time, the lock's time is believed: it was a
+    small step back, and a day more does no harm. Beyond that the clock was wrong when it was written, and nobody waits a
+    year for it: its time is then when that was noticed, also when the clock comes nearer to it. `noticed_at` is None, or
+    itself ahead, where it is noticed now.
     """
-    since = lock_at if lock_at is not None else first_seen_at
-    is_ahead = since - now > least_seconds
+    seen_at = min(first_seen_at, now)
+    if lock_at is None:
+        return Dreamt(seen_at)
+    is_ahead = lock_at - now > least_seconds or (noticed_at is not None and lock_at > now)
     if is_ahead:
-        since = noticed_at if noticed_at is not None and noticed_at <= now else now
-    if first_seen_at - now <= least_seconds:
-        since = max(since, first_seen_at)
-    return Dreamt(since, is_ahead)
+        lock_at = noticed_at if noticed_at is not None and noticed_at <= now else now
+    return Dreamt(max(lock_at, seen_at), is_ahead)
 
 
 def dream_switch(config: Config, hold: Wait | None) -> Wait | None:

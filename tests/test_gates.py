@@ -149,10 +149,11 @@ NOW = 2_000_000_000.0
         pytest.param(NOW + YEAR, NOW - DAY, NOW - HOUR, Dreamt(NOW - HOUR, True), id="noticed an hour ago"),
         pytest.param(NOW + YEAR, NOW - DAY, NOW + HOUR, Dreamt(NOW, True), id="noticed in the future: noticed now"),
         pytest.param(NOW + YEAR, NOW - HOUR, NOW - DAY, Dreamt(NOW - HOUR, True), id="first seen after it was noticed"),
-        pytest.param(None, NOW + YEAR, NOW - HOUR, Dreamt(NOW - HOUR, True), id="first seen next year, no lock"),
-        pytest.param(NOW - DAY, NOW + YEAR, None, Dreamt(NOW - DAY), id="first seen next year, beside a lock"),
-        pytest.param(NOW - DAY, NOW + HOUR, None, Dreamt(NOW + HOUR), id="first seen in an hour"),
-        pytest.param(NOW + YEAR, NOW + YEAR, NOW - DAY, Dreamt(NOW - DAY, True), id="both next year"),
+        pytest.param(NOW + HOUR, NOW - DAY, NOW - HOUR, Dreamt(NOW - HOUR, True), id="noticed, and nearer by now"),
+        pytest.param(NOW - HOUR, NOW - DAY, NOW - 2 * HOUR, Dreamt(NOW - HOUR), id="noticed, and passed by now"),
+        pytest.param(None, NOW + YEAR, None, Dreamt(NOW), id="first seen next year: now"),
+        pytest.param(NOW - DAY, NOW + YEAR, None, Dreamt(NOW), id="first seen next year, beside a lock: now"),
+        pytest.param(NOW + YEAR, NOW + YEAR, NOW - DAY, Dreamt(NOW, True), id="both next year"),
     ],
 )
 def test_a_day_is_counted_from_the_last_dream_or_the_first_sight_whatever_the_clock_did(

@@ -63,8 +63,8 @@ class Checks:
 
     def signal_since(self) -> float:
         """From when on what was said and not worked on is part of a dream, also where it was history at first sight."""
-        at = self._lock_at if self._lock_at is not None else self._first_seen_at
-        return self._counted_from(at, at, note=False).since
+        # Beside a lock it is the lock's time alone: what was history at first sight may be newer than that.
+        return self._counted_from(self._first_seen_at if self._lock_at is None else 0.0, note=False).since
 
     def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Run | Wait | None]]]:
         """Cheapest first."""
@@ -95,17 +95,19 @@ class Checks:
         return gates.dream_lock(judged.pid, judged.until) if isinstance(judged, lock.Held) else None
 
     def _dreamt(self, *, note: bool) -> gates.Dreamt:
-        return self._counted_from(self._lock_at, self._first_seen_at, note=note)
+        if note and self._first_seen_at > self._now:  # the clock was set back since
+            dreams.note_first_sight(self._database, self._memory_dir, self._now)
+        return self._counted_from(self._first_seen_at, note=note)
 
     @property
     def _first_seen_at(self) -> float:
         return self._known.first_seen_at if self._known.first_seen_at is not None else self._now
 
-    def _counted_from(self, lock_at: float | None, first_seen_at: float, *, note: bool) -> gates.Dreamt:
-        ahead_ns = int((lock_at if lock_at is not None else first_seen_at) * 1e9)
+    def _counted_from(self, first_seen_at: float, *, note: bool) -> gates.Dreamt:
+        ahead_ns = int((self._lock_at or 0.0) * 1e9)
         noticed_at = self._known.noticed_at if self._known.ahead_ns == ahead_ns else None
         least = self._config.dream.least_hours * 3600
-        dreamt = gates.last_dreamt(lock_at, first_seen_at, noticed_at, least, self._now)
+        dreamt = gates.last_dreamt(self._lock_at, first_seen_at, noticed_at, least, self._now)
         if note and dreamt.is_ahead and (noticed_at is None or noticed_at > self._now):
             dreams.note_ahead(self._database, self._memory_dir, ahead_ns, self._now)
         return dreamt

@@ -72,6 +72,13 @@ def note_ahead(database: Database, memory_dir: str, ahead_ns: int, now: float) -
     )
 
 
+def note_first_sight(database: Database, memory_dir: str, now: float) -> None:
+    """What was first seen later than now was first seen now: from here its day is counted."""
+    database.execute(
+        "UPDATE projects SET first_seen_at = ?1 WHERE memory_dir = ?2 AND first_seen_at > ?1", (now, memory_dir)
+    )
+
+
 def sessions_since(database: Database, memory_dir: str, since: float) -> list[Changed]:
     """The sessions of all worktrees of a project that changed since then, oldest first.
 

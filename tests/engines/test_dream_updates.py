@@ -217,6 +217,8 @@ def test_what_stays_is_not_changed_although_it_has_the_same_slot() -> None:
     (draft,) = dreamt([PLANS], "the team plan has 80 projects now, free plan unchanged")
     assert draft.body == "The free plan has 5 projects, the team plan has 80 projects.\n"
     assert dreamt([PLANS], "the new plan has 20 projects") == []
+    short = ("project_plans.md", "", "The free plan has 5 projects, the team plan 50.\n")
+    assert dreamt([short], "the team plan has 80 projects now, free plan unchanged") == []
 
 
 def test_of_two_days_the_one_that_is_not_named_again_changes() -> None:

@@ -4,6 +4,8 @@
 fit alike are none: then nobody can tell.
 """
 
+# ruff: noqa: RUF001 (punctuation of other scripts)
+
 from __future__ import annotations
 
 import re
@@ -100,7 +102,7 @@ def _score(new: Value, statement: Statement, old: Value, text: str, draft: Draft
     shared += _SAME_NUMBERED * len(_numbered(statement.text, new) & _numbered(text, old))
     if is_named:
         return shared + _NAMED
-    if new.kind == "format" or (stems_of(statement.stays) & stems_of(clause)) - near:
+    if new.kind == "format" or _is_said_to_stay(clause, near, shared, statement):
         return 0
     if _BOUND.search(clause) and not (statement.is_firm or _BOUND.search(clause_at(statement.text, new.start))):
         return 0  # "The report has 14 pages now" changes nothing of "at most 12 pages"
@@ -109,6 +111,13 @@ def _score(new: Value, statement: Statement, old: Value, text: str, draft: Draft
     if new.kind in ("date", "weekday"):
         return shared + 1 if near & stems_of(texts_of(draft)) else 0
     return shared + 1 if is_certain and new.kind in NAMES else shared
+
+
+def _is_said_to_stay(clause: str, near: frozenset[str], shared: int, statement: Statement) -> bool:
+    """Whether the statement says of what stands in a clause that it is as it was: "free plan unchanged"."""
+    about = stems_of(clause)
+    stays = [stems_of(statement.stays[start:end]) for start, end in clauses_of(statement.stays)]
+    return len(stems_of(statement.stays) & about) > shared or any(one <= about and one - near for one in stays)
 
 
 def is_listed_with(new: Value, old: Value, statement: Statement) -> bool:
@@ -180,7 +189,7 @@ def _is_alike(new: Value, old: Value) -> bool:
 
 def _role(text: str, value: Value) -> str:
     """Whether a day is where something begins, where it ends, or neither."""
-    before, behind = text[max(0, value.start - 40) : value.start], text[value.end : value.end + 8].lstrip(" )）")  # noqa: RUF001
+    before, behind = text[max(0, value.start - 40) : value.start], text[value.end : value.end + 8].lstrip(" )）")
     if _UNTIL.search(before) or re.match(r"まで|为止|止", behind):
         return "until"
     if _FROM.search(before) or re.match(r"から|起|开始", behind):

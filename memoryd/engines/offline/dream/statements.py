@@ -64,7 +64,7 @@ _AS_BEFORE = re.compile(
 )
 
 CHANGES = re.compile(
-    r"(?i)\b(?:now|from (?:\w+day on(?:wards?)?|now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new \w+(?:-\w+)?(?:[,:]| is| are)?(?= \S*\d)|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
+    r"(?i)\b(?:now|from (?:\w+day on(?:wards?)?|now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new \w+(?:-\w+)?(?=(?:[,:]| is| are)? \S*\d)|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
     r"|no longer|no more|any ?more|back (?:to|on|in)|raised|lowered|reduced|increased|later|earlier|prolonged|extended|delayed|postponed|late|runs on|replaced|renamed|switched|is out|are out|again|correction|correct(?:ed)?"
     r"|was (?:a )?(?:mistake|nonsense|wrong)|is off|decided|decision|final|took over|takes over|retired|left|went to|belongs? (?:in|to)|confirmed|the rest|rest stays"
     r"|jetzt|ab (?:heute|sofort|morgen|jetzt)|seit (?:heute|gestern)|statt|nicht mehr|neu(?:e[rsnm]?)?|verschoben|verlängert|geändert|umgezogen|künftig"
@@ -230,8 +230,8 @@ def statements_in(said: Said) -> list[Statement]:
             kept.pop()
         elif is_meant(sentence):
             kept.append(sentence)
-    stays = " ".join(
-        sentence[start:end]
+    stays = "; ".join(
+        _STAYS.sub(" ", sentence[start:end])
         for sentence in sentences
         for start, end in clauses_of(sentence)
         if is_staying(sentence[start:end])

@@ -45,7 +45,7 @@ def is_small(word: str) -> bool:
         or low in small("subjects")
         or low in _SMALL
         or low in _NUMERALS
-        or classes().get(low) in _TEMPORAL
+        or _TEMPORAL & {classes().get(low), classes().get(low.removesuffix("s"))} != set()
     )
 
 
