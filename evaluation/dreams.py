@@ -93,7 +93,8 @@ def dreamt(case: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
         for name in revision.files[1:] if revision.body else revision.files:
             del files[name]
         for passage in revision.from_index:
-            assert passage in index, passage
+            if passage not in index:
+                raise ValueError(passage)
             index = index.replace(passage, "", 1)
         if not revision.body:
             continue
@@ -105,7 +106,8 @@ def dreamt(case: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
                 document = document.with_value(("description",), revision.description)
             document = document.with_body(revision.body.strip("\n") + "\n")
         else:
-            assert revision.type is not None
+            if revision.type is None:
+                raise ValueError(revision.line)
             name = f"{revision.type}_{revision.title.replace('-', '_')}.md"
             while name in files:
                 name = name.replace(".md", "_2.md")

@@ -245,8 +245,6 @@ class Dreamer:
     ) -> Dreamt:
         now = self._clock.now()
         changeset = done.changeset(job)
-        if not changeset.groups:  # then the turns are done without a change
-            changeset = changeset._replace(turn_ids=())
         committed = commit(self._database, directory, changeset, now, is_still_ours)
         waits = done.waiting(committed)
         is_changed = committed.change_id is not None and len(committed.conflicted) < len(changeset.groups or (1,))

@@ -99,7 +99,7 @@ def bury_held(database: Database, memory_dir: str, now: float) -> None:
         trouble = error
     if trouble is None or not changes.prepared(database, memory_dir):
         for job in dreams.unfinished(database, memory_dir):
-            dreams.end(database, job, "killed", now, detail=_DIED)
+            dreams.end(database, job, "killed", now, detail=_DIED, is_lost=True)
     if trouble is not None:
         raise trouble
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memoryd.state.dreams import Changed, DreamJob
     from memoryd.state.jobs import WaitingTurn
 
+MOST_SESSIONS = 500
 MOST_LOGS = 60
 LOG_BYTES = 1 << 20
 INDEX_BYTES = 4 << 20
@@ -96,7 +97,8 @@ def gather(
         for one in dreams.sessions_since(database, directory.path, since)
         if gates.left_alone(one.session, config, paths.state_dir) is None
     ]
-    leased = dreams.lease(database, job, [one.session.transcript_id for one in sessions])
+    # The newest sessions; what is older than those is left to extraction, which reads one at a time.
+    leased = dreams.lease(database, job, [one.session.transcript_id for one in sessions[-MOST_SESSIONS:]])
     exchanges: list[Exchange] = []
     message_of: dict[int, str] = {}
     covered: list[int] = []

@@ -37,17 +37,24 @@ def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
     `is_to_stop` is asked in a signal handler, between two steps of the program: it has a database connection of its own.
     """
     left = LONGEST_SECONDS
+    has_ended = False
 
     def look(*_: object) -> None:
         nonlocal left
         left -= _LOOK_SECONDS
         if left < 0:
-            raise TimeIsUp
+            end(TimeIsUp())
         if is_to_stop():
-            raise StopRequest
+            end(StopRequest())
 
     def on_term(*_: object) -> None:
-        raise StopRequest
+        end(StopRequest())
+
+    def end(by: BaseException) -> None:
+        nonlocal has_ended
+        if not has_ended:  # once: what has to be put in order then is not to be struck again
+            has_ended = True
+            raise by
 
     before = {
         signal.SIGALRM: signal.signal(signal.SIGALRM, look),
@@ -64,10 +71,19 @@ def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Signals wait, until the commit is closed and the lock released."""
-    waiting = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
+    """Signals wait, until the commit is closed and the lock released.
+
+    They are noted, not blocked: a block is only for one thread, and the kernel would give them to another.
+    """
+    noted: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: noted.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP)
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in dict.fromkeys(noted):
+            signal.raise_signal(late)

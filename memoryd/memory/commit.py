@@ -68,7 +68,7 @@ def commit(
                 f"Somebody else consolidates {directory.path} by now. Nothing was changed.", "memoryd status"
             )
         files, left_out = plan(directory, changeset, now)
-        if not files and not changeset.turn_ids:
+        if not files and (not changeset.turn_ids or changeset.kind == "dream"):  # whose job closes them
             return Committed(None, left_out=left_out)
         change_id = changes.prepare(database, directory.path, changeset, files, now)
         conflicted = _apply(database, directory, change_id, now)

@@ -151,11 +151,19 @@ def lease(database: Database, job: DreamJob, transcript_ids: Iterable[int]) -> d
 
 
 def end(
-    database: Database, job: DreamJob, outcome: str, now: float, *, turns: Sequence[int] = (), detail: str = ""
+    database: Database,
+    job: DreamJob,
+    outcome: str,
+    now: float,
+    *,
+    turns: Sequence[int] = (),
+    detail: str = "",
+    is_lost: bool = False,
 ) -> bool:
     """End a dream; these turns count as done. False where it was ended already: by its commit, then the rest is done here.
 
-    After one that came to no good end the next waits, longer each time; one that was killed may come at once.
+    After one that came to no good end the next waits, longer each time. One that was stopped may come at once, and so may
+    the first that was lost with its process.
     """
     with database.transaction():
         closed = database.execute(
@@ -168,20 +176,21 @@ def end(
             "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL", [(outcome, one) for one in turns]
         )
         if closed.rowcount == 1 or outcome.startswith("succeeded"):  # what went wrong after a success is no failure
-            _count_failure(database, job.memory_dir, outcome, now)
+            _count_failure(database, job.memory_dir, outcome, now, is_lost=is_lost)
     return closed.rowcount == 1
 
 
-def _count_failure(database: Database, memory_dir: str, outcome: str, now: float) -> None:
-    has_failed = outcome == "failed" or outcome.startswith("refused")
+def _count_failure(database: Database, memory_dir: str, outcome: str, now: float, *, is_lost: bool) -> None:
+    has_failed = is_lost or outcome == "failed" or outcome.startswith("refused")
     if not has_failed and not outcome.startswith("succeeded"):
         return
     failures = 1 + remembered(database, memory_dir).failures if has_failed else 0
-    delay = min(FIRST_DELAY_SECONDS * 2 ** min(failures - 1, 16), LONGEST_DELAY_SECONDS) if failures else 0.0
+    delay = min(FIRST_DELAY_SECONDS * 2 ** min(max(failures - 1, 0), 16), LONGEST_DELAY_SECONDS)
+    may_come = not failures or (is_lost and failures == 1)
     database.execute(
         "INSERT INTO dream_checks (memory_dir, failures, retry_at) VALUES (?1, ?2, ?3)"
         " ON CONFLICT (memory_dir) DO UPDATE SET failures = ?2, retry_at = ?3",
-        (memory_dir, failures, now + delay if failures else None),
+        (memory_dir, failures, None if may_come else now + delay),
     )
 
 

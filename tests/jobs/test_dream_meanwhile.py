@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import select
 import signal
 import threading
 from contextlib import closing
@@ -277,15 +276,14 @@ def test_the_longest_time_ends_a_step_that_hangs_whatever_the_clock_says(tmp_pat
 
 
 def be_asked_again(home: str, place: str) -> None:
-    """The alarm comes again while the lock is released, or while the job is ended."""
+    """The alarm comes again, and a signal, while the lock is released or the job is ended."""
     night = Night(home)
     owner, name = {"release": (lock.Lock, "release"), "end": (dreams, "end")}[place]
     call = getattr(owner, name)
 
     def slowly(*arguments: Any, **keywords: Any) -> Any:
-        select.select([], [], [], 0.1)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        assert signal.SIGALRM in signal.sigpending()
+        signal.raise_signal(signal.SIGALRM)
+        signal.raise_signal(signal.SIGTERM)
         return call(*arguments, **keywords)
 
     setattr(owner, name, slowly)

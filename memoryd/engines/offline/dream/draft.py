@@ -10,7 +10,7 @@ from memoryd.model import Revision
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.model import Evidence, MemoryType, Shelved
+    from memoryd.model import Evidence, MemoryType, Said, Shelved
 
 Reason = Literal["learnt", "updated", "merged", "dated", "expired", "moved"]
 
@@ -27,6 +27,8 @@ class Draft:
     written_at: float
     title: str = ""
     """Words joined by hyphens; of a new memory only."""
+    as_of: float = 0.0
+    """What was said up to then changes nothing in it."""
     is_fixed: bool = False
     """Never to be changed, merged or taken away."""
     is_archived: bool = False
@@ -37,6 +39,10 @@ class Draft:
     """Why it was changed, the weightiest reason; None: it was not."""
     line: str = field(default="")
 
+    def is_closed_to(self, said: Said) -> bool:
+        """Whether words must not change it: nothing may, or it is newer than they are."""
+        return self.is_fixed or (said.said_at is not None and said.said_at <= self.as_of)
+
     def change(self, reason: Reason, line: str) -> str:
         """Note why it was changed; what is told of several changes is the last one."""
         self.reason, self.line = reason, line
@@ -45,7 +51,8 @@ class Draft:
 
 def drafts_of(shelf: Sequence[Shelved]) -> list[Draft]:
     return [
-        Draft((one.name,), one.type, one.description, one.body, one.written_at, is_fixed=one.is_fixed) for one in shelf
+        Draft((one.name,), one.type, one.description, one.body, one.written_at, as_of=one.as_of, is_fixed=one.is_fixed)
+        for one in shelf
     ]
 
 

@@ -54,7 +54,7 @@ def take_in(drafts: list[Draft], said: Sequence[Said], instructions: Sequence[st
                 focus = change.draft
                 used.update(one.quote for one in change.told)
                 retold.update(one.quote for one in change.told if change.is_retold)
-                if not focus.is_fixed:
+                if not focus.is_closed_to(message):
                     yield _noted(change, statements)
         for finding in findings.get(message.message_id, ()):
             if not any(quote in finding.evidence.quote for quote in used):
@@ -113,10 +113,14 @@ def _with_values(
     names = [slot for slot in slots if slot.old.kind in NAMES]
     for other in drafts if names else ():
         body, description = with_values(other.body, other.description, names, statement)
-        if other is not draft and not other.is_fixed and (body, description) != (other.body, other.description):
+        if (
+            other is not draft
+            and not other.is_closed_to(statement.said)
+            and (body, description) != (other.body, other.description)
+        ):
             other.body, other.description = body, description
             changes.append(_Change(other, (statement,)))
-    if not draft.is_fixed:
+    if not draft.is_closed_to(statement.said):
         draft.body, draft.description = with_values(draft.body, draft.description, slots, statement)
         if not is_told and tells_more(statement, draft, slots):
             draft.body = with_sentence(draft.body, since(statement, statement.told))
@@ -132,7 +136,7 @@ def _with_successor(
     change = succession_in(statement, draft, quotes) if draft is not None else None
     if draft is None or change is None:
         return None
-    if not draft.is_fixed:
+    if not draft.is_closed_to(statement.said):
         draft.body, draft.description = with_successor(draft.body, change), with_successor(draft.description, change)
     told = [one for one in message if one is statement or change.new.lower() in one.quote.lower()]
     return _Change(draft, tuple(told))
@@ -149,7 +153,7 @@ def _with_former(
     if draft is None or change is None:
         return None
     told = tuple(one for one in message if one is statement or belongs_to(one, statement, draft))
-    if not draft.is_fixed:
+    if not draft.is_closed_to(statement.said):
         draft.body, draft.description = with_former(draft, change, told)
     return _Change(draft, told, is_retold=True)
 
@@ -174,7 +178,7 @@ def _taken_up(
     if is_known(finding, drafts) or is_over(message, finding, now):
         return
     home = home_of(own[0], drafts, rarity([texts_of(draft) for draft in drafts])) if own else None
-    if home is not None and not home.is_fixed and any(extends(one, home) for one in own):
+    if home is not None and not home.is_closed_to(message) and any(extends(one, home) for one in own):
         yield _added(home, own)
         return
     new = draft_of(message, finding)
@@ -188,7 +192,11 @@ def _additions(statements: Sequence[Statement], drafts: Sequence[Draft]) -> Iter
     done = 0
     for number, statement in enumerate(statements):
         home = home_of(statement, drafts, rare) if number >= done else None
-        if home is None or home.is_fixed or not (is_addition(statement, home) or adds_a_value(statement, home)):
+        if (
+            home is None
+            or home.is_closed_to(statement.said)
+            or not (is_addition(statement, home) or adds_a_value(statement, home))
+        ):
             continue
         done = number + 1
         while done < len(statements) and goes_on(statements[done].quote):
