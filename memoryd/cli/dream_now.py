@@ -75,7 +75,8 @@ def execute(context: Context) -> int:
 @contextmanager
 def stoppable(context: Context, memory_dir: str) -> Iterator[None]:
     """Let `dream-stop` and signals end what runs inside."""
-    from memoryd.jobs.interruption import interruptible
+    from memoryd.errors import MemorydError
+    from memoryd.jobs.interruption import OverdueError, StopRequest, TimeIsUp, interruptible
     from memoryd.state import dreams
     from memoryd.state.database import open_database
 
@@ -83,6 +84,10 @@ def stoppable(context: Context, memory_dir: str) -> Iterator[None]:
     try:
         with interruptible(lambda: dreams.is_to_stop(watching, memory_dir)):
             yield
+    except StopRequest:
+        raise MemorydError("It was asked to stop.", "memoryd status") from None
+    except TimeIsUp:
+        raise OverdueError from None
     finally:
         watching.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memoryd.engines.certainty import is_in_other_units, is_meant, is_narrower, is_of_another, is_one_of_its_kind
 from memoryd.engines.losses import clauses_of, turned
 from memoryd.engines.offline.features import cues_of
 from memoryd.engines.offline.subjects import takes_back
@@ -35,6 +36,8 @@ _SAYS_ENDED = re.compile(
 def ending(quote: Statement, old: Statement) -> dict[str, str] | None:
     """Nothing in place of a statement that is gone as a whole, where a quote says that just this is over; None else."""
     shared = len(old.subject & quote.subject)
+    if not is_meant(quote.text) or is_of_another(quote, old):
+        return None
     is_about = shared and (shared * 2 >= len(old.subject) or shared * 2 >= len(quote.subject))
     return {} if is_about and _says_over(quote, old) else None
 
@@ -46,6 +49,10 @@ def contradiction(
 
     `others` are statements whose values the quote may speak of instead.
     """
+    if not is_meant(quote.text) or is_of_another(quote, old, others) or is_narrower(quote, old, new, others):
+        return None
+    if is_in_other_units(quote, new) or is_one_of_its_kind(old):
+        return None
     taken = [one for one in new.values if one in quote.forms and new.values.count(one) > old.values.count(one)]
     if not _is_about(quote, old) and not any(quote.around(one) & old.stems for one in taken):
         return None

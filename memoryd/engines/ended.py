@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.date_phrases import Tenses, languages_of
 from memoryd.engines.offline.date_words import ENGLISH
-from memoryd.engines.offline.dates import day_of, with_absolute_dates
+from memoryd.engines.offline.dates import day_of
 from memoryd.engines.statements import statements_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ _LASTS = re.compile(
     r"|immer|nie|niemals|stets|seit|ab jetzt|jede[rsnm]?|grundsätzlich|ergebnis(?=:)|siempre|nunca|desde|cada|resultado|toujours|jamais|depuis"
     r"|chaque|désormais|résultat)\b|总是|永远|一律|以后|每|结果|必ず|いつも|毎|結果|今後"
 )
+_OPEN = re.compile(
+    r"(?i)\b(?:or (?:until|when|as soon as|once)|older than|founded|established|at least|at most|oder (?:bis|wenn|sobald)|älter als|gegründet"
+    r"|o (?:hasta|cuando)|ou (?:jusqu'à|quand))\b"
+)
+"""Says something besides, or leaves the end open."""
 _MEANWHILE = re.compile(
     r"(?i)\b(?:then|in that time|meanwhile|during|these (?:days|weeks)|bis dahin|solange|in dieser zeit|entonces|mientras|d'ici là|pendant)\b"
     r"|当天|期间|届时|それまで|その間|期間中"
@@ -39,12 +44,11 @@ _ENDS = re.compile(
 
 def end_of(memory: Shelved, now: float) -> str:
     """The last day of a project's memory that has passed, as `2026-05-31`; empty where it has not ended, or may go on."""
-    today, written = day_of(now), day_of(memory.written_at)
+    today = day_of(now)
     if memory.type != "project" or today is None:
         return ""
-    texts = [
-        with_absolute_dates(one, written) if written else one for one in (memory.description, *memory.body.split("\n"))
-    ]
+    # Only a day that is written there: what "tomorrow" was, nobody can tell for certain.
+    texts = [memory.description, *memory.body.split("\n")]
     everything = " ".join(texts)
     end = max((one for text in texts if not _PART.match(text) for one in _ends_in(text)), default="")
     if (
@@ -55,7 +59,7 @@ def end_of(memory: Shelved, now: float) -> str:
         return ""
     facts = [one.text for text in texts if not _REASON.match(text) for one in statements_of(text)]
     event = statements_of(f"{memory.description}\n{memory.body}")[0].stems
-    return "" if any(_goes_on(one, event) for one in facts) else end
+    return "" if any(_OPEN.search(one) or _goes_on(one, event) for one in facts) else end
 
 
 def _ends_in(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from memoryd.engines.certainty import is_of_another
 from memoryd.engines.contradictions import SAYS_NO_MORE, contradiction, ending
 from memoryd.engines.ended import end_of
 from memoryd.engines.losses import is_kept, is_same, turned
@@ -36,6 +37,7 @@ _SUCCESSOR = 0.5
 """So many words of a statement in another: that one may be told in its place."""
 _VERSION = 0.6
 """So many words in common, of all that two statements have: one is a version of the other."""
+_MUCH_SHARED = 3
 _LEAST_SHARED = 2
 _ENDED = re.compile(r"[.!?…。！？;；:]\W*$")  # noqa: RUF001
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -194,6 +196,13 @@ def _fate(
     return Fate(old.text, "lost")
 
 
+def _is_about_the_same(statement: str, quote: str) -> bool:
+    """Whether a quote speaks of a statement too, and not of another thing that happens to have the same value."""
+    old, said = statement_of(statement), statement_of(quote)
+    shared, others = len(old.words & said.stems), len(old.words - said.stems)
+    return (shared > others or shared >= max(others, _MUCH_SHARED)) and not is_of_another(said, old)
+
+
 def _apart(old: Statement, new: Statement) -> int:
     """By how much a statement is longer or shorter than another."""
     return abs(len(old.sequence) - len(new.sequence))
@@ -204,7 +213,7 @@ def _with_same_change(
 ) -> Fate:
     """A value that was told anew may be told so in every statement that has it."""
     for value, (instead, quote) in changes.items():
-        if fate.fate == "lost" and value in fate.statement:
+        if fate.fate == "lost" and value in fate.statement and _is_about_the_same(fate.statement, quote):
             changed = statements_of(fate.statement.replace(value, instead))
             if all(is_kept(one, told, known) for one in changed):
                 return Fate(fate.statement, "contradicted", quote)

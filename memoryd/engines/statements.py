@@ -130,6 +130,10 @@ def joined(statements: Sequence[Statement]) -> Statement:
     )
 
 
+def is_number(word: str) -> bool:
+    return word in _number_words()
+
+
 def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.instructions import instructions_at
 from memoryd.engines import selfcheck
+from memoryd.engines.certainty import is_taken_back
 from memoryd.errors import BusyError, EngineRestsError, MemorydError
 from memoryd.jobs import gathering
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import bury_held, consolidating, only_dreamer, release
 from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError, StopRequest, TimeIsUp, uninterrupted
 from memoryd.jobs.revisions import Drawn, group_of
+from memoryd.memory import guards
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit, plan
 from memoryd.memory.directory import open_directory
@@ -205,6 +207,7 @@ class Dreamer:
         taken = {name.casefold() for name in (*gathered.files, *gathered.odd)}
         accepted: list[tuple[Revision, Group]] = []
         noted: list[NotedFate] = []
+        dropped: set[str] = set()  # messages whose words came to nothing here: extraction reads them
         losses = 0
         for revision in gathering.unsettled(self._database, directory.path, revisions):
             about = " ".join(revision.files) or revision.title
@@ -212,19 +215,29 @@ class Dreamer:
             noted += [dreams.NotedFate(about, one.statement, one.fate, one.by) for one in fates]
             if selfcheck.is_refused(fates):
                 losses += any(one.fate == "lost" for one in fates)
+                dropped.update(piece.message_id for piece in revision.evidence)
+                continue
+            if _is_taken_back(revision, gathered):
+                noted.append(dreams.NotedFate(about, revision.line, "taken back", revision.evidence[-1].quote))
                 continue
             try:
                 group = group_of(revision, drawn, taken, now)
+                if group is not None:
+                    edit = IndexEdit(without=revision.from_index)
+                    guards.check(Changeset("dream", "", (group,), index_edit=edit), gathered.odd)
             except RefusedError as error:
                 noted.append(dreams.NotedFate(about, revision.line, f"refused({error.guard})", error.sentence))
+                dropped.update(piece.message_id for piece in revision.evidence)
                 continue
             if group is not None:
                 accepted.append((revision, group))
+        noted = list(dict.fromkeys(noted))
         dreams.note_fates(self._database, job.id, noted)
         if losses > MOST_LOSSES:
             raise RefusedError("no fact lost", f"{losses} of its changes would lose something; none of them was made.")
         names = tuple(change.name for _, group in accepted for change in group.changes)
         step(Progress("prune", "Making the index right", files=names))
+        turns = tuple(turn for turn in turns if gathered.message_of.get(turn) not in dropped)
         return _Done(gathered, tuple(accepted), tuple(noted), turns)
 
     def _closed(self, directory: MemoryDirectory, job: DreamJob, done: _Done, taken: Lock) -> Dreamt:
@@ -289,7 +302,7 @@ class _Done(NamedTuple):
 
     @property
     def refused(self) -> tuple[NotedFate, ...]:
-        return tuple(one for one in self.noted if one.fate not in ("contradicted", "expired"))
+        return tuple(one for one in self.noted if one.fate not in ("contradicted", "expired", "taken back"))
 
     def changeset(self, job: DreamJob) -> Changeset:
         passages = tuple(passage for revision, _ in self.accepted for passage in revision.from_index)
@@ -336,6 +349,14 @@ class _Step:
             raise StopRequest
         if self._clock.now() > self.deadline:
             raise TimeIsUp
+
+
+def _is_taken_back(revision: Revision, gathered: Gathered) -> bool:
+    """Whether the newest words that it rests on were taken back by later ones."""
+    if not revision.evidence:
+        return False
+    newest = revision.evidence[-1]
+    return is_taken_back(newest, gathered.said)
 
 
 def _summary(accepted: Sequence[tuple[Revision, Group]]) -> str:

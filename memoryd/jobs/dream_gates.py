@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import gates
+from memoryd.errors import StateError
 from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.model import LOCK_NAME, Run, Wait
 from memoryd.state import dreams
@@ -92,6 +93,8 @@ class Checks:
                 judged = lock.judge(lock.read(directory.descriptor), now=self._now, is_live=lock.holder_is_alive)
         except FileNotFoundError:
             return None
+        except StateError as error:  # something else has its name, or the directory cannot be opened
+            return Wait(None, "lock_held", error.sentence.rstrip("."))
         return gates.dream_lock(judged.pid, judged.until) if isinstance(judged, lock.Held) else None
 
     def _dreamt(self, *, note: bool) -> gates.Dreamt:

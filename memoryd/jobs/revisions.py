@@ -13,7 +13,7 @@ from memoryd.state import history
 from memoryd.state.changes import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from memoryd.memory.directory import FileState
     from memoryd.model import Evidence, Revision
@@ -55,9 +55,18 @@ def group_of(revision: Revision, drawn: Drawn, taken: set[str], now: float) -> G
         target = _target(revision, drawn, taken, now)
         changes[: 1 if revision.files else 0] = [target]
         evidence = _evidence(revision, target.name, drawn)
-    if _signature(changes) in drawn.undone:
+    if _is_undone(revision, _signature(changes), drawn.undone):
         return None
     return Group(tuple(changes), revision.line, tuple(evidence))
+
+
+def _is_undone(
+    revision: Revision, signature: frozenset[tuple[str, bytes]], undone: Collection[frozenset[tuple[str, bytes]]]
+) -> bool:
+    """Newer words on one memory are another matter than what was undone; a merge that holds an undone one is not."""
+    if len(signature) == 1:
+        return not revision.evidence and signature in undone
+    return any(len(one) > 1 and one <= signature for one in undone)
 
 
 def _signature(changes: Sequence[FileChange | PlannedFile]) -> frozenset[tuple[str, bytes]]:

@@ -140,6 +140,7 @@ def _planned_index(
     topics = dict(topics)
     contents: dict[str, bytes] = {}
     refresh: dict[str, str | None] = {}
+    changed: dict[str, tuple[str, str]] = {}
     gone: set[str] = set()
     for file in files:
         if file.after is None:
@@ -150,6 +151,7 @@ def _planned_index(
         contents[file.name] = file.after
         if file.before is not None:
             refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
+            changed[file.name] = (_said(file.before), _said(file.after))
 
     def topic(name: str) -> indexing.Topic:
         if name not in contents:
@@ -169,6 +171,7 @@ def _planned_index(
         topics,
         topic,
         refresh={} if _goes_back(text, edit) else refresh,
+        changed={} if _goes_back(text, edit) else changed,
         exists=_exists_in(directory, without=gone),
     )
     after: bytes | None = built.text.encode("utf-8", "surrogateescape")
@@ -206,6 +209,11 @@ def _topic(name: str, data: bytes) -> indexing.Topic:
     return indexing.Topic(
         words[:1].upper() + words[1:], document.description or ("" if document.problem else first_line)
     )
+
+
+def _said(data: bytes) -> str:
+    document = parse(data)
+    return f"{document.description}\n{document.body}"
 
 
 def _exists_in(directory: MemoryDirectory, *, without: set[str]) -> Callable[[str], bool]:
@@ -264,7 +272,15 @@ def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: 
                 attempt(file)
         if conflicted:
             drop(INDEX_GROUP)  # a person's words for a file that stays after all are in the old one
-            _rebuild_index(database, directory, change_id, len(files), now, begun)
+            _rebuild_index(
+                database,
+                directory,
+                change_id,
+                len(files),
+                now,
+                begun,
+                [file for file in begun if file.group != INDEX_GROUP],
+            )
         sync(directory)
         if not directory.is_where_it_was():
             raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
@@ -288,18 +304,32 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
     for file in reversed(files if conflicted else []):
         if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
             take_back(directory, file, rescue)
-    _rebuild_index(database, directory, change_id, len(files), now, [])
+    _rebuild_index(
+        database,
+        directory,
+        change_id,
+        len(files),
+        now,
+        [],
+        [f for f in files if f.group not in (*conflicted, INDEX_GROUP)],
+    )
     sync(directory)
     changes.close(database, change_id, conflicted, now)
 
 
 def _rebuild_index(
-    database: Database, directory: MemoryDirectory, change_id: int, position: int, now: float, begun: list[PlannedFile]
+    database: Database,
+    directory: MemoryDirectory,
+    change_id: int,
+    position: int,
+    now: float,
+    begun: list[PlannedFile],
+    applied: list[PlannedFile],
 ) -> None:
     """Make the index right for what is in the directory now; whoever edits it meanwhile wins, and is taken in."""
     for number in range(_INDEX_TRIES):
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-        index, _ = _planned_index(directory, directory.listing().topics, [], position + number, token, now)
+        index, _ = _planned_index(directory, directory.listing().topics, applied, position + number, token, now)
         if index is None:
             return
         index = index._replace(change_id=change_id)

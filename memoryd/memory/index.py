@@ -26,6 +26,7 @@ _ENTRY = re.compile(
 )
 # What would end the link or mean something else in it. The rest stays readable: agents open files by what stands here.
 _TO_QUOTE = re.compile(r"[\s()<>%#?:\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_TOLD = re.compile(r"[^\W_]{3,}|\d[\d.,:/-]*|[\u3040-\u9fff]{2}")
 _ROUND = str.maketrans("[]", "()")
 _UNFIT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -55,19 +56,23 @@ def rebuild(
     topic: Callable[[str], Topic],
     *,
     refresh: Mapping[str, str | None] | None = None,
+    changed: Mapping[str, tuple[str, str]] | None = None,
     exists: Callable[[str], bool] = lambda _path: False,
 ) -> Index:
     """The index for these topic files, from the one that is there.
 
     `files` maps names to their mtime; `topic` reads one and is asked only for files that need a new line. `refresh` maps
     files that this commit changes to the line that stood for them before: if a person has not touched that line, it is
-    made anew. `exists` tells whether another relative link (`team/x.md`) leads somewhere.
+    made anew. `changed` maps them to what they said and what they say: a line in a person's words that tells what is no
+    longer said keeps its title and gets the file's own description. `exists` tells whether another relative link (`team/x.md`) leads somewhere.
 
     Every topic has one line, every line resolves. Lines that are still right stay as they are, and so do headings and
     free text; new lines go behind the last entry. If it grows past what clients load, the oldest entries are left out.
     """
     # Two rounds at most: an old entry that a person made long may leave room for the line that we would make of it.
-    while (built := _rebuild_once(text, files, topic, refresh or {}, exists)).left_out and built.text != text:
+    while (built := _rebuild_once(text, files, topic, refresh or {}, changed or {}, exists)).left_out and (
+        built.text != text
+    ):
         text = built.text
     return built
 
@@ -77,6 +82,7 @@ def _rebuild_once(
     files: Mapping[str, int],
     topic: Callable[[str], Topic],
     refresh: Mapping[str, str | None],
+    changed: Mapping[str, tuple[str, str]],
     exists: Callable[[str], bool],
 ) -> Index:
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -95,6 +101,8 @@ def _rebuild_once(
         bare = line.rstrip("\r\n")
         if is_topic and name in refresh and refresh[name] in (None, bare):
             line = entry(name, topic(name)) + line[len(bare) :]  # noqa: PLW2901 - the line made anew
+        elif name in changed and _is_stale(hook_of(bare), *changed[name]):
+            line = entry(name, Topic(_title_of(bare), topic(name).hook)) + line[len(bare) :]  # noqa: PLW2901
         kept.append(line)
         last_entry = len(kept) - 1
     by_age = sorted(files, key=lambda one: (files[one], one))
@@ -131,6 +139,17 @@ def edited(text: str, edit: IndexEdit) -> str:
     return "\n".join([text.rstrip("\n"), *[line.rstrip("\n") for line in taken_out]]) + "\n" if taken_out else text
 
 
+def _is_stale(hook: str, before: str, after: str) -> bool:
+    """Whether a line tells words of a memory that are no longer in it."""
+    told, was, now = (set(_TOLD.findall(text.casefold())) for text in (hook, before, after))
+    return bool(told & was - now)
+
+
+def _title_of(line: str) -> str:
+    match = _ENTRY.match(line)
+    return match[0].partition("[")[2].rpartition("](")[0] if match else ""
+
+
 def is_too_long(line: str) -> bool:
     return len(line.rstrip("\r\n")) > LINE_CHARACTERS
 
@@ -146,9 +165,8 @@ def _shortened(line: str) -> str:
     match, name = _ENTRY.match(line), entry_of(line)
     if match is None or name is None or not is_too_long(line):
         return line
-    title = match[0].partition("[")[2].rpartition("](")[0]
     end = line[len(line.rstrip("\r\n")) :]
-    return entry(name, Topic(title, hook_of(line))) + end
+    return entry(name, Topic(_title_of(line), hook_of(line))) + end
 
 
 def entry(name: str, topic: Topic) -> str:

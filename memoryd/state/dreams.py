@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memoryd.state.jobs import WaitingTurn
 
 KIND = "dream"
+KEPT_RUNS = 20
 FIRST_DELAY_SECONDS = 3600.0
 LONGEST_DELAY_SECONDS = 24 * 3600.0
 
@@ -88,7 +89,8 @@ def sessions_since(database: Database, memory_dir: str, since: float) -> list[Ch
         "SELECT transcripts.*, projects.root AS project_root, collides_with, EXISTS (SELECT 1 FROM turns WHERE"
         " transcript_id = transcripts.id AND outcome IS NULL AND end_reason IS NULL) AS has_open_turn"
         " FROM transcripts JOIN projects ON projects.id = transcripts.project_id LEFT JOIN collisions ON collisions.project_id ="
-        " projects.id WHERE memory_dir = ? AND active_at > ? ORDER BY mtime_ns, transcripts.id",
+        " projects.id WHERE memory_dir = ? AND (active_at > ? OR EXISTS (SELECT 1 FROM turns JOIN jobs ON jobs.id = turns.job_id"
+        " WHERE transcript_id = transcripts.id AND turns.outcome IS NULL AND kind = 'dream' AND jobs.outcome LIKE 'succeeded%')) ORDER BY mtime_ns, transcripts.id",
         (memory_dir, since),
     )
     return [
@@ -132,6 +134,11 @@ def begin(database: Database, memory_dir: str, project_root: str, engine: str, n
             (KIND, memory_dir, token, now),
         ).lastrowid
         assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
+        database.execute(  # steps are kept for the last runs only
+            "DELETE FROM dream_turns WHERE job_id < (SELECT min(job_id) FROM (SELECT job_id FROM dreams ORDER BY job_id"
+            " DESC LIMIT ?))",
+            (KEPT_RUNS,),
+        )
         database.execute(
             "INSERT INTO dreams (job_id, project_root, engine, state) VALUES (?, ?, ?, 'starting')",
             (job_id, project_root, engine),

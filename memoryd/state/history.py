@@ -71,7 +71,8 @@ def evidence_in(database: Database, memory_dir: str, name: str | None = None) ->
     """What the memories of a directory rest on, or one of them."""
     rows = database.query(
         "SELECT evidence.* FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?1"
-        " AND (?2 IS NULL OR name = ?2) AND state = 'applied' AND NOT EXISTS (SELECT 1 FROM refused_evidence AS refused"
+        " AND (?2 IS NULL OR name = ?2) AND state = 'applied' AND NOT EXISTS (SELECT 1 FROM change_files AS back WHERE"
+        " back.change_id = undone_by AND back.name = evidence.name AND back.state = 'applied') AND NOT EXISTS (SELECT 1 FROM refused_evidence AS refused"
         " WHERE refused.memory_dir = evidence.memory_dir AND refused.message_id = evidence.message_id"
         " AND refused.hash = evidence.hash) ORDER BY evidence.id",
         (memory_dir, name),

@@ -328,3 +328,140 @@ def test_a_later_line_corrects_what_an_earlier_one_taught() -> None:
 )
 def test_values_are_known_by_their_kind_and_what_they_count(text: str, values: list[tuple[str, str, str]]) -> None:
     assert [(one.kind, one.number, one.unit) for one in values_in(text)] == values
+
+
+# --- as people talk -----------------------------------------------------------------------------------------------------
+
+LINTING = (
+    "feedback_linting.md",
+    "Lint with flake8",
+    "Lint the code with flake8, in every commit.\n\n**Why:** Style wars.\n",
+)
+OVEN = ("project_oven3.md", "Oven 3 is kept at 180 °C", "Oven 3 is kept at 180 °C for the rolls.\n\n**Why:** Crust.\n")
+SHIFTS = ("project_shifts.md", "Shift plan closes at 17:30", "The plan for shifts is closed at 17:30.\n")
+BUCKET = ("reference_scans.md", "Scans are in `scan-inbox`", "Scans: bucket `scan-inbox`, a folder for each year.\n")
+WORKERS = ("project_workers.md", "Import workers have 16 GB", "The import workers have 16 GB and four cores.\n")
+CLINIC = ("reference_clinic.md", "Clinic: ext 3310", "Clinic: ext 3310, mornings only.\n")
+HEARING = ("project_hearing.md", "Hearing on 2026-11-12", "The hearing is on 2026-11-12.\n\n**Why:** Court.\n")
+RESET = ("project_reset.md", "Meters are reset on Mondays", "The meters are reset on Mondays by hand.\n")
+CRANE = ("project_crane.md", "Crane 7 has no camera", "There are nine cranes; crane 7 has no camera.\n")
+REVIEWS = (
+    "feedback_reviews.md",
+    "Odile reviews every change",
+    "Odile reviews every change before the merge.\n\n**Why:** Bugs.\n",
+)
+
+
+def after(memories: list[tuple[str, str, str]], text: str) -> list[tuple[str, str]]:
+    drafts = drafts_of(memories)
+    list(take_in(drafts, [Said("s", "m", SAID_AT, text)], (), NOW))
+    return [(draft.description, draft.body) for draft in drafts]
+
+
+@pytest.mark.parametrize(
+    ("memory", "said", "description", "body"),
+    [
+        (OVEN, "oven 3 runs at 170 degrees now, the crust got too dark", "Oven 3 is kept at 170 °C", "at 170 °C for"),
+        (SHIFTS, "shifts plan got moved to 16:00, the printer wants it sooner", "closes at 16:00", "closed at 16:00."),
+        (
+            BUCKET,
+            "scans live in `scan-archive` now, ops renamed the bucket",
+            "in `scan-archive`",
+            "bucket `scan-archive`, a",
+        ),
+        (CLINIC, "the clinic has a new number, ext 3342", "ext 3342", "ext 3342, mornings"),
+        (HEARING, "the hearing got another two weeks", "on 2026-11-26", "is on 2026-11-26."),
+        (RESET, "resetting the meters happens thursdays now, mondays got too busy", "on Thursdays", "on Thursdays by"),
+        (HEARING, "hearing got pushed back to 2026-12-01", "on 2026-12-01", "is on 2026-12-01."),
+    ],
+)
+def test_plain_talk_changes_the_value_it_is_about(
+    memory: tuple[str, str, str], said: str, description: str, body: str
+) -> None:
+    [changed, *others] = after([memory, BACKUPS, UPLOADS], said)
+    assert description in changed[0]
+    assert body in changed[1]
+    assert others == [BACKUPS[1:], UPLOADS[1:]]
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        (WORKERS, "staging workers have 8 GB now"),
+        (WORKERS, "bumped my laptop to 32 GB"),
+        (CRANE, "put a camera on the desk now"),
+        (REVIEWS, "this one doesn't need odile, merge the change"),
+        (LINTING, "forget the linting for a moment, look at the trace now"),
+        (HEARING, "i am away for another two weeks"),
+        (SHIFTS, "my dentist got moved to 16:00"),
+    ],
+)
+def test_plain_talk_about_something_else_changes_nothing(memory: tuple[str, str, str], said: str) -> None:
+    assert after([memory, BACKUPS], said)[:2] == [memory[1:], BACKUPS[1:]]
+
+
+def test_a_tool_that_was_given_up_is_told_as_former_with_the_one_in_its_place() -> None:
+    [(description, body), _] = after([LINTING, BACKUPS], "we're on ruff now, flake8 is gone")
+    assert description.startswith("Since 2026-10-15: we're on ruff now")
+    assert body.startswith(
+        "Since 2026-10-15: we're on ruff now, flake8 is gone. (Until then: Lint the code with flake8"
+    )
+
+
+def test_what_a_thing_did_not_have_it_has_now() -> None:
+    [(_, body), _] = after([CRANE, BACKUPS], "crane 7 has a camera since this week")
+    assert body.startswith("Crane 7 has a camera")
+    assert "(Until then: crane 7 had no camera.)" in body
+    assert "There are nine cranes;" in body
+
+
+def test_who_needs_no_leave_is_added_to_the_rule() -> None:
+    [(_, body), _] = after([REVIEWS, BACKUPS], "typo fixes don't need odile before the merge")
+    assert body.startswith("Odile reviews every change before the merge. Since 2026-10-15: typo fixes don't need odile")
+
+
+def test_one_more_place_is_added_and_the_old_one_stays() -> None:
+    gate = ("project_gate.md", "Badges are read at gate B", "Visitor badges are read at gate B.\n")
+    [(_, body), _] = after([gate, BACKUPS], "visitor badges are read at gate D too now")
+    assert body.startswith("Visitor badges are read at gate B. Since 2026-10-15: visitor badges are read at gate D too")
+
+
+def test_the_first_name_alone_in_the_description_changes_as_well() -> None:
+    paint = ("reference_paint.md", "Paint comes from Marlow", "Paint is ordered from Marlow Kerr, by phone.\n")
+    [changed, _] = after([paint, BACKUPS], "marlow quit, the paint is done by Saskia Dunn now")
+    assert changed == ("Paint comes from Saskia Dunn", "Paint is ordered from Saskia Dunn, by phone.\n")
+
+
+def test_a_change_that_would_not_be_accepted_stands_beside_what_was_known_and_spares_the_others() -> None:
+    drafts = drafts_of([UPLOADS, BACKUPS])
+    said = [
+        Said("s", "m1", SAID_AT, "uploads are limited to 60 MB per file from today"),
+        Said("s", "m2", SAID_AT + 60, "backups are kept for 45 days from now on"),
+    ]
+    list(take_in(drafts, said, (), NOW, lambda draft: draft.files[0] != UPLOADS[0] or "40 MB per" in draft.body))
+    assert drafts[0].body.startswith(
+        "Uploads are limited to 40 MB per file. Since 2026-10-15: uploads are limited to 60"
+    )
+    assert drafts[0].description == UPLOADS[1]
+    assert "kept for 45 days" in drafts[1].body
+
+
+def test_where_not_even_that_is_accepted_nothing_changes() -> None:
+    drafts = drafts_of([UPLOADS])
+    said = [Said("s", "m", SAID_AT, "uploads are limited to 60 MB per file from today")]
+    assert list(take_in(drafts, said, (), NOW, lambda _: False)) == []
+    assert drafts == drafts_of([UPLOADS])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "never mix lime into vat 7, the copper suffers from it",
+        "schläuche niemals in der sonne lagern, das gummi wird hart",
+        "千万别在月底重启账务服务，上次丢了两张单",  # noqa: RUF001
+    ],
+)
+def test_a_rule_with_its_reason_is_learnt_however_short_it_is(said: str) -> None:
+    drafts = drafts_of([BACKUPS])
+    list(take_in(drafts, [Said("s", "m", SAID_AT, said)], (), NOW))
+    assert [said[-4:] in draft.body for draft in drafts[1:]] == [True]

@@ -233,7 +233,9 @@ def expiry(body: str, kind: MemoryType = "project", description: str = "Fair in 
 def test_a_project_that_has_ended_and_says_nothing_else_is_expired() -> None:
     assert expiry(FAIR) == {"expired"}
     assert expiry("The fair runs from 2026-06-10 to 2026-06-12.") == {"expired"}
-    assert expiry("The inspector comes tomorrow.", description="Visit of the inspector") == {"expired"}
+    assert expiry("The inspector comes tomorrow.", description="Visit of the inspector") == {"lost"}, (
+        "no day is written"
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memoryd.engines import selfcheck
 from memoryd.engines.offline.dream import dating, expiry, inlined, merging, updates
 from memoryd.engines.offline.dream.draft import drafts_of, revisions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from memoryd.engines.offline.dream.draft import Draft
     from memoryd.model import Revision, Said, Shelved
 
 
@@ -35,10 +37,18 @@ def consolidate(
     takes the phase and a line of what is being done.
     """
     drafts = drafts_of(shelf)
+    before = {one.name: one for one in shelf}
+
+    def is_sound(draft: Draft) -> bool:
+        return not any(
+            selfcheck.is_refused(selfcheck.fates_of(revision, [before[name] for name in revision.files], now))
+            for revision in revisions_of([draft], shelf)
+        )
+
     for step in (  # each begins when the one before it has ended
         inlined.move(drafts, index),
         dating.resolve(drafts),
-        updates.take_in(drafts, said, instructions, now),
+        updates.take_in(drafts, said, instructions, now, is_sound),
         merging.join(drafts),
         expiry.archive(drafts, now, said),
     ):

@@ -133,6 +133,8 @@ def _likeness_of_rules(one: Look, other: Look, often: Counter[str]) -> float:
     enough = _ENOUGH_WITHOUT_SPACES if is_without_spaces(one.parts.fact) else _ENOUGH
     if any(about >= least and why >= reasons and names >= named for least, reasons, named in enough):
         return float(about + 2 * why + 2 * names)
+    if about >= _BOTH and why >= _BOTH and _shares_a_tool(one, other, often):
+        return float(about + 2 * why)
     return 0.0
 
 
@@ -145,6 +147,11 @@ def _likeness_of_places(one: Look, other: Look, often: Counter[str]) -> float:
         return _SURE / 2 + about
     names = len(_shared_names(one, other, often))
     return float(about + 2 * names) if names and about >= _LEAST_ABOUT_A_PLACE else 0.0
+
+
+def _shares_a_tool(one: Look, other: Look, often: Counter[str]) -> bool:
+    """Whether both have a name in backticks or a host that no third memory has, in whatever part of them."""
+    return any(often[name] == _BOTH for name in one.names & other.names)
 
 
 def _things(stems: Iterable[str]) -> int:
@@ -170,11 +177,21 @@ def _shared_names(one: Look, other: Look, often: Counter[str]) -> set[str]:
 
 def _says_the_same(one: Look, other: Look) -> bool:
     """Whether the facts have the same words, and the numbers and negations that go with them."""
+    if plain_sentences(one.parts.fact) and plain_sentences(one.parts.fact) == plain_sentences(other.parts.fact):
+        return True
     return (
         one.about == other.about
         and len(one.about) >= _LEAST_THE_SAME
         and _words(one.parts.fact) == _words(other.parts.fact)
     )
+
+
+def plain_sentences(text: str) -> list[str]:
+    """Sentence by sentence what is said, whatever the spaces, the marks and the case."""
+    found = (
+        " ".join(re.findall(r"[\w./:#@-]+", one.casefold())).rstrip(".") for one in re.split(r"(?<=[.!?])\s+|\n+", text)
+    )
+    return [one for one in found if one]
 
 
 def _words(text: str) -> Counter[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _WEEKDAYS = frozenset({"this", "last", "week", "numbered week", "weeks from", "so many weeks from"})
 _DAYS = _WEEKDAYS | {"day", "day noted", "day in month", "ahead", "ahead of tomorrow"}
 _SPANS = frozenset({"whole week", "weekend", "whole month", "whole quarter", "whole year"})
+_ENDS = frozenset({"end of week", "end of month", "end of quarter", "end of year"})
 _NAMED_DAY = frozenset({"coming", "coming, not today", "day of month"})
 """Where such a day is named beside it, "next week" may be any: "orders by Tuesday for the next week"."""
 
@@ -42,8 +43,10 @@ _BELONGING = re.compile(r"(?i)\b(?:for|of|about|für|von|vom|de|del|para|pour)\s
 _BELONGING_BEHIND = re.compile(r"[的の]")
 _POSSESSIVE = re.compile(r"['’]s?\b")  # noqa: RUF001
 _CONDITION = re.compile(
-    r"(?i)\b(?:if|when|whenever|unless|wenn|falls|sobald|cuando|siempre que|quand|lorsque)\b|\bsi\s|如果|若是|每当|もし|場合|たら"
+    r"(?i)\b(?:as every|every|each|daily|weekly|returns?|prints?|parses?|displays?|helper|function|jede[nrsm]?|täglich|cada|chaque)\b|每|毎"
+    r"|\b(?:if|when|whenever|unless|wenn|falls|sobald|cuando|siempre que|quand|lorsque)\b|\bsi\s|如果|若是|每当|もし|場合|たら"
 )
+_THIS = re.compile(r"(?i)\b(?:this|diese[rsnm]?|est[ea]|cette?)\b|这|本|今")
 _FROM_NOW = re.compile(r"(?i)\b(?:today|now|ago|heute|hoy)\b|\bvor\b|\bhace\b|\bil y a\b")
 _WEEKS = re.compile(r"(?i)week|woche|semana|semaine|[周週]|星期|礼拜")
 _ROUGH = re.compile(r"(?i)month|year|monat|jahr|\bmes|año|mois|\ban(?:s|nées?)?\b|[月年]")
@@ -62,7 +65,7 @@ def resolve(drafts: list[Draft]) -> Iterator[str]:
         day = day_of(draft.written_at) if draft.written_at > 0 else None
         if day is None or draft.is_fixed or draft.is_archived or draft.type not in {"project", "reference"}:
             continue
-        allowed = _DAYS | _SPANS if draft.type == "project" else _WEEKDAYS | {"day"}
+        allowed = _DAYS | _SPANS | _ENDS if draft.type == "project" else _WEEKDAYS | {"day"}
         parts = parts_of(draft.body)
         dated = Parts(
             _dated(parts.fact, day, allowed),
@@ -143,6 +146,8 @@ def _is_one_time(text: str, phrase: _Phrase, phrases: list[_Phrase]) -> bool:
         # "in ten days" is how long things take as often as when they are.
         is_at_the_start = phrase.language.spaced or not clause or clause.endswith(("，", "、", ","))  # noqa: RUF001
         return bool(_WEEKS.search(phrase.match[0])) and is_at_the_start and not phrase.match[0].startswith("the ")
+    if phrase.meaning in _ENDS:
+        return phrase.shift != 0 or bool(_THIS.search(phrase.match[0]))  # "the end of the month" comes every month
     if phrase.meaning in _SPANS:
         return not before.lower().endswith("the ") and not any(
             other.meaning in _NAMED_DAY or (other.meaning == "keep" and other.match[0][:1].isalpha())
@@ -163,7 +168,7 @@ def _told(text: str, phrase: _Phrase, others: list[_Phrase], day: date) -> str:
         return said
     told = resolved[phrase.start : end]
     dates = _ISO.findall(told)
-    is_exact = phrase.meaning in _WEEKDAYS | {"day", "ahead of tomorrow"}
+    is_exact = phrase.meaning in _WEEKDAYS | _ENDS | {"day", "ahead of tomorrow"}
     is_exact = is_exact or (phrase.meaning == "ahead" and not _ROUGH.search(said))
     if len(dates) != 1 or not is_exact:
         return told

@@ -71,7 +71,7 @@ _END = re.compile(
     rf"|\b(?:delete|deleted|removed|disabled|goes back|go back|returned|gelöscht|entfernt|abgeschaltet)\b[^.;\x00]{{0,20}}\bon {_DAY}|\bam {_DAY} (?:gelöscht|entfernt|abgeschaltet)"
 )
 _EVENT = re.compile(
-    r"(?i)\b(?:premiere|demo|fair|polling day|election|visit|concert|workshop|conference|exam|inspection|rehearsal|party|hackathon|trip|talk|tour|open day|training|power cut|outage window|maintenance|stocktaking"
+    r"(?i)\b(?:premiere|demo|fair|polling day|election|visit|concert|workshop|conference|exam|inspection|rehearsal|party|gala|regatta|race|tournament|ceremony|festival|webinar|meetup|wedding|screening|excursion|hackathon|trip|talk|tour|open day|training|power cut|outage window|maintenance|stocktaking"
     r"|messe|besuch|konzert|wahl|prüfung|vorführung|tagung|schulung|begehung|wartung|feria|visita|concierto|elecciones|examen|jornada|foire|visite|concert|élections|réunion|formation)\b|展会|演出|考试|演练|参观|見学|公演|試験|訓練"
 )
 _IN_THAT_TIME = re.compile(
@@ -142,8 +142,11 @@ def _is_over(draft: Draft, today: date) -> bool:
     facts = [_with_ends(one) for one in (draft.description, *statements_of(parts.fact))]
     if _LASTING.search(_DATE.sub(" ", whole)) or not parts.fact:
         return False
+    lead = facts[0]
+    if len(set(dates)) == 1 and any(map(_is_event, facts[1:])):
+        lead = lead.replace(_DAY, _ENDED)  # the day of the event, however the description calls it
     return (
-        all(map(_is_of_that_time, facts))
+        all(map(_is_of_that_time, (lead, *facts[1:])))
         and any(_ENDED in fact or _is_event(fact) for fact in facts[1:])
         and all(_is_only_for_it(one, parts.fact) for one in statements_of(parts.why))
         and all(_is_only_for_it(one, parts.fact) and _is_brief(one) for one in statements_of(parts.how))

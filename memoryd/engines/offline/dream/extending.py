@@ -26,10 +26,18 @@ _EXTENDS = re.compile(
     r"|auch|ausgenommen|Ausnahme|también|excepto|salvo|aussi|sauf)\b|也要?|除外|例外|も同じ"
 )
 _STRONGLY = re.compile(
-    r"(?i)\b(?:(?:the )?same (?:goes|applies)|(?:is|are) the exceptions?|except(?:ion)? (?:for|of)|all \w+ except|counts? as|(?:is|are|that's) fine|needn'?t|need not|only for \w+|fyi"
+    r"(?i)\b(?:(?:the )?same (?:goes|applies)|(?:is|are) the exceptions?|except(?:ion)? (?:for|of)|all \w+ except|counts? as|(?:is|are|that's) fine|needn'?t|need not|(?:do|does)(?:n['’]t| not) (?:need|have to)|no need (?:for|to)|only for \w+|fyi"
     r"|gilt auch|ausgenommen|vale también|autorisée?s? aussi|vaut aussi)\b|也要|除外|例外は|も同じ"
 )
 """Said so, it is meant to be added to what is known, even where it would not be worth a memory of its own."""
+_ALSO = re.compile(
+    r"(?i)\b(?:(?:too|as well|also)(?= (?:now|since|from)\b|[.,;]|$)|(?:now|are|is|can) also|auch jetzt|jetzt auch|ahora también|maintenant aussi)\b|现在也"
+)
+"""One more, and the one that is known as well."""
+_THIS_ONE = re.compile(
+    r"(?i)\b(?:this|that) (?:one|time|\w+)\b|\b(?:it|here|today|now|yet|dies\w*|diesmal|hier|heute|est[ea]|hoy|cette|ici)\b|这|今回"
+)
+"""What is said of one case adds nothing to a rule."""
 _TELLS = re.compile(r"(?i)\b(?:is|are|was|were|has|have|had|got)\b")
 _DID = re.compile(
     r"(?i)\b(?:i|we|you) (?:\w+ )?(?:moved|renamed|changed|fixed|added|removed|deleted|updated|made|put|wrote)\b"
@@ -51,7 +59,7 @@ def home_of(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, fl
     parts = [draft for draft in drafts if is_for_a_part(statement, draft)]
     if len(parts) == 1:
         return parts[0]
-    if is_about_another(statement, best):
+    if is_about_another(statement, best) and not _ALSO.search(statement.quote):
         return None
     own = stems_of(statement.quote)
     shared = own & _fact_stems(best)
@@ -65,10 +73,13 @@ def home_of(statement: Statement, drafts: Sequence[Draft], rare: Mapping[str, fl
 
 def is_addition(statement: Statement, draft: Draft) -> bool:
     """Whether a statement is meant as an addition by its own words, or says what became of a thing it is clearly about."""
-    if _TASK & set(cues_of(statement.quote)):
+    cues = _TASK & set(cues_of(statement.quote))
+    if cues <= {"status"} and _ALSO.search(statement.quote) and statement.says_it_changed:
+        return True  # "gate 3 works too now" is how it is, and not only what was done
+    if cues:
         return False
-    if _STRONGLY.search(statement.quote):
-        return True
+    if strongly := _STRONGLY.search(statement.quote):
+        return "need" not in strongly[0] or not _THIS_ONE.search(statement.quote)
     first = statement.quote[slice(*clauses_of(statement.quote)[0])]
     is_about_it = len(stems_of(statement.quote) & _fact_stems(draft)) > _LEAST
     return is_about_it and says_it_is_over(statement.quote) and bool(_TELLS.search(first)) and not _DID.search(first)

@@ -30,12 +30,12 @@ _LISTED = NAMES | {"weekday"}
 _SAME_NUMBERED = 2
 """So does "sensor 9" on both sides."""
 _MOVED_TO = re.compile(
-    r"(?i)\b(?:moved|moves?|went|relocated|switched|changed|upgraded|updated|confirmed|is|are|runs?|lives?|sits?|now|new|jetzt|ist|steht|está|est)\b(?:\s+\w+){0,2}\s*$"
+    r"(?i)\b(?:moved|moves?|went|relocated|switched|changed|bumped|migrated|upgraded|updated|confirmed|is|are|runs?|lives?|sits?|now|new|jetzt|ist|steht|está|est)\b(?:\s+\w+){0,2}\s*$"
 )
 _LABEL = re.compile(r"\w+[ .:(-]*$")
 _ALWAYS_A_VALUE = re.compile(r"ext|extensio|port|phon|telefo|durchwahl|分机|内線")
 _RENAMED = re.compile(
-    r"(?i)\b(?:renamed|(?:now|is) called|(?:is|are) now (?:in|on|at)|now (?:in|on|at)|moved|moves|belongs? (?:in|to)|replaced by|umbenannt|heißt jetzt|verschoben|se llama ahora|renommée?|s'appelle)\b|改名|现在叫|改叫|换成|搬到"
+    r"(?i)\b(?:renamed|(?:now|is) called|(?:is|are) now (?:in|on|at)|now (?:in|on|at)|moved|moves|belongs? (?:in|to)|(?:lives?|sits?|goes|go|is|are) (?:in|on|at|over|through|under)|replaced by|umbenannt|heißt jetzt|verschoben|se llama ahora|renommée?|s'appelle)\b|改名|现在叫|改叫|换成|搬到"
 )
 _BOUND = re.compile(
     r"(?i)\b(?:at most|at least|up to|no more than|no less than|max(?:imum)?|min(?:imum)?|limit\w*|may|must|can|allowed|höchstens|mindestens|maximal|dürfen|darf|como máximo|al menos|máximo|au plus|au moins|maximum)\b"
@@ -49,6 +49,7 @@ _FROM = re.compile(
 )
 SHIFT = re.compile(
     r"(?i)(?P<number>\w+) (?P<unit>days?|weeks?|Tage?|Wochen?|días?|semanas?|jours?|semaines?) (?P<way>earlier|sooner|later|früher|später|antes|después|más(?: tarde)?|plus (?:tôt|tard))"
+    r"|\banother (?P<number_more>\w+) (?P<unit_more>days?|weeks?)\b|\b(?P<number_extra>\w+) (?:more|extra) (?P<unit_extra>days?|weeks?)\b"
     r"|(?P<way_zh>推迟|延后|延期|提前)了?(?P<number_zh>[一二两三四五六七八九十\d]+)(?P<unit_zh>天|周|个星期)"
 )
 _EARLIER = re.compile(r"(?i)earlier|sooner|früher|antes|plus tôt|提前")
@@ -110,7 +111,8 @@ def _score(new: Value, statement: Statement, old: Value, text: str, draft: Draft
         return 0
     if new.kind in ("date", "weekday"):
         return shared + 1 if near & stems_of(texts_of(draft)) else 0
-    return shared + 1 if is_certain and new.kind in NAMES else shared
+    is_all_known = bool(near) and near <= stems_of(texts_of(draft))
+    return shared + 1 if (is_certain and new.kind in NAMES) or (new.kind == "time" and is_all_known) else shared
 
 
 def _is_said_to_stay(clause: str, near: frozenset[str], shared: int, statement: Statement) -> bool:
@@ -203,12 +205,12 @@ def shifted(statement: Statement, draft: Draft) -> Value | None:
     days = {value.number for value in values_in(fact_of(draft.body)) if value.kind == "date"}
     if match is None or len(days) != 1 or not (only := days.pop()) or only.startswith("0000"):
         return None
-    word, unit = match["number"] or match["number_zh"], (match["unit"] or match["unit_zh"]).lower()
-    counted = values_in(f"{word} days") if match["number"] else values_in(f"{word}天")
+    told = {name.partition("_")[0]: piece for name, piece in match.groupdict().items() if piece}
+    word, unit = told["number"], told["unit"].lower()
+    counted = values_in(f"{word}天") if match["number_zh"] else values_in(f"{word} days")
     number = 1 if word.lower() in ("a", "one", "eine", "una", "une", "一") else int(counted[0].number) if counted else 0
     if not number:
         return None
     distance = timedelta(days=number * (1 if unit[0] in "dtj天" else 7))
-    way = match["way"] or match["way_zh"]
-    moved = date.fromisoformat(only) + (-distance if _EARLIER.search(way) else distance)
+    moved = date.fromisoformat(only) + (-distance if _EARLIER.search(told.get("way", "")) else distance)
     return Value("date", moved.isoformat(), *match.span(0))

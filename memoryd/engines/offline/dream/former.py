@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.engines.offline.compose import description_of, without_opening
 from memoryd.engines.offline.date_words import LANGUAGES
 from memoryd.engines.offline.dream.slots import is_about_another
+from memoryd.engines.offline.dream.statements import CHANGES
 from memoryd.engines.offline.dream.wording import clauses_of, fact_of, statements_of, stems_of, texts_of
 from memoryd.engines.offline.features import cues_of
 
@@ -32,14 +33,28 @@ _ABOUT_OVER = frozenset(
         "again",
         "back",
         "available",
-        "runn",
+        "run",
         "work",
         "obsolet",
         "allow",
         "servic",
         "expect",
+        "forget",
+        "ditch",
+        "drop",
+        "rid",
+        "bye",
     }
 )
+_GIVEN_UP = re.compile(r"(?i)\b(?:forget|ditched|dropped|got rid of|bye) (?!it\b|that\b|this\b|about\b)\w+")
+_INSTEAD = re.compile(r"(?i)\b(?:now|instead|from (?:now|today) on|jetzt|stattdessen|ahora|maintenant)\b")
+_NEGATED = re.compile(
+    r"(?i)(?:\b(?:no|not|without|cannot|kein\w*|nicht|ohne|sin|pas|sans)\b|n['’]t\b)(?P<what>(?:\s+[^\s.,;:]+){1,3})"
+)
+_HAS = re.compile(
+    r"(?i)\b(?:has|have|got|is|are|can|may|works?|supports?|accepts?|hat|haben|ist|sind|kann|tiene|está|puede|est|peut)\b(?! to\b)(?!['’]?ll)"
+)
+_ORDERED = re.compile(r"(?i)\b(?:have to|need to|must|let's|going to|please|want)\b")
 _COVERED = 0.75
 _PAST = {"is": "was", "are": "were", "has": "had", "Is": "Was", "Are": "Were"}
 _SINCE = {
@@ -84,15 +99,35 @@ def contradiction_in(statement: Statement, draft: Draft, rare: Mapping[str, floa
     for start, end in clauses_of(statement.quote):
         clause = statement.quote[start:end]
         subject = stems_of(clause) - _ABOUT_OVER
-        if not _OVER.search(clause) or not subject:
+        is_given_up = bool(_GIVEN_UP.search(clause))
+        if subject and not (is_given_up or _OVER.search(clause)):
+            found += [part for part in parts if _is_turned(clause, subject, part)]
+            is_there = is_there or _is_turned(clause, subject, draft.description)
+            continue
+        if not subject:
             continue
         if len(subject) == 1 and not any(rare.get(stem, 0.0) >= most for stem in subject):
             continue
-        if len(stems_of(statement.quote) & there) < min(2, len(stems_of(statement.quote))):
+        # "We're on the new one now, the old one is gone": the new one is not known yet.
+        is_replaced = len(subject) == 1 and bool(_INSTEAD.search(statement.quote))
+        is_about_it = len(stems_of(statement.quote) & there) >= min(2, len(stems_of(statement.quote)))
+        if not (is_replaced or (is_about_it and not is_given_up)):
             continue
         found += [part for part in parts if len(subject & stems_of(part)) >= _COVERED * len(subject)]
         is_there = is_there or len(subject & stems_of(draft.description)) >= _COVERED * len(subject)
     return Contradiction(tuple(dict.fromkeys(found)), is_there) if found else None
+
+
+def _is_turned(clause: str, subject: frozenset[str], part: str) -> bool:
+    """Whether a clause says that there is now what a part says there is not, or the other way round."""
+    if not (subject <= stems_of(part) and _HAS.search(clause) and CHANGES.search(clause)) or _ORDERED.search(clause):
+        return False
+    denied, there = _denied_in(clause) & subject, _denied_in(part) & subject
+    return len(subject) > 1 and denied != there and not (denied and there)
+
+
+def _denied_in(text: str) -> frozenset[str]:
+    return frozenset(stem for match in _NEGATED.finditer(text) for stem in stems_of(match["what"]))
 
 
 def belongs_to(other: Statement, statement: Statement, draft: Draft) -> bool:

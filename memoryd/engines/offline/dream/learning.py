@@ -1,5 +1,7 @@
 """What is worth a memory of its own, by the rules of extraction; lines of daily logs were already chosen by somebody."""
 
+# ruff: noqa: RUF001 (punctuation of other scripts)
+
 from __future__ import annotations
 
 import re
@@ -13,7 +15,7 @@ from memoryd.engines.offline.dream.dating import settled
 from memoryd.engines.offline.dream.draft import Draft
 from memoryd.engines.offline.dream.statements import dated, is_all_staying, is_meant, statements_in
 from memoryd.engines.offline.dream.values import values_in
-from memoryd.engines.offline.dream.wording import fact_of, stems_of, texts_of
+from memoryd.engines.offline.dream.wording import clauses_of, fact_of, stems_of, texts_of
 from memoryd.engines.offline.features import cues_of
 from memoryd.engines.offline.judge import type_of
 from memoryd.engines.offline.known import is_instructed, paragraphs_of
@@ -50,6 +52,8 @@ _LEAST = 2
 _POINTS_BACK = re.compile(
     r"(?i)^(?:(?:and|but|so|also|remember(?: that)?)\s+)*(?:they|it|he|she|his|her|their|those|these|that one|this one|es|sie|ellos|ils|elles)\b|\b(?:for|of|to|with|from) (?:them|it|him|that|those)\b|\bthem all\b"
 )
+_ANYBODY = re.compile(r"(?i)they (?!(?:are|were|have|had|do)\b)\w+ (?:the|our|us)\b")
+"""At the beginning of a message: whoever decides such things, and nobody who was named before."""
 _GOES_ON = re.compile(
     r"(?i)^(?:they|it|he|she|those|these|which|à partir de maintenant donc|sie|ellos|ils|elles)\b(?! (?:is|was|looks?) (?:fine|good|great))"
 )
@@ -64,6 +68,10 @@ _ONLY_THIS = re.compile(
 _SINCE_WHEN = re.compile(
     r"(?i)\bsince (?:noon|midnight|this|the (?:day|week|weekend|month|morning)|today|yesterday|tonight|then|last|\w+day)\b"
 )
+_FORBIDS = re.compile(
+    r"(?i)^(?!(?:ich|wir|er|sie|es|das)\b)[^,.;]{0,60}\b(?:nie|niemals)\b[^,.;]{1,60}\w(?:en|ern|eln)\s*(?=[,;])|^[^，。]{0,12}(?:千万(?:别|不要|不能)|切勿|绝(?:对)?不(?:能|要|可))[^，。]{2,40}，"
+)
+"""A rule without a subject, with its reason behind it."""
 _MISREAD_FIRST = re.compile(
     r"(?i)^(?:i )?(?:(?:mis)?read (?:it|that) wrong|misread(?: it| that)?|my mistake|correction)[,:;.]\s*"
 )
@@ -95,11 +103,11 @@ def _stated(said: Said, today: str) -> Finding | None:
         cues = set(cues_of(one.quote))
         if cues & _TASK or _ONLY_THIS.search(one.quote):
             continue
-        if any(value.kind == "date" and value.number > today for value in one.new_values) and not cues & {
-            "order",
-            "plan",
-        }:
+        is_task = bool(cues & {"order", "plan"}) and "constraint" not in cues
+        if any(value.kind == "date" and value.number > today for value in one.new_values) and not is_task:
             return finding_of(said, Told((one.quote,), "project"))
+        if _FORBIDS.search(one.quote):
+            return finding_of(said, Told((one.quote,), "feedback"))
         if number and cues & {"constraint", "negative_order"} and pattern("so").match(one.quote):
             return finding_of(said, Told((statements[number - 1].quote, one.quote), "project"))
     return None
@@ -124,7 +132,7 @@ def whole(said: Said, finding: Finding) -> Finding | None:
     if not own:
         return None
     first, last = statements.index(own[0]), statements.index(own[-1])
-    if first and _POINTS_BACK.search(statements[first].quote):
+    if first and _points_back(statements[first].quote):
         first -= 1
     while last + 1 < len(statements) and goes_on(statements[last + 1].quote):
         last += 1
@@ -133,7 +141,8 @@ def whole(said: Said, finding: Finding) -> Finding | None:
         _MISREAD_FIRST.sub("", quote) for quote in quotes if quote and (len(quotes) == 1 or len(quote.split()) > 1)
     ]
     text = " ".join(quotes)
-    if not quotes or _POINTS_BACK.search(quotes[0]) or _ONLY_THIS.search(text):
+    is_anybody = first == 0 and bool(_ANYBODY.match(quotes[0] if quotes else "")) and len(stems_of(text)) > _LEAST
+    if not quotes or (_points_back(quotes[0]) and not is_anybody) or _ONLY_THIS.search(text):
         return None
     if len(stems_of(text)) < _LEAST and not any(value.kind == "date" for value in values_in(own[0].text)):
         return None
@@ -146,6 +155,15 @@ def whole(said: Said, finding: Finding) -> Finding | None:
         fact = " ".join(one.told for one in statements[first : last + 1])
         made = made._replace(body=fact + "\n", description=description_of(fact, ""))
     return made._replace(name=name_of(_DATE.sub("", fact_of(made.body))))
+
+
+def _points_back(quote: str) -> bool:
+    """Whether a sentence needs the one before it. What a clause before the pronoun speaks of, it needs none for."""
+    match = _POINTS_BACK.search(quote)
+    if match is None or not match[0].endswith(" it"):
+        return match is not None
+    before = quote[: next(start for start, end in clauses_of(quote) if match.start() < end)]
+    return len(stems_of(before)) < _LEAST
 
 
 def _without_housekeeping(quote: str) -> str:

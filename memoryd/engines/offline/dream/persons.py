@@ -81,6 +81,8 @@ def _successors(message: Sequence[str], text: str, who: str) -> set[str]:
 def with_successor(text: str, change: Succession) -> str:
     """The text with the new name. The reason tells what once was, and stays."""
     edge = r"(?<!\w){}(?!\w)" if change.old.isascii() else "{}"
-    pattern = re.compile(edge.format(re.escape(change.old)))
+    # "Tamsin Okafor" in the text is "Tamsin" in the description; the surname alone may be somebody else's.
+    names = dict.fromkeys((change.old, change.old.split()[0]))
+    pattern = re.compile("|".join(edge.format(re.escape(name)) for name in names))
     parts = _WHY.split(text)
     return "".join(part if _WHY.fullmatch(part) else pattern.sub(change.new, part) for part in parts)

@@ -38,6 +38,12 @@ _COVERED = 0.5
 _ABOUT = 0.4
 """What stands in other sentences of the message counts less."""
 _LETTERED = re.compile(r"\b([^\W\d_]{3,}) ([A-Z])\b(?![.'-]\w)")
+_PAIR = re.compile(r"(?<![\w-])([^\W\d_]{3,})(?= ([^\W\d_]{3,})(?![\w-]))")
+_MAYBE_A_VERB = re.compile(r"(?i)(?:ed|[^s]s)$")
+_TILL = re.compile(r"(?i)\btill (?=end\b|next\b|the end\b|\d)")
+"""A till may be a thing as well."""
+_ANNOUNCED = re.compile(r"(?i)\bnew \w+[,:] (?:[^\W\d_]{1,9}\.? )?$")
+"""Before a value: "a new number, ext 12"."""
 _ELSEWHERE = 0.5
 """So do words of the reason and of how to apply it."""
 
@@ -54,7 +60,16 @@ def nearness(statement: Statement, draft: Draft, rare: Mapping[str, float]) -> f
 
 
 def _own_stems(statement: Statement) -> frozenset[str]:
-    return stems_of(statement.subject)
+    return stems_of(_without_units(statement.subject))
+
+
+@lru_cache(maxsize=1024)
+def _without_units(text: str) -> str:
+    """The text without what its values are measured in: "at 23 degrees" is about no degrees."""
+    for value in reversed(values_in(text)):
+        if value.is_measured and value.unit_end > value.end:
+            text = f"{text[: value.end]} {text[value.unit_end :]}"
+    return _TILL.sub(" ", text)
 
 
 def find_slots(
@@ -75,7 +90,7 @@ def find_slots(
     found.sort(key=lambda one: -one[0])
     if (
         found
-        and not _is_nearest(statement, found[0][1], drafts, rare)
+        and not _is_nearest(statement, found[0][0], drafts, rare)
         and not _all_said_alike(statement, *found[0][1:])
     ):
         return None, []
@@ -86,9 +101,8 @@ def find_slots(
     return found[0][1], found[0][2]
 
 
-def _is_nearest(statement: Statement, draft: Draft, drafts: Sequence[Draft], rare: Mapping[str, float]) -> bool:
+def _is_nearest(statement: Statement, weight: float, drafts: Sequence[Draft], rare: Mapping[str, float]) -> bool:
     """Whether no other memory, with such a value or without, is nearer to what the statement speaks of."""
-    weight = nearness(statement, draft, rare)
     return all(nearness(statement, other, rare) <= weight for other in drafts if not other.is_archived)
 
 
@@ -103,7 +117,9 @@ def _same_name(slots: Sequence[Slot], others: Sequence[Slot]) -> bool:
 
 
 def _is_about_it(statement: Statement, draft: Draft, slots: Sequence[Slot], rare: Mapping[str, float]) -> bool:
-    there, own = stems_of(texts_of(draft)), _own_stems(statement)
+    there = stems_of(texts_of(draft))
+    names = " ".join(slot.new.number for slot in slots if slot.new.kind in NAMES)
+    own = _own_stems(statement) - (stems_of(names) - there)  # a new name is not known yet
     shared = own & there
     everything = (own | stems_of(statement.about)) & there
     if any(slot.is_named for slot in slots):
@@ -119,7 +135,7 @@ def _is_about_it(statement: Statement, draft: Draft, slots: Sequence[Slot], rare
 
 def _is_said_alike(statement: Statement, slot: Slot, draft: Draft) -> bool:
     """Whether all that the clause of the new value speaks of stands beside the old one as well."""
-    near = stems_of(clause_at(statement.text, slot.new.start))
+    near = stems_of(_without_units(clause_at(statement.text, slot.new.start)))
     return bool(near) and any(
         near <= stems_of(clause_at(text, slot.old.start))
         for text in (fact_of(draft.body), draft.description)
@@ -129,12 +145,32 @@ def _is_said_alike(statement: Statement, slot: Slot, draft: Draft) -> bool:
 
 def is_about_another(statement: Statement, draft: Draft) -> bool:
     """Whether a statement names a thing by its number or letter, and the memory is about one with another."""
+    if _is_of_another_kind(statement.text, draft):
+        return True
     there = _numbered(texts_of(draft))
     return any(
         label in there and number not in there[label]
         for label, numbers in _numbered(statement.text, is_said=True).items()
         for number in numbers
     )
+
+
+def _is_of_another_kind(text: str, draft: Draft) -> bool:
+    """Whether a text speaks of the same things of another kind: "staging workers" and "import workers"."""
+    fact = f"{draft.description}\n{fact_of(draft.body)}"
+    known, kinds = stems_of(texts_of(draft)), _kinds_in(fact)
+    said, own = stems_of(text), _kinds_in(text)
+    return any(own[thing].isdisjoint(known) and kinds[thing].isdisjoint(said) for thing in own.keys() & kinds.keys())
+
+
+@lru_cache(maxsize=2048)
+def _kinds_in(text: str) -> Mapping[str, set[str]]:
+    """The words that stand right before others, by the stem of the second one."""
+    found: dict[str, set[str]] = {}
+    for match in _PAIR.finditer(text):
+        if not (is_small(match[1]) or is_small(match[2]) or _MAYBE_A_VERB.search(match[1])):
+            found.setdefault(stem_of(match[2]), set()).add(stem_of(match[1]))
+    return found
 
 
 @lru_cache(maxsize=2048)
@@ -170,8 +206,9 @@ def _slots_in(statement: Statement, draft: Draft, *, is_focus: bool = False) -> 
 
 
 def _may_be_new(statement: Statement, value: Value, *, is_focus: bool) -> bool:
-    if not (is_focus or statement.is_firm or CHANGES.search(clause_at(statement.text, value.start))):
+    is_announced = bool(_ANNOUNCED.search(statement.text[: value.start]))
+    if not (is_focus or is_announced or statement.is_firm or CHANGES.search(clause_at(statement.text, value.start))):
         return False
-    if value.kind == "number" and value.label and not value.unit:
+    if value.kind == "number" and value.label and not value.unit and not is_announced:
         return is_new_label(statement.text, value)
     return True

@@ -64,17 +64,18 @@ _AS_BEFORE = re.compile(
 )
 
 CHANGES = re.compile(
-    r"(?i)\b(?:now|from (?:\w+day on(?:wards?)?|now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new \w+(?:-\w+)?(?=(?:[,:]| is| are)? \S*\d)|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
+    r"(?i)\b(?:now|from (?:\w+day on(?:wards?)?|now|today|tonight|tomorrow|this (?:week|month|morning))(?: on)?|by now|as of|since (?=\d{4}-)|since (?!\d)(?!we\b|it\b|they\b|you\b|i\b)|new \w+(?:-\w+)?(?=(?:[,:](?: [^\W\d_]{1,9}\.?)?| is| are)? \S*\d)|moved?|moves to|changed|changes to|instead(?: of)?|rather than"
+    r"|bumped|upgraded|downgraded|migrated|swapped|pushed (?:back|out|to)|brought forward|(?:got|gets|is|are) (?:\w+ )?(?:longer|shorter|pushed|shifted|doubled|halved)|stays? \w+,? (?:until|till)|\w+ (?:more|extra) (?:days?|weeks?)|another \w+ (?:days|weeks)"
     r"|no longer|no more|any ?more|back (?:to|on|in)|raised|lowered|reduced|increased|later|earlier|prolonged|extended|delayed|postponed|late|runs on|replaced|renamed|switched|is out|are out|again|correction|correct(?:ed)?"
     r"|was (?:a )?(?:mistake|nonsense|wrong)|is off|decided|decision|final|took over|takes over|retired|left|went to|belongs? (?:in|to)|confirmed|the rest|rest stays"
-    r"|jetzt|ab (?:heute|sofort|morgen|jetzt)|seit (?:heute|gestern)|statt|nicht mehr|neu(?:e[rsnm]?)?|verschoben|verlängert|geändert|umgezogen|künftig"
+    r"|jetzt|erst (?:um|ab|am)|ab (?:heute|sofort|morgen|jetzt)|seit (?:heute|gestern)|statt|nicht mehr|neu(?:e[rsnm]?)?|verschoben|verlängert|geändert|umgezogen|künftig"
     r"|ahora|desde (?:hoy|ayer|ahora)|a partir de|ya no|en vez de|en lugar de|se (?:alarga|retrasa|adelanta|aplaza|cambia|mueve)|nuev[oa]s?|jubilad[oa]|cambió"
     r"|maintenant|désormais|dorénavant|à partir de|dès|depuis hier|au lieu de|ne \w+ plus|plus le|nouve(?:au|lle)|repoussée?|prolongée?|reportée?|avancée?|déménagé)\b"
     r"|改成|改为|改到|改了|改名|换成|换到|现在|以后|起改|推迟|提前到|延期|定了|搬到|离职|退休|休产假|延び|変更|になりました|に変わ|から.{0,8}になり|移りました|早まり"
 )
 """Words that say how something is from now on."""
 _WEAK = re.compile(
-    r"(?i)\b(?:(?<!from )now|new|again|back (?:to|on|in)|since|left|went to|final|jetzt|neu(?:e[rsnm]?)?|ahora|nuev[oa]s?|maintenant|nouve(?:au|lle))\b|\b(?:i|we|you) (?:moved|changed|renamed|replaced|switched|corrected)\b"
+    r"(?i)\b(?:(?<!from )now|new|again|back (?:to|on|in)|since|left|went to|final|jetzt|neu(?:e[rsnm]?)?|ahora|nuev[oa]s?|maintenant|nouve(?:au|lle))\b|\b(?:i|we|you) (?:moved|changed|renamed|replaced|switched|corrected|bumped|upgraded|migrated|swapped)\b"
 )
 _STAYS = re.compile(
     r"(?i)\b(?:stay(?:s|ed)?|remain(?:s|ed)?|unchanged|(?:as|like|how) (?:before|ever|always|it is|it was|is|they are)|(?:the )?same(?! (?:goes|applies|rule|here))|still"
@@ -86,9 +87,11 @@ _IS_FORMER = re.compile(
     r"(?:\s+(?:the|at|on|in|a|an|le|la|les|el|las|los|der|die|das|dem|den|am|um|auf|de|à|a))*\s+`?|不是|不再|原来的?|原本)$"
 )
 _IS_FORMER_BEHIND = re.compile(
-    r"(?i)(?:\s+\w+){0,4}\s+(?:was|were) (?:a |an )?(?:mistake|wrong|nonsense|error|typo|too \w+)\b|\s*(?:\w+\s)?(?:was|were|(?:is|are) (?:all )?(?:out|gone|replaced|history|closed|dead|deprecated)|had been|didn't|war|era|était)\b|\S{0,2}(?:还是)?太|ではなく|じゃなくて"
+    r"(?i)(?:\s+\w+){0,4}\s+(?:was|were|got|became) (?:a |an )?(?:mistake|wrong|nonsense|error|typo|too \w+)\b|\s*(?:\w+\s)?(?:was|were|(?:is|are) (?:all )?(?:out|gone|replaced|history|closed|dead|deprecated)|had been|didn't|war|era|était)\b|\S{0,2}(?:还是)?太|ではなく|じゃなくて"
 )
 _FROM_TO = re.compile(r"(?i)\b(?:from|von|de) (?P<old>\S+(?: \w{1,8})?) (?:to|auf|a|à) (?=\S*\d)")
+_STAYS_UNTIL = re.compile(r"(?i)\bstays? (?P<how>\w+),? (?=(?:until|till)\b)")
+"""What stays until another day does not stay as it was."""
 _ONLY_NOW = re.compile(
     r"(?i)\b(?:for now|for the moment|this time|just this once|in this (?:one|test|file|function|notebook|branch|pr|commit)|while|diesmal|esta vez|cette fois)\b|这次|今回だけ"
 )
@@ -179,8 +182,19 @@ def _subject_of(text: str) -> str:
     return " ".join(one for one in clauses if not _SOURCE.search(one) and not is_staying(one)) or text
 
 
+_RECURS = re.compile(
+    r"(?i)\b(?:from now on|going forward|every|each|always|never|no longer|usually|ab jetzt|ab sofort|künftig|immer|jeden?|siempre|a partir de ahora|toujours|désormais)\b"
+    r"|\b(?:runs?|deploys?|ships?|happens?|meets?|starts?|publishe?s?|goes? out|comes? in|picks? up|laufen|läuft|erscheint)\b[^.]{0,20}\bon\b"
+)
+
+
 def dated(text: str, day: date) -> str:
-    """The text with absolute dates, also where it says "in two weeks from today" or "end of March, the 31st"."""
+    """The text with absolute dates, also where it says "in two weeks from today" or "end of March, the 31st".
+
+    A bare weekday of what recurs means no day: "backups run on Saturday now".
+    """
+    if _RECURS.search(text) and not re.search(r"(?i)\b(?:next|this|coming|tomorrow|today|nächste\w*|morgen)\b|\d", text):
+        return text
     return with_absolute_dates(_END_AND_DAY.sub(r"\1", _IN_FROM.sub(r"\1 from \2", text)), day)
 
 
@@ -242,7 +256,7 @@ def statements_in(said: Said) -> list[Statement]:
             said,
             day,
             one,
-            _FROM_TO.sub(r"instead of \g<old> to ", dated(one, day)),
+            _FROM_TO.sub(r"instead of \g<old> to ", _STAYS_UNTIL.sub(r"now is \g<how> ", dated(one, day))),
             stays,
             about,
             kept[number - 1] if number else "",

@@ -9,8 +9,10 @@ Message by message, in the order in which they were said. Of each sentence that 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.engines.certainty import is_meant
 from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline.dream.extending import (
     adds_a_value,
@@ -20,7 +22,7 @@ from memoryd.engines.offline.dream.extending import (
     with_sentence,
 )
 from memoryd.engines.offline.dream.fitting import NAMES
-from memoryd.engines.offline.dream.former import belongs_to, contradiction_in, says_it_is_over, since, with_former
+from memoryd.engines.offline.dream.former import belongs_to, contradiction_in, since, with_former
 from memoryd.engines.offline.dream.learning import draft_of, findings_in, goes_on, is_known, is_over, whole
 from memoryd.engines.offline.dream.naming import called
 from memoryd.engines.offline.dream.persons import succession_in, with_successor
@@ -30,19 +32,28 @@ from memoryd.engines.offline.dream.statements import meant, own_words, statement
 from memoryd.engines.offline.dream.wording import rarity, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memoryd.engines.offline.dream.draft import Draft
     from memoryd.engines.offline.dream.statements import Statement
     from memoryd.model import Finding, Said
 
 
-def take_in(drafts: list[Draft], said: Sequence[Said], instructions: Sequence[str], now: float) -> Iterator[str]:
-    """Change the drafts in place; yields a line for each change."""
+def take_in(
+    drafts: list[Draft],
+    said: Sequence[Said],
+    instructions: Sequence[str],
+    now: float,
+    is_sound: Callable[[Draft], bool] = lambda _: True,
+) -> Iterator[str]:
+    """Change the drafts in place; yields a line for each change.
+
+    `is_sound` tells whether a draft would be accepted: one change that is not must not take the others with it.
+    """
     messages = meant([own_words(message) for message in said])
     findings = findings_in(messages, instructions, now)
     for message in messages:
-        statements = statements_in(message)
+        statements = [one for one in statements_in(message) if is_meant(one.quote)]
         used: set[str] = set()
         retold: set[str] = set()
         focus: Draft | None = None
@@ -50,14 +61,15 @@ def take_in(drafts: list[Draft], said: Sequence[Said], instructions: Sequence[st
             if not statement.says_it_changed or statement.quote in retold:
                 continue
             rare = rarity([texts_of(draft) for draft in drafts])
+            before = {id(draft): replace(draft) for draft in drafts}
             for change in _changes(statement, statements, drafts, rare, focus):
                 focus = change.draft
                 used.update(one.quote for one in change.told)
                 retold.update(one.quote for one in change.told if change.is_retold)
                 if not focus.is_closed_to(message):
-                    yield _noted(change, statements)
+                    yield from _settled(change, statements, before[id(focus)], is_sound)
         for finding in findings.get(message.message_id, ()):
-            if not any(quote in finding.evidence.quote for quote in used):
+            if is_meant(finding.evidence.quote) and not any(quote in finding.evidence.quote for quote in used):
                 yield from _taken_up(finding, message, statements, drafts, used, now)
         yield from _additions([one for one in statements if one.quote not in used], drafts)
 
@@ -68,6 +80,31 @@ class _Change(NamedTuple):
     """The statements that it rests on."""
     is_retold: bool = False
     """They were told as a whole: nothing is left of them."""
+    is_by_the_way: bool = False
+    """A name changed here because it changed elsewhere."""
+
+
+def _settled(
+    change: _Change, message: Sequence[Statement], before: Draft, is_sound: Callable[[Draft], bool]
+) -> Iterator[str]:
+    """Note a change. Where it is not sound, the words stand beside what was known; where that is not either, nothing."""
+    line = _noted(change, message)
+    draft = change.draft
+    if not is_sound(draft):
+        _take_back(draft, before)
+        if change.is_by_the_way:
+            return
+        draft.body = with_sentence(draft.body, since(change.told[0], " ".join(one.told for one in change.told)))
+        line = _noted(change, message)
+        if not is_sound(draft):
+            _take_back(draft, before)
+            return
+    yield line
+
+
+def _take_back(draft: Draft, before: Draft) -> None:
+    for name in ("description", "body", "evidence", "reason", "line"):
+        setattr(draft, name, getattr(before, name))
 
 
 def _noted(change: _Change, message: Sequence[Statement]) -> str:
@@ -119,7 +156,7 @@ def _with_values(
             and (body, description) != (other.body, other.description)
         ):
             other.body, other.description = body, description
-            changes.append(_Change(other, (statement,)))
+            changes.append(_Change(other, (statement,), is_by_the_way=True))
     if not draft.is_closed_to(statement.said):
         draft.body, draft.description = with_values(draft.body, draft.description, slots, statement)
         if not is_told and tells_more(statement, draft, slots):
@@ -146,8 +183,6 @@ def _with_former(
     statement: Statement, message: Sequence[Statement], drafts: Sequence[Draft], rare: Mapping[str, float]
 ) -> _Change | None:
     """Tell as former what a statement says is over."""
-    if not says_it_is_over(statement.quote):
-        return None
     draft = _nearest(statement, [one for one in drafts if contradiction_in(statement, one, rare)], rare)
     change = contradiction_in(statement, draft, rare) if draft is not None else None
     if draft is None or change is None:

@@ -149,6 +149,7 @@ _TOKEN = re.compile(
     rf"|(?P<file>(?<![\w./@-])[\w-]+\.(?:{_EXTENSIONS})\b(?![./]))"
     r"|(?P<address>(?<![\w.@/])(?:https?://)?[a-z0-9][\w-]*(?:\.[a-z][\w-]*)+(?:/[\w./-]*\w)?)"
     r"|(?P<path>(?<!\w)[~.]?/?[\w.-]+/[\w./-]*)"
+    r"|(?P<quoted>(?<=`)[a-z][\w-]*(?=`))"
     r"|(?P<name>(?<![\w.-])[a-z][a-z]*(?:-[a-z]+)*-?\d+\b(?![.:]\d))"
     rf"|(?P<format>(?<![\w./-])(?:{_FORMATS})(?![\w./-]))"
     rf"|(?P<weekday>\b(?:{_WEEKDAY})s?\b)"
@@ -186,6 +187,8 @@ def _value(match: re.Match[str], text: str) -> Value | None:
     if kind == "share":
         done, total = re.findall(r"\d+", match[0])
         return Value("share", done, start, start + len(done), unit=total)
+    if kind == "quoted":
+        return Value("name", match[0].lower(), start, end)
     if kind in ("channel", "file", "address", "name", "format"):
         return Value(kind, re.sub(r"^https?://", "", match[0].lower()), start, end)
     if kind == "weekday":

@@ -33,6 +33,8 @@ def stem_of(word: str) -> str:
     low = re.sub(r"['’]\w{1,2}$", "", word.lower())
     ending = next((one for one in _ENDINGS if low.endswith(one) and len(low) - len(one) >= _LEAST), "")
     low = low[: len(low) - len(ending)]
+    if len(low) >= _LEAST and low[-1] == low[-2] and low[-1] not in "aeiou":
+        low = low[:-1]  # "resetting", "planned": the letter is doubled for the ending
     return low[:-1] + "i" if low.endswith("y") and len(low) > _LEAST else low
 
 
@@ -92,6 +94,24 @@ _SMALL = frozenset(
         "changed",
         "morning",
         "noon",
+        "people",
+        "guys",
+        "folks",
+        "gave",
+        "give",
+        "gives",
+        "happens",
+        "btw",
+        "renamed",
+        "replaced",
+        "switched",
+        "bumped",
+        "upgraded",
+        "swapped",
+        "migrated",
+        "pushed",
+        "monday",
+        "mondays",
         "tonight",
         "evening",
         "weekend",
@@ -134,6 +154,16 @@ _SMALL = frozenset(
         "an",
         "the",
         "statt",
+        "seit",
+        "erst",
+        "fängt",
+        "beginnt",
+        "gehen",
+        "geht",
+        "läuft",
+        "laufen",
+        "über",
+        "um",
         "jetzt",
         "heute",
         "gestern",
