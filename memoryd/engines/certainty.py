@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NOT_MEANT = re.compile(
     r"(?i)\b(?:i wish|if only|pretend|suppose|imagine|assume|assuming|let'?s say|say that|what if|would be|could be|might be"
     r"|fixtures?|test data|dummy|placeholder|mock data|lorem|sample (?:text|data)|for example|e\.g\.|hypothetical\w*|in theory"
-    r"|(?:write|add|change|fix|update|make|adapt) (?:a|an|the|this|that|some)? ?(?:unit |integration )?(?:tests?|assertion|sentence|string|comment|example)"
+    r"|(?:write|add|change|fix|update|make|adapt) (?:a|an|the|this|that|some)? ?(?:unit |integration )?(?:tests?|assertion|sentence|string|comment|example)(?![\w-])"
     r"|so that the|as of the next|in the next release|next (?:quarter|year|release|sprint)|stell dir vor|angenommen|wünschte|als ob|zum beispiel"
     r"|supongamos|imagina|ojalá|par exemple|imaginons|supposons)\b"
     r"|\b(?:doesn'?t|isn'?t|don'?t|aren'?t|hasn'?t|didn'?t|won'?t|right|no|oder|nicht wahr|verdad|n'est-ce pas) ?(?:it|they|we|he|she)?\s*\??\s*$(?<=[ity?e])|\?\s*$"
@@ -95,7 +95,7 @@ def is_of_another(quote: Statement, old: Statement, others: Iterable[Statement] 
     ):
         return True
     noun = quote.sequence[0] if quote.sequence else ""
-    is_special = old.sequence[1:2] == (noun,) and noun in told and not told[noun] & quote.forms
+    is_special = old.sequence[1:2] == (noun,) and old.sequence[0] not in quote.forms
     return is_special and any(noun in one.words and noun not in _modified(one.text) for one in others if one != old)
 
 

@@ -439,9 +439,7 @@ def test_a_change_that_would_not_be_accepted_stands_beside_what_was_known_and_sp
         Said("s", "m2", SAID_AT + 60, "backups are kept for 45 days from now on"),
     ]
     list(take_in(drafts, said, (), NOW, lambda draft: draft.files[0] != UPLOADS[0] or "40 MB per" in draft.body))
-    assert drafts[0].body.startswith(
-        "Uploads are limited to 40 MB per file. Since 2026-10-15: uploads are limited to 60"
-    )
+    assert drafts[0].body.startswith("Uploads are limited to 40 MB per file. Uploads are limited to 60")
     assert drafts[0].description == UPLOADS[1]
     assert "kept for 45 days" in drafts[1].body
 

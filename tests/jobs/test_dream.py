@@ -9,6 +9,7 @@ import pytest
 
 from memoryd.engines.evidence import quoted
 from memoryd.errors import BusyError
+from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError
 from memoryd.model import Evidence, Revision
 from memoryd.state import dreams, history
@@ -297,3 +298,56 @@ def test_sessions_that_the_last_dream_had_seen_are_not_read_again(bedroom: Bedro
     bedroom.say("never use mocks")
     bedroom.dream(Engine(note))
     assert read == ["from now on, use tabs", "never use mocks"]
+
+
+def update(bedroom: Bedroom, said: str, body: str) -> Engine:
+    def revise(exchanges: Sequence[Exchange]) -> list[Revision]:
+        evidence = quoted(said, [exchange.said for exchange in exchanges])
+        assert evidence is not None
+        return [Revision("updated", "Updating", ("project_gateway.md",), "project", "", body, body, (evidence,))]
+
+    bedroom.say(said)
+    return Engine(revise)
+
+
+def test_newer_words_change_a_memory_whose_last_change_was_undone(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    bedroom.dream(update(bedroom, "the gateway listens on port 9090 now", "The gateway listens on port 9090."))
+    bedroom.undo()
+    bedroom.clock.at += DAY
+    later = update(bedroom, "the gateway listens on port 7070 now", "The gateway listens on port 7070.")
+    assert [one[0] for one in bedroom.dream(later).revised] == ["updated"]
+
+
+def test_words_that_came_to_nothing_wait_for_extraction(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    lossy = update(bedroom, "remember that the gateway has a twin", "There is a twin.")
+    assert bedroom.dream(lossy).revised == ()
+    assert bedroom.turns() == [None]
+
+
+def test_one_memory_that_no_guard_lets_pass_does_not_stop_the_others(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    bedroom.put("project_bare.md", "---\nname: bare\ntype: project\n---\nA bare note.\n")
+    bare = Revision("dated", "Dating", ("project_bare.md",), "project", "", "", "A bare note.\nA bare note.\n")
+    dreamt = bedroom.dream(engine(bare, ARCHIVED))
+    assert [one[0] for one in dreamt.revised] == ["expired"]
+    assert "refused(valid frontmatter)" in {one.fate for one in dreamt.refused}
+
+
+def test_a_line_of_the_index_that_tells_the_old_value_is_made_anew_under_its_title(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    text = bedroom.state()["MEMORY.md"][0].decode().replace("[Project gateway]", "[The GATEWAY]")
+    bedroom.put("MEMORY.md", text)
+    bedroom.dream(update(bedroom, "the gateway listens on port 9090 now", "The gateway listens on port 9090."))
+    index = bedroom.state()["MEMORY.md"][0].decode()
+    assert "- [The GATEWAY](project_gateway.md) — The gateway listens on port 9090.\n" in index
+
+
+def test_a_lock_that_is_no_file_is_a_reason_of_its_gate(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    (bedroom.memory / ".consolidate-lock").unlink()
+    (bedroom.memory / ".consolidate-lock").mkdir()
+    held = Checks(bedroom.database, bedroom.paths, bedroom.config, str(bedroom.memory), NOW)._held()
+    assert held is not None
+    assert held.reason == "lock_held"

@@ -133,8 +133,6 @@ def _likeness_of_rules(one: Look, other: Look, often: Counter[str]) -> float:
     enough = _ENOUGH_WITHOUT_SPACES if is_without_spaces(one.parts.fact) else _ENOUGH
     if any(about >= least and why >= reasons and names >= named for least, reasons, named in enough):
         return float(about + 2 * why + 2 * names)
-    if about >= _BOTH and why >= _BOTH and _shares_a_tool(one, other, often):
-        return float(about + 2 * why)
     return 0.0
 
 
@@ -147,11 +145,6 @@ def _likeness_of_places(one: Look, other: Look, often: Counter[str]) -> float:
         return _SURE / 2 + about
     names = len(_shared_names(one, other, often))
     return float(about + 2 * names) if names and about >= _LEAST_ABOUT_A_PLACE else 0.0
-
-
-def _shares_a_tool(one: Look, other: Look, often: Counter[str]) -> bool:
-    """Whether both have a name in backticks or a host that no third memory has, in whatever part of them."""
-    return any(often[name] == _BOTH for name in one.names & other.names)
 
 
 def _things(stems: Iterable[str]) -> int:

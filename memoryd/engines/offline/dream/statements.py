@@ -182,9 +182,13 @@ def _subject_of(text: str) -> str:
     return " ".join(one for one in clauses if not _SOURCE.search(one) and not is_staying(one)) or text
 
 
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
 _RECURS = re.compile(
-    r"(?i)\b(?:from now on|going forward|every|each|always|never|no longer|usually|ab jetzt|ab sofort|künftig|immer|jeden?|siempre|a partir de ahora|toujours|désormais)\b"
-    r"|\b(?:runs?|deploys?|ships?|happens?|meets?|starts?|publishe?s?|goes? out|comes? in|picks? up|laufen|läuft|erscheint)\b[^.]{0,20}\bon\b"
+    rf"(?i)\b(?:from now on|going forward|every|each|always|never|usually|ab jetzt|ab sofort|künftig|immer|jeden?)\b.*\b(?:{_WEEKDAY})\b"
+    rf"|\b(?:runs?|deploys?|ships?|happens?|meets?|starts?|goes? out|comes? in|picks? up|laufen|läuft)\b[^.,]{{0,20}}\b(?:{_WEEKDAY})\b"
+)
+_RELATIVE = re.compile(
+    r"(?i)\b(?:next|this|last|coming|tomorrow|today|yesterday|ago|weeks?|months?|nächste\w*|letzte\w*|morgen|gestern|woche\w*)\b|\d"
 )
 
 
@@ -193,7 +197,7 @@ def dated(text: str, day: date) -> str:
 
     A bare weekday of what recurs means no day: "backups run on Saturday now".
     """
-    if _RECURS.search(text) and not re.search(r"(?i)\b(?:next|this|coming|tomorrow|today|nächste\w*|morgen)\b|\d", text):
+    if _RECURS.search(text) and not _RELATIVE.search(text):
         return text
     return with_absolute_dates(_END_AND_DAY.sub(r"\1", _IN_FROM.sub(r"\1 from \2", text)), day)
 
