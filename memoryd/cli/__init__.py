@@ -149,6 +149,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except RuntimeError as error:  # Ctrl-C in the middle of an import, where Python wraps it
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
+        raise
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             what = f": {error.filename}" if error.filename else ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NOT_MEANT = re.compile(
     r"(?i)\b(?:i wish|if only|pretend|suppose|imagine|assume|assuming|let'?s say|say that|what if|would be|could be|might be"
-    r"|fixtures?|test data|dummy|placeholder|mock data|lorem|sample (?:text|data)|for example|e\.g\.|hypothetical\w*|in theory"
+    r"|fixtures? (?:with|that|where|in which|saying)|test data|dummy|placeholder|mock data|lorem|sample (?:text|data)|for example|e\.g\.|hypothetical\w*|in theory"
     r"|(?:write|add|change|fix|update|make|adapt) (?:a|an|the|this|that|some)? ?(?:unit |integration )?(?:tests?|assertion|sentence|string|comment|example)(?![\w-])"
     r"|so that the|as of the next|in the next release|next (?:quarter|year|release|sprint)|stell dir vor|angenommen|wünschte|als ob|zum beispiel"
     r"|supongamos|imagina|ojalá|par exemple|imaginons|supposons)\b"
@@ -119,9 +119,9 @@ def is_narrower(quote: Statement, old: Statement, new: Statement, others: Iterab
                     return True
             elif match["all"] or is_number(where) or _WHEN.fullmatch(where) or _NO_MODIFIER.fullmatch(where):
                 continue
-            elif stem(where) not in known and where not in known:
-                return True
-            elif gone and not re.match(r"\s*\d", clause[match.end() :]) and _is_elsewhere(where, gone, old):
+            elif not {stem(where), where} & known or (
+                gone and not re.match(r"\s*\d", clause[match.end() :]) and _is_elsewhere(where, gone, old)
+            ):
                 return True
     return False
 

@@ -107,7 +107,7 @@ def fates_of(revision: Revision, before: Sequence[Shelved], now: float) -> list[
             continue
         newer = [one for one in quotes if one.is_newer_than(since)]
         fates.append(_fate(forms[0], successors, sources, newer, changes))
-    fates = [_with_same_change(fate, changes, told, known) for fate in fates]
+    fates = [_with_same_change(fate, changes, told, known, sources) for fate in fates]
     for value, (instead, _) in changes.items():
         changed = [one.text.replace(value, instead) for one in sources if value in one.values]
         sources += [form for text in changed for form in statements_of(text)]
@@ -196,11 +196,11 @@ def _fate(
     return Fate(old.text, "lost")
 
 
-def _is_about_the_same(statement: str, quote: str) -> bool:
+def _is_about_the_same(statement: str, quote: str, sources: Sequence[Statement]) -> bool:
     """Whether a quote speaks of a statement too, and not of another thing that happens to have the same value."""
     old, said = statement_of(statement), statement_of(quote)
     shared, others = len(old.words & said.stems), len(old.words - said.stems)
-    return (shared > others or shared >= max(others, _MUCH_SHARED)) and not is_of_another(said, old)
+    return (shared > others or shared >= max(others, _MUCH_SHARED)) and not is_of_another(said, old, sources)
 
 
 def _apart(old: Statement, new: Statement) -> int:
@@ -209,11 +209,15 @@ def _apart(old: Statement, new: Statement) -> int:
 
 
 def _with_same_change(
-    fate: Fate, changes: Mapping[str, tuple[str, str]], told: Sequence[Statement], known: AbstractSet[str]
+    fate: Fate,
+    changes: Mapping[str, tuple[str, str]],
+    told: Sequence[Statement],
+    known: AbstractSet[str],
+    sources: Sequence[Statement],
 ) -> Fate:
     """A value that was told anew may be told so in every statement that has it."""
     for value, (instead, quote) in changes.items():
-        if fate.fate == "lost" and value in fate.statement and _is_about_the_same(fate.statement, quote):
+        if fate.fate == "lost" and value in fate.statement and _is_about_the_same(fate.statement, quote, sources):
             changed = statements_of(fate.statement.replace(value, instead))
             if all(is_kept(one, told, known) for one in changed):
                 return Fate(fate.statement, "contradicted", quote)

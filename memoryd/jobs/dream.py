@@ -100,7 +100,7 @@ class Dreamer:
             try:
                 directory = stack.enter_context(open_directory(memory_dir))
             except FileNotFoundError:
-                return Dreamt(None, "succeeded_no_output", "there are no memories yet")
+                return Dreamt(None, "succeeded_no_output", f"there are no memories in {memory_dir} yet")
             return self._dream(directory, project_root, is_trial=is_trial)
 
     def _dream(self, directory: MemoryDirectory, project_root: str, *, is_trial: bool) -> Dreamt:

@@ -184,7 +184,8 @@ def test_an_index_that_was_not_right_is_told(shop: Shop) -> None:
 def test_without_memories_there_is_nothing_to_dream_of(shop: Shop) -> None:
     shop.memory.rmdir()
     done = shop("dream-now")
-    assert (done.returncode, done.stderr) == (0, "Nothing to change: there are no memories yet.\n")
+    assert done.returncode == 0
+    assert done.stderr.startswith("Nothing to change: there are no memories in /")
     assert not shop.memory.exists()
 
 

@@ -392,6 +392,7 @@ def test_plain_talk_changes_the_value_it_is_about(
         (CRANE, "put a camera on the desk now"),
         (REVIEWS, "this one doesn't need odile, merge the change"),
         (LINTING, "forget the linting for a moment, look at the trace now"),
+        (LINTING, "dropped flake8, run it again now"),
         (HEARING, "i am away for another two weeks"),
         (SHIFTS, "my dentist got moved to 16:00"),
     ],

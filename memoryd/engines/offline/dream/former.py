@@ -47,7 +47,11 @@ _ABOUT_OVER = frozenset(
     }
 )
 _GIVEN_UP = re.compile(r"(?i)\b(?:forget|ditched|dropped|got rid of|bye) (?!it\b|that\b|this\b|about\b)\w+")
-_INSTEAD = re.compile(r"(?i)\b(?:now|instead|from (?:now|today) on|jetzt|stattdessen|ahora|maintenant)\b")
+_INSTEAD = re.compile(
+    r"(?i)\b(?:we(?:['’]re| are| use| run| have)|it(?:['’]s| is)|(?:everything|all of it) is)\b[^,;.]{1,40}\b(?:now|instead)\b"
+    r"|\b(?:wir (?:nehmen|nutzen|verwenden)|es ist)\b[^,;.]{0,20}\bjetzt\b|\b(?:stattdessen|ahora usamos|maintenant on utilise)\b"
+)
+"""What there is in its place. "Restart it now" tells nothing of that."""
 _NEGATED = re.compile(
     r"(?i)(?:\b(?:no|not|without|cannot|kein\w*|nicht|ohne|sin|pas|sans)\b|n['’]t\b)(?P<what>(?:\s+[^\s.,;:]+){1,3})"
 )
