@@ -93,8 +93,6 @@ class Checks:
                 judged = lock.judge(lock.read(directory.descriptor), now=self._now, is_live=lock.holder_is_alive)
         except FileNotFoundError:
             return None
-        except StateError as error:  # something else has its name, or the directory cannot be opened
-            return Wait(None, "lock_held", error.sentence.rstrip("."))
         return gates.dream_lock(judged.pid, judged.until) if isinstance(judged, lock.Held) else None
 
     def _dreamt(self, *, note: bool) -> gates.Dreamt:
@@ -131,5 +129,9 @@ def due(database: Database, paths: Paths, config: Config, now: float) -> Iterato
         if project.memory_dir in seen or not os.path.isdir(project.memory_dir):
             continue
         seen.add(project.memory_dir)
-        if isinstance(Checks(database, paths, config, project.memory_dir, now).decision(), Run):
+        try:
+            decision = Checks(database, paths, config, project.memory_dir, now).decision()
+        except StateError:  # something else has the lock's name: `status` tells, and the other projects go on
+            continue
+        if isinstance(decision, Run):
             yield project.memory_dir, project.root

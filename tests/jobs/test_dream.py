@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.config import Dream
 from memoryd.engines.evidence import quoted
 from memoryd.errors import BusyError
-from memoryd.jobs.dream_gates import Checks
+from memoryd.jobs.dream_gates import due
 from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError
 from memoryd.model import Evidence, Revision
 from memoryd.state import dreams, history
@@ -344,10 +346,18 @@ def test_a_line_of_the_index_that_tells_the_old_value_is_made_anew_under_its_tit
     assert "- [The GATEWAY](project_gateway.md) — The gateway listens on port 9090.\n" in index
 
 
-def test_a_lock_that_is_no_file_is_a_reason_of_its_gate(bedroom: Bedroom) -> None:
+def test_a_lock_that_is_no_file_keeps_only_its_own_project_from_dreaming(bedroom: Bedroom) -> None:
     furnish(bedroom)
-    (bedroom.memory / ".consolidate-lock").unlink()
-    (bedroom.memory / ".consolidate-lock").mkdir()
-    held = Checks(bedroom.database, bedroom.paths, bedroom.config, str(bedroom.memory), NOW)._held()
-    assert held is not None
-    assert held.reason == "lock_held"
+    bedroom.say("the first sight of the project")
+    bedroom.clock.at += DAY
+    for number in range(5):
+        bedroom.say(f"session {number}")
+    bedroom.clock.at += DAY
+    lock = bedroom.memory / ".consolidate-lock"
+    config = replace(bedroom.config, dream=Dream(least_hours=1))
+    assert list(due(bedroom.database, bedroom.paths, config, bedroom.clock.at)) == [(str(bedroom.memory), "/code/acme")]
+    lock.unlink()
+    lock.mkdir()
+    os.utime(lock, (0, 0))
+    bedroom.clock.at += DAY
+    assert list(due(bedroom.database, bedroom.paths, config, bedroom.clock.at)) == []
