@@ -217,6 +217,9 @@ class Dreamer:
                 losses += any(one.fate == "lost" for one in fates)
                 dropped.update(piece.message_id for piece in revision.evidence)
                 continue
+            if own := gathering.told_by_index_alone(revision, gathered):
+                noted.append(dreams.NotedFate(about, own, "lost", "only its line in the index says so"))
+                continue
             if _is_taken_back(revision, gathered):
                 noted.append(dreams.NotedFate(about, revision.line, "taken back", revision.evidence[-1].quote))
                 continue

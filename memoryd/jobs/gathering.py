@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd import gates
 from memoryd.clock import parse_iso
 from memoryd.engines.offline.subjects import covered_by
+from memoryd.engines.statements import statements_of
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.extract import heard_in, redacted
 from memoryd.memory import index as indexing
@@ -131,6 +132,24 @@ def unsettled(database: Database, memory_dir: str, revisions: Iterable[Revision]
     for revision in revisions:
         if not any(history.is_refused(database, memory_dir, piece) for piece in revision.evidence):
             yield revision
+
+
+def told_by_index_alone(revision: Revision, gathered: Gathered) -> str:
+    """The line of a merged memory, where a person wrote a number or a name into it that stands nowhere else."""
+    gone = revision.files[1:]
+    texts = [f"{one.description}\n{one.body}" for one in gathered.shelf if one.name in revision.files]
+    said = {
+        form
+        for text in (*texts, revision.description, revision.body)
+        for one in statements_of(text)
+        for form in one.forms
+    }
+    for line in gathered.index_text.split("\n") if gone else ():
+        if indexing.entry_of(line) in gone:
+            told = [value for one in statements_of(indexing.hook_of(line)) for value in one.values]
+            if any(value not in said for value in told):
+                return line.strip()
+    return ""
 
 
 def _exchanges(

@@ -361,3 +361,14 @@ def test_a_lock_that_is_no_file_keeps_only_its_own_project_from_dreaming(bedroom
     os.utime(lock, (0, 0))
     bedroom.clock.at += DAY
     assert list(due(bedroom.database, bedroom.paths, config, bedroom.clock.at)) == []
+
+
+def test_a_memory_whose_line_in_the_index_says_more_is_not_merged_away(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    text = bedroom.state()["MEMORY.md"][0].decode()
+    line = "- [Proxy](project_proxy.md) — timeouts; ask Mina before touching, never 60"
+    bedroom.put("MEMORY.md", "\n".join(line if "project_proxy" in one else one for one in text.split("\n")))
+    dreamt = bedroom.dream(engine(MERGED))
+    assert dreamt.revised == ()
+    assert line in {one.statement for one in dreamt.refused}
+    assert line in bedroom.state()["MEMORY.md"][0].decode()
