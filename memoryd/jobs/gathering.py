@@ -13,6 +13,7 @@ from memoryd.engines.offline.subjects import covered_by
 from memoryd.engines.statements import statements_of
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.extract import heard_in, redacted
+from memoryd.jobs.interruption import LONGEST_SECONDS
 from memoryd.memory import index as indexing
 from memoryd.memory.document import parse
 from memoryd.memory.logs import said_in_log
@@ -230,7 +231,8 @@ def _logs(directory: MemoryDirectory, since: float) -> Iterator[Said]:
             continue
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                data = os.read(descriptor, LOG_BYTES)
+                status = os.fstat(descriptor)
+                data = os.pread(descriptor, LOG_BYTES, max(0, status.st_size - LOG_BYTES))  # the newest lines
                 yield from said_in_log(name, redact(data.decode("utf-8", "replace")))
         finally:
             os.close(descriptor)
@@ -243,7 +245,8 @@ def _log_names(directory: MemoryDirectory, since: float) -> Iterator[str]:
             if _LOG.fullmatch(name) is None:
                 continue
             status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode) and status.st_mtime > since:
+            # A line may have been written while the last dream was at work.
+            if stat.S_ISREG(status.st_mode) and status.st_mtime > since - LONGEST_SECONDS:
                 yield f"{place}/{name}"
 
 

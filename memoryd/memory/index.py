@@ -134,9 +134,26 @@ def edited(text: str, edit: IndexEdit) -> str:
     after = edit.was.decode("utf-8", "surrogateescape")
     if text == after:
         return before
+    text = _with_entries_of(before, after, text)
     there = {*_lines(text), *_lines(after)}
     taken_out = [line for line in _lines(before) if line.strip() and entry_of(line) is None and line not in there]
     return "\n".join([text.rstrip("\n"), *[line.rstrip("\n") for line in taken_out]]) + "\n" if taken_out else text
+
+
+def _with_entries_of(before: str, after: str, text: str) -> str:
+    """Entries that a change had taken out or made anew are as they were, where nobody has touched them since."""
+    lines = _lines(text)
+    made, now = ({entry_of(line): line for line in _lines(one)} for one in (after, text))
+    for line in _lines(before):
+        name = entry_of(line)
+        if name is None or made.get(name) == line or now.get(name) != made.get(name):
+            continue
+        if name in now:
+            lines[lines.index(now[name])] = line
+        else:
+            last = max((at for at, one in enumerate(lines) if entry_of(one)), default=len(lines) - 1)
+            lines.insert(last + 1, line if line.endswith("\n") else line + "\n")
+    return "".join(lines)
 
 
 def _is_stale(hook: str, before: str, after: str) -> bool:

@@ -206,6 +206,9 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
         "INSERT OR IGNORE INTO refused_evidence SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
         " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
         " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2 AND (?3 OR evidence.change_id = ?4)"
+        # What a merge that was undone had brought is not this memory's.
+        " AND NOT (?3 AND EXISTS (SELECT 1 FROM changes AS own JOIN change_files AS back ON back.change_id = own.undone_by AND"
+        " back.name = evidence.name AND back.state = 'applied' WHERE own.id = evidence.change_id))"
         # What a merge took over from its sources is theirs again.
         " AND NOT (?5 AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
         " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"

@@ -13,7 +13,10 @@ from memoryd.engines.evidence import quoted
 from memoryd.errors import BusyError
 from memoryd.jobs.dream_gates import due
 from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError
-from memoryd.model import Evidence, Revision
+from memoryd.memory.commit import commit, reindex
+from memoryd.memory.directory import open_directory
+from memoryd.memory.history import undoing
+from memoryd.model import Changeset, Evidence, FileChange, Group, Revision
 from memoryd.state import dreams, history
 from tests.jobs.bedroom import DAY, NOW, Engine
 
@@ -372,3 +375,45 @@ def test_a_memory_whose_line_in_the_index_says_more_is_not_merged_away(bedroom: 
     assert dreamt.revised == ()
     assert line in {one.statement for one in dreamt.refused}
     assert line in bedroom.state()["MEMORY.md"][0].decode()
+
+
+def test_an_undo_after_a_later_change_puts_a_persons_line_back_as_well(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    text = bedroom.state()["MEMORY.md"][0].decode()
+    line = "- [The proxy, handle with care](project_proxy.md) — timeouts of 30 seconds"
+    bedroom.put("MEMORY.md", "\n".join(line if "project_proxy" in one else one for one in text.split("\n")))
+    assert bedroom.dream(engine(MERGED)).change_id is not None
+    change = history.last_undoable(bedroom.database, str(bedroom.memory))
+    bedroom.remember("project_new.md", "A later memory.")
+    with open_directory(str(bedroom.memory)) as directory:
+        reindex(bedroom.database, directory, bedroom.clock.at)
+        assert change is not None
+        commit(bedroom.database, directory, undoing(bedroom.database, change), bedroom.clock.at)
+    index = bedroom.state()["MEMORY.md"][0].decode()
+    assert line in index
+    assert "project_new.md" in index
+
+
+def test_forgetting_a_memory_after_an_undone_merge_leaves_the_other_its_evidence(bedroom: Bedroom) -> None:
+    said = "the timeouts of the proxy are 30 seconds from now on"
+    bedroom.remember("project_gateway.md", PORT)
+    bedroom.lock(NOW - 2 * DAY)
+    bedroom.say(said)
+
+    def learn(exchanges: Sequence[Exchange]) -> list[Revision]:
+        evidence = quoted(said, [exchange.said for exchange in exchanges])
+        assert evidence is not None
+        body = "The timeouts of the proxy are 30 seconds."
+        return [Revision("learnt", "Noting timeouts", (), "project", "proxy", body, body, (evidence,))]
+
+    bedroom.dream(Engine(learn))
+    bedroom.dream(engine(MERGED._replace(body=f"{PORT} The timeouts of the proxy are 30 seconds.")))
+    bedroom.undo()
+    memory = str(bedroom.memory)
+    assert history.evidence_of(bedroom.database, memory, "project_gateway.md") == []
+    with open_directory(memory) as directory:
+        state = directory.read("project_gateway.md")
+        assert state is not None
+        gone = Group((FileChange("project_gateway.md", state.data, None, state.mtime_ns),), "")
+        commit(bedroom.database, directory, Changeset("forget", "", (gone,)), bedroom.clock.at)
+    assert [one.quote for one in history.evidence_of(bedroom.database, memory, "project_proxy.md")] == [said]
