@@ -92,19 +92,25 @@ def test_what_was_undone_is_not_done_again(bedroom: Bedroom) -> None:
     assert bedroom.dream(engine(again)).outcome == "succeeded"
 
 
-def test_a_merge_inherits_the_evidence_of_its_sources_and_undo_gives_it_back(bedroom: Bedroom) -> None:
-    said = "the timeouts of the proxy are 30 seconds from now on"
+TIMEOUTS = "the timeouts of the proxy are 30 seconds from now on"
+
+
+def learn_timeouts(bedroom: Bedroom) -> None:
     bedroom.remember("project_gateway.md", PORT)
     bedroom.lock(NOW - 2 * DAY)
-    bedroom.say(said)
+    bedroom.say(TIMEOUTS)
 
     def learn(exchanges: Sequence[Exchange]) -> list[Revision]:
-        evidence = quoted(said, [exchange.said for exchange in exchanges])
+        evidence = quoted(TIMEOUTS, [exchange.said for exchange in exchanges])
         assert evidence is not None
         body = "The timeouts of the proxy are 30 seconds."
         return [Revision("learnt", "Noting timeouts", (), "project", "proxy", body, body, (evidence,))]
 
     assert bedroom.dream(Engine(learn)).outcome == "succeeded"
+
+
+def test_a_merge_inherits_the_evidence_of_its_sources_and_undo_gives_it_back(bedroom: Bedroom) -> None:
+    learn_timeouts(bedroom)
     assert bedroom.turns() == ["succeeded"]
     (piece,) = history.evidence_of(bedroom.database, str(bedroom.memory), "project_proxy.md")
     merged = MERGED._replace(body=f"{PORT} The timeouts of the proxy are 30 seconds.")
@@ -395,18 +401,7 @@ def test_an_undo_after_a_later_change_puts_a_persons_line_back_as_well(bedroom: 
 
 
 def test_forgetting_a_memory_after_an_undone_merge_leaves_the_other_its_evidence(bedroom: Bedroom) -> None:
-    said = "the timeouts of the proxy are 30 seconds from now on"
-    bedroom.remember("project_gateway.md", PORT)
-    bedroom.lock(NOW - 2 * DAY)
-    bedroom.say(said)
-
-    def learn(exchanges: Sequence[Exchange]) -> list[Revision]:
-        evidence = quoted(said, [exchange.said for exchange in exchanges])
-        assert evidence is not None
-        body = "The timeouts of the proxy are 30 seconds."
-        return [Revision("learnt", "Noting timeouts", (), "project", "proxy", body, body, (evidence,))]
-
-    bedroom.dream(Engine(learn))
+    learn_timeouts(bedroom)
     bedroom.dream(engine(MERGED._replace(body=f"{PORT} The timeouts of the proxy are 30 seconds.")))
     bedroom.undo()
     memory = str(bedroom.memory)
@@ -416,4 +411,4 @@ def test_forgetting_a_memory_after_an_undone_merge_leaves_the_other_its_evidence
         assert state is not None
         gone = Group((FileChange("project_gateway.md", state.data, None, state.mtime_ns),), "")
         commit(bedroom.database, directory, Changeset("forget", "", (gone,)), bedroom.clock.at)
-    assert [one.quote for one in history.evidence_of(bedroom.database, memory, "project_proxy.md")] == [said]
+    assert [one.quote for one in history.evidence_of(bedroom.database, memory, "project_proxy.md")] == [TIMEOUTS]
