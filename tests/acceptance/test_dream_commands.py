@@ -18,7 +18,7 @@ from memoryd.clock import SystemClock
 from memoryd.model import Progress
 from memoryd.projects import slug_of
 from memoryd.state import dreams
-from tests.acceptance.command import PATIENCE_SECONDS, as_json
+from tests.acceptance.command import PATIENCE_SECONDS, Daemon, as_json
 from tests.acceptance.command import memoryd as run_memoryd
 from tests.acceptance.model import hire
 from tests.messages_server import Hang, MessagesServer
@@ -399,6 +399,22 @@ def test_status_tells_which_gate_says_no_and_until_when(cluttered: Shop, paths: 
     os.utime(cluttered.memory / LOCK, (0, 0))
     (problem,) = cluttered.json("status")["problems"]
     assert LOCK in problem["problem"], "what the gates cannot look at is a problem, not an error"
+
+
+def test_a_daemon_dreams_by_itself_when_every_gate_is_open(cluttered: Shop, paths: Paths) -> None:
+    config = Path(paths.config_file)
+    config.parent.mkdir(parents=True)
+    config.write_text("[dream]\nleast_hours = 0\nleast_sessions = 1\n[turns]\nquiet_seconds = 0\n")
+    cluttered.say("please look at the parser")
+    cluttered("extract-now")  # the first sight of the project
+    cluttered.say("and at the lexer")
+    cluttered("extract-now")
+    with Daemon(cluttered.environment) as daemon:
+        daemon.says("shop: dreaming")
+        daemon.says("memoryd history shows what it did")
+    (change,) = cluttered.json("history")
+    assert change["kind"] == "dream"
+    assert cluttered.json("status")["dreams"]["outcomes"] == {"succeeded": 1}
 
 
 def test_between_two_counts_status_tells_what_the_next_one_will_find(
