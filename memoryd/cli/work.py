@@ -35,14 +35,18 @@ def _dream(context: Context, memory_dir: str, root: str) -> int:
     """What came of it is in the database; what kept it from beginning is told by the gates."""
     from memoryd.cli.dream_now import stoppable
     from memoryd.cli.extract_now import engine
-    from memoryd.errors import MemorydError
+    from memoryd.errors import BusyError, MemorydError, StateError
     from memoryd.jobs.dream import Dreamer
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
-        with engine(context, database) as model, stoppable(context, memory_dir), suppress(MemorydError):
+        with engine(context, database) as model, stoppable(context, memory_dir), suppress(BusyError):
             Dreamer(database, context.paths, context.config, context.clock, model=model).dream(memory_dir, root)
+    except StateError:
+        raise  # perhaps before there was a job to tell of it: the daemon says that the dreamer ended badly
+    except MemorydError:
+        return 0  # the job tells
     finally:
         database.close()
     return 0

@@ -6,6 +6,7 @@ time again and the dream can come at once; or the new one, where the dream had s
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,7 @@ def bury(database: Database, paths: Paths, memory_dir: str, now: float) -> bool:
         return True
     try:
         with suppress(StateError), only_dreamer(paths, memory_dir):  # what cannot be written now waits until it can be
+            shutil.rmtree(paths.place_for(memory_dir, "dreams"), ignore_errors=True)  # what a model was shown
             bury_held(database, memory_dir, now)
     except BusyError:
         return False

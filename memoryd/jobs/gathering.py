@@ -15,6 +15,7 @@ from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.extract import heard_in, redacted
 from memoryd.jobs.interruption import LONGEST_SECONDS
 from memoryd.memory import index as indexing
+from memoryd.memory.commit import INDEX_BYTES
 from memoryd.memory.document import parse
 from memoryd.memory.logs import said_in_log
 from memoryd.memory.shelf import shelf_of
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 MOST_SESSIONS = 500
 MOST_LOGS = 60
 LOG_BYTES = 1 << 20
-INDEX_BYTES = 4 << 20
 _SAID = 0.75
 _NUMBER = re.compile(r"\d+(?:[.,:-]\d+)*")
 _LOG = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.md")
@@ -110,8 +110,9 @@ def gather(
             exchanges.append(exchange)
             message_of[turn.id] = exchange.said.message_id
     exchanges.sort(key=lambda exchange: exchange.said.said_at or 0.0)
-    index = directory.read(indexing.NAME, INDEX_BYTES)
-    text = index.data.decode("utf-8", "surrogateescape") if index else ""
+    index = directory.read(indexing.NAME, INDEX_BYTES + 1)
+    # One that the commit leaves alone is not taken apart either.
+    text = index.data.decode("utf-8", "surrogateescape") if index and len(index.data) <= INDEX_BYTES else ""
     shelf = tuple(_dated(one, files, since) for one in shelf_of(database, directory))
     return Gathered(
         shelf,
@@ -230,9 +231,11 @@ def _logs(directory: MemoryDirectory, since: float) -> Iterator[Said]:
         except OSError:
             continue
         try:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                status = os.fstat(descriptor)
-                data = os.pread(descriptor, LOG_BYTES, max(0, status.st_size - LOG_BYTES))  # the newest lines
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                start = max(0, status.st_size - LOG_BYTES)  # the newest lines, from the first whole one on:
+                data = os.pread(descriptor, LOG_BYTES, start)  # half a secret is not known as one
+                data = data.partition(b"\n")[2] if start else data
                 yield from said_in_log(name, redact(data.decode("utf-8", "replace")))
         finally:
             os.close(descriptor)

@@ -139,39 +139,29 @@ def _planned_index(
     """The index as it has to be once these files have changed; no file where it is right already."""
     topics = dict(topics)
     contents: dict[str, bytes] = {}
-    refresh: dict[str, str | None] = {}
-    changed: dict[str, tuple[str, str]] = {}
     gone: set[str] = set()
     for file in files:
         if file.after is None:
             topics.pop(file.name, None)
             gone.add(file.name)
-            continue
-        topics[file.name] = file.after_mtime_ns or 0
-        contents[file.name] = file.after
-        if file.before is not None:
-            refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
-            changed[file.name] = (_said(file.before), _said(file.after))
+        else:
+            topics[file.name] = file.after_mtime_ns or 0
+            contents[file.name] = file.after
 
     def topic(name: str) -> indexing.Topic:
-        if name not in contents:
-            try:
-                state = directory.read(name, HEAD_BYTES)
-            except PermissionError:  # somebody else's: named by its file, and no reason to stop for all others
-                state = None
-            return _topic(name, state.data if state else b"")
-        return _topic(name, contents[name])
+        return _topic(name, contents[name] if name in contents else _head(directory, name))
 
     now_there = directory.read(indexing.NAME, INDEX_BYTES + 1)
     if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, indexing.NAME):
         return None, ()  # nothing that a person or client wrote, or a link: left alone
     text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
+    refresh, changed = ({}, {}) if _goes_back(text, edit) else _rewritten(files)
     built = indexing.rebuild(
         indexing.edited(text, edit),
         topics,
         topic,
-        refresh={} if _goes_back(text, edit) else refresh,
-        changed={} if _goes_back(text, edit) else changed,
+        refresh=refresh,
+        changed=changed,
         exists=_exists_in(directory, without=gone),
     )
     after: bytes | None = built.text.encode("utf-8", "surrogateescape")
@@ -194,6 +184,25 @@ def _planned_index(
         mode=now_there.mode if now_there else 0o600,
     )
     return plan, built.left_out
+
+
+def _rewritten(files: list[PlannedFile]) -> tuple[dict[str, str | None], dict[str, tuple[str, str]]]:
+    """Of the memories that are rewritten: the line that stood for each, and what it said and says."""
+    refresh: dict[str, str | None] = {}
+    changed: dict[str, tuple[str, str]] = {}
+    for file in files:
+        if file.before is not None and file.after is not None:
+            refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
+            changed[file.name] = (_said(file.before), _said(file.after))
+    return refresh, changed
+
+
+def _head(directory: MemoryDirectory, name: str) -> bytes:
+    try:
+        state = directory.read(name, HEAD_BYTES)
+    except PermissionError:  # somebody else's: named by its file, and no reason to stop for all others
+        state = None
+    return state.data if state else b""
 
 
 def _goes_back(text: str, edit: IndexEdit) -> bool:

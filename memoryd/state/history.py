@@ -140,23 +140,25 @@ def rests_on(database: Database, memory_dir: str, evidence: Evidence) -> bool:
 
 def undone_dreams(database: Database, memory_dir: str) -> list[list[PlannedFile]]:
     """What dreams did and the user undid: the files of each group."""
-    rows = database.query(
-        "SELECT id FROM changes WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL", (memory_dir,)
-    )
     groups: dict[tuple[int, int], list[PlannedFile]] = {}
-    for row in rows:
-        for file in files_of(database, row["id"]):
+    for change_id in _undone_dreams(database, memory_dir):
+        for file in files_of(database, change_id):
             if file.state == "applied":
-                groups.setdefault((row["id"], file.group), []).append(file)
+                groups.setdefault((change_id, file.group), []).append(file)
     return list(groups.values())
 
 
 def undone_indexes(database: Database, memory_dir: str) -> list[PlannedFile]:
     """What dreams that the user undid had done to the index."""
+    undone = _undone_dreams(database, memory_dir)
+    return [file for change_id in undone if (file := index_of(database, change_id)) is not None]
+
+
+def _undone_dreams(database: Database, memory_dir: str) -> list[int]:
     rows = database.query(
         "SELECT id FROM changes WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL", (memory_dir,)
     )
-    return [file for row in rows if (file := index_of(database, row["id"])) is not None]
+    return [row["id"] for row in rows]
 
 
 def index_of(database: Database, change_id: int) -> PlannedFile | None:

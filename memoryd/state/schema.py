@@ -292,6 +292,8 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX fates_by_job ON fates (job_id);
 
+    CREATE INDEX evidence_by_message ON evidence (memory_dir, message_id);
+
     DROP VIEW memory_changes;
     CREATE VIEW memory_changes AS                -- what a person calls a change: with the files that it did change
         SELECT changes.*, (

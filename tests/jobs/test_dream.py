@@ -412,3 +412,30 @@ def test_forgetting_a_memory_after_an_undone_merge_leaves_the_other_its_evidence
         gone = Group((FileChange("project_gateway.md", state.data, None, state.mtime_ns),), "")
         commit(bedroom.database, directory, Changeset("forget", "", (gone,)), bedroom.clock.at)
     assert [one.quote for one in history.evidence_of(bedroom.database, memory, "project_proxy.md")] == [TIMEOUTS]
+
+
+def test_of_a_log_that_is_too_long_the_newest_whole_lines_are_read(bedroom: Bedroom) -> None:
+    """A line that the bound cuts in two could hide half a secret from the redaction."""
+    furnish(bedroom)
+    day = bedroom.memory / "logs" / "2033" / "05" / "2033-05-17.md"
+    day.parent.mkdir(parents=True)
+    lines = [f"- 10:00 user: always check gate {number:06} before the night shift" for number in range(20_000)]
+    day.write_text("\n".join(lines) + "\n")
+    os.utime(day, (bedroom.clock.at, bedroom.clock.at))
+    read: list[str] = []
+
+    def note(exchanges: Sequence[Exchange]) -> list[Revision]:
+        read.extend(exchange.said.text for exchange in exchanges)
+        return []
+
+    bedroom.dream(Engine(note))
+    assert 0 < len(read) < len(lines)
+    assert read[-1] == "always check gate 019999 before the night shift"
+    assert all(text.startswith("always check gate ") for text in read)
+
+
+def test_an_index_that_is_left_alone_is_not_taken_apart(bedroom: Bedroom) -> None:
+    furnish(bedroom)
+    prose = "The billing run starts at 20:00 and is never restarted by hand.\n\n"
+    bedroom.put("MEMORY.md", prose + "x" * (4 << 20))
+    assert bedroom.dream(engine()).revised == ()
