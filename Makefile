@@ -3,17 +3,25 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 EVAL ?= ../shared/eval
+APP ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/memoryd/venv
+COMMANDS ?= $(HOME)/.local/bin
+# The Claude Code that `make acceptance` talks to: fixed, so that a release of theirs never breaks a change of ours.
+# `make CLIENT=latest acceptance` tells whether it can be raised.
+CLIENT ?= 2.1.325
 
-.PHONY: help run test lint bench torture train eval clean
+.PHONY: help run install uninstall test acceptance lint bench torture train eval clean
 
 help:
-	@echo "make run      set up, then watch your transcripts in the foreground"
-	@echo "make test     set up, then linters, types and all tests"
-	@echo "make bench    speed and memory, as ratios to a limit measured in the same run"
-	@echo "make eval     quality of what is extracted, on the sets in EVAL=directory"
-	@echo "make train    fit the weights of the embedded engine to training/sessions"
-	@echo "make torture  the long campaigns behind the short ones in make test"
-	@echo "make clean    remove what the others made"
+	@echo "make run         set up, then watch your transcripts in the foreground"
+	@echo "make install     have it run by itself from login on; again after git pull"
+	@echo "make uninstall   take that back; memories, state and config stay"
+	@echo "make test        set up, then linters, types and all tests"
+	@echo "make acceptance  set up, fetch Claude Code, then the tests with the real client"
+	@echo "make bench       speed and memory, as ratios to a limit measured in the same run"
+	@echo "make eval        quality of what is extracted, on the sets in EVAL=directory"
+	@echo "make train       fit the weights of the embedded engine to training/sessions"
+	@echo "make torture     the long campaigns behind the short ones in make test"
+	@echo "make clean       remove what the others made"
 
 # The stamp is newer than pyproject.toml once everything in it is installed.
 $(VENV)/installed: pyproject.toml
@@ -31,6 +39,33 @@ $(VENV)/installed-dev: $(VENV)/installed
 run: $(VENV)/installed
 	@exec $(BIN)/memoryd run
 
+# Apart from the clone, which may move or be worked on: a copy of the program, its command, and the service.
+install:
+	@"$(APP)/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "memoryd needs Python 3.11 or newer; name one: make PYTHON=python3.12 install"; exit 1; }
+	@"$(APP)/bin/python" -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear "$(APP)"
+	@echo "Installing into $(APP) ..."
+	@"$(APP)/bin/python" -m pip install --quiet --disable-pip-version-check .
+	@mkdir -p "$(COMMANDS)"
+	@if [ -e "$(COMMANDS)/memoryd" ] && [ "$$(readlink "$(COMMANDS)/memoryd")" != "$(APP)/bin/memoryd" ]; then \
+	  echo "$(COMMANDS)/memoryd is somebody else's; fix: mv it away, then make install"; exit 1; fi
+	@ln -sfn "$(APP)/bin/memoryd" "$(COMMANDS)/memoryd"
+	@case ":$$PATH:" in *":$(COMMANDS):"*) ;; *) echo "Put $(COMMANDS) on your PATH to have the command memoryd." ;; esac
+	@"$(APP)/bin/memoryd" service install
+
+# A service that could not be removed would be started for ever, without its program.
+UNITS := "$(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user/memoryd.service" \
+  "$(HOME)/.config/systemd/user/memoryd.service" "$(HOME)/Library/LaunchAgents/local.memoryd.plist"
+
+uninstall:
+	@"$(APP)/bin/memoryd" service remove || for unit in $(UNITS); do if [ -e "$$unit" ]; then \
+	  echo "The service is still there, so nothing was deleted; fix: the above, or rm $$unit; then make uninstall"; exit 1; \
+	  fi; done
+	@if [ "$$(readlink "$(COMMANDS)/memoryd")" = "$(APP)/bin/memoryd" ]; then rm "$(COMMANDS)/memoryd"; fi
+	@rm -rf "$(APP)"
+	@rmdir "$(dir $(APP))" 2>/dev/null || true
+
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -38,6 +73,19 @@ lint: $(VENV)/installed-dev
 
 test: lint
 	$(BIN)/pytest
+
+# The program lies ready in the package for this system, so nobody's install script has to run.
+.client/installed-$(CLIENT):
+	@command -v npm >/dev/null || \
+	  { echo "make acceptance fetches Claude Code with npm, which is missing; fix: sudo apt install npm"; exit 1; }
+	@echo "Fetching Claude Code $(CLIENT) into .client, about 350 MB ..."
+	@rm -rf .client && mkdir .client
+	@npm install --prefix .client --ignore-scripts --no-audit --no-fund --loglevel=error \
+	  @anthropic-ai/claude-code@$(CLIENT)
+	@touch $@
+
+acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
+	$(BIN)/pytest -m real tests/acceptance
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m bench
@@ -53,4 +101,4 @@ eval: $(VENV)/installed-dev
 	$(BIN)/python -m evaluation $(EVAL)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .client .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

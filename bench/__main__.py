@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench import append, commit, extract, inventory, memory, model, parse, redact, startup
+from bench import append, commit, extract, inventory, memory, model, parse, redact, startup, watch
 
 SUBJECTS = {
     "parse": parse.run,
@@ -25,6 +25,7 @@ SUBJECTS = {
     "model": model.run,
     "redact": redact.run,
     "startup": startup.run,
+    "watch": watch.run,
 }
 
 

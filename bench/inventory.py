@@ -28,7 +28,7 @@ ROUNDS = 7
 
 def run(directory: str) -> None:
     home = os.path.join(directory, "inventory")
-    _write_transcripts(home)
+    write_transcripts(home)
     with sweeper_of(home) as sweeper:
         _measure(sweeper, paths_of(home).transcripts_root)
 
@@ -39,12 +39,12 @@ def _measure(sweeper: Sweeper, root: str) -> None:
 
     first = seconds(partial(sweep_to_the_end, sweeper))
     inventory = partial(scan.inventory, root, claude_code.is_session)
-    walk = partial(_walk, root, with_stat=True)
+    plain = partial(walk, root, with_stat=True)
     taken = best(
         ROUNDS,
         {
-            "list": partial(_walk, root, with_stat=False),
-            "walk": walk,
+            "list": partial(walk, root, with_stat=False),
+            "walk": plain,
             "inventory": inventory,
             "sweep": sweep,
             "read": partial(_read_all, root),
@@ -59,7 +59,7 @@ def _measure(sweeper: Sweeper, root: str) -> None:
         ("", "time", "per file", "to the walk", "files opened"),
         [
             _row("scandir, no stat", taken["list"], limit),
-            _row("scandir and stat: the walk", limit, limit, opens.during(walk)),
+            _row("scandir and stat: the walk", limit, limit, opens.during(plain)),
             _row("memoryd: inventory", taken["inventory"], limit, opens.during(inventory)),
             _row("memoryd: sweep, nothing changed", taken["sweep"], limit, opens.during(sweep)),
             _row("open and read every file", taken["read"], limit, opens.during(partial(_read_all, root))),
@@ -73,7 +73,8 @@ def _row(name: str, taken: float, limit: float, opened: int | None = None) -> tu
     return name, table.milliseconds(taken), per_file, table.times(taken, limit), "" if opened is None else f"{opened:,}"
 
 
-def _write_transcripts(home: str) -> None:
+def write_transcripts(home: str) -> None:
+    """So many transcripts of one turn; half of the working directories that they name are gone."""
     for folder in range(FOLDERS):
         cwd = os.path.join(home, f"project{folder}")
         if folder % 2:
@@ -84,7 +85,7 @@ def _write_transcripts(home: str) -> None:
                 file.write(session.turn())
 
 
-def _walk(root: str, *, with_stat: bool) -> int:
+def walk(root: str, *, with_stat: bool) -> int:
     count = 0
     for folder in os.scandir(root):
         for entry in os.scandir(folder.path):

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     import threading
 
 
+_ELAPSED = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux stops its monotonic clock while the machine sleeps; macOS does not."""
+
+
 class Clock(Protocol):
     def now(self) -> float:
         """Seconds since 1970, as the machine believes; it may step either way."""
@@ -24,6 +28,11 @@ class SystemClock:
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         return event.wait(seconds)
+
+
+def elapsed() -> float:
+    """Seconds that only go forward, also while the machine sleeps, from some beginning."""
+    return time.clock_gettime(_ELAPSED)
 
 
 def iso(at: float) -> str:
@@ -47,3 +56,8 @@ def day_of(at: float) -> tuple[float, float]:
     # Without a zone, on purpose: the calendar counts, and a day may have 23 or 25 hours.
     midnight = datetime.fromtimestamp(at).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)  # noqa: DTZ006
     return midnight.timestamp(), (midnight + timedelta(days=1)).timestamp()
+
+
+def hour_of(at: float) -> int:
+    """The hour of the day, from 0 to 23, in the zone of this machine."""
+    return datetime.fromtimestamp(at).hour  # noqa: DTZ006 - in the zone of this machine

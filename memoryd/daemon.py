@@ -1,47 +1,62 @@
-"""`memoryd run`: looks at the transcripts again and again, has what is due worked on, and tells what it sees."""
+"""`memoryd run`: looks at the transcripts when it is woken, has what is due worked on, and tells what it sees."""
 
 from __future__ import annotations
 
 import os
+import threading
+from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memoryd import __version__
-from memoryd.config import load
+from memoryd import __version__, failure, gates
+from memoryd.clock import elapsed
+from memoryd.condition import ClockWatch, Condition, disk_troubles
+from memoryd.config import Config, load
+from memoryd.config.keeping import keep
+from memoryd.crew import CHILD_SECONDS, Crew
 from memoryd.engines.anthropic.account import is_chosen
 from memoryd.errors import BusyError, ConfigError, CorruptStateError, StateError
-from memoryd.jobs.dream_gates import due as dreams_due
-from memoryd.jobs.dream_lock import bury
+from memoryd.instance import Trouble
+from memoryd.jobs.schedule import Ticks
+from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.jobs.sweep import Sweeper
-from memoryd.jobs.work import due
-from memoryd.jobs.worker import Child
-from memoryd.memory.commit import recover
-from memoryd.memory.directory import open_directory
+from memoryd.jobs.upkeep import upkeep_due
+from memoryd.model import Run, Wait
 from memoryd.narration import Narrator
-from memoryd.state import changes, dreams, jobs, notices
+from memoryd.state import jobs, ledger, notices, waiting
 from memoryd.state.database import check, open_database, set_aside
-from memoryd.words import short
+from memoryd.transcripts.lookout import CONFIRM_SECONDS, Lookout
+from memoryd.words import count, short
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from structlog.typing import FilteringBoundLogger
-
+    from memoryd.bell import Bell
     from memoryd.clock import Clock
-    from memoryd.config import Config
     from memoryd.instance import Held
+    from memoryd.log import Log
+    from memoryd.notify import Supervisor
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
+STOP, CHANGE, LOOK, DREAMS, UPKEEP, THREAD = "stop", "change", "look", "dreams", "upkeep", "thread"
+"""Who rings: a signal, the watcher, the ticks, a thread that died."""
 
-CHILD_SECONDS = 30.0
-"""How long a child may go on with its step when the daemon is told to stop."""
-CHILD_REST_SECONDS = 30.0
+_TICKS = frozenset({LOOK, DREAMS, UPKEEP})
+_TOGETHER_SECONDS = 0.05
+"""Ticks that fall due together ring one after the other, and one look is enough for all."""
+
 DREAM_CHECK_SECONDS = 60.0
+_UPKEEP_CHECK_SECONDS = 3600.0
+_MISSING_ROOT_SECONDS = 5.0
+_TROUBLE_SECONDS = 5.0
+_LATE_SECONDS = 5.0
+_DYING_SECONDS = 1.0
+_SHORTEST_SECONDS = 0.05
 
 
 class Daemon:
-    """One loop, one thread. The caller holds the lock of `instance.only_instance`."""
+    """One loop in one thread. The caller holds the lock of `instance.only_instance`, and rings `STOP` on a signal."""
 
     def __init__(
         self,
@@ -49,9 +64,11 @@ class Daemon:
         config: Config,
         clock: Clock,
         say: Callable[[str], None],
-        log: FilteringBoundLogger,
+        log: Log,
         held: Held,
         environment: Mapping[str, str],
+        bell: Bell,
+        supervisor: Supervisor,
     ) -> None:
         self._paths = paths
         self._config = config
@@ -59,165 +76,159 @@ class Daemon:
         self._say = say
         self._log = log
         self._held = held
+        self._bell = bell
+        self._supervisor = supervisor
         self._database: Database | None = None
         self._sweeper: Sweeper | None = None
         self._narrator = Narrator(paths, config, say, log)
-        self._child = Child(environment)
-        self._dreaming = Child(environment)
-        self._dreams_checked_at: float | None = None
-        self._rest_until = 0.0  # no new child before, after one that died or could do nothing
-        self._jobs_before = 0
+        self._crew = Crew(paths, say, log, environment)
+        self._lookout = Lookout(paths, lambda: bell.ring(CHANGE), log.warning)
+        self._condition = Condition(held, say, log)
+        self._clock_watch = ClockWatch()
+        self._dead: deque[threading.Thread] = deque()
+        self._ticks: Ticks | None = None
+        self._ticked_at = 0.0
+        self._is_due = {DREAMS, UPKEEP}
+        self._summary_told = ""  # to the supervisor; the first one says that we are ready
         self._backlog = 0
-        self._trouble = ""
+        self._sessions = 0
+        self._knows_transcripts = False  # now or from before
+        self._next_at: float | None = None  # when something may fall due by itself
+        self._trouble: Trouble | None = None  # with the database
         self._config_stamp = _stamp(paths.config_file)
-        self._config_is_bad = False
+        self._config_trouble: Trouble | None = None
 
-    def run(self, stop: threading.Event) -> None:
-        """Sweep until `stop` is set.
+    def run(self) -> None:
+        """Look until `STOP` is rung.
 
         A damaged database is set aside and rebuilt; one that is locked or cannot grow is tried again at the next look.
         Any other failure ends the daemon loudly: its supervisor starts it again.
         """
-        root, interval = self._paths.transcripts_root, self._config.scan.interval_seconds
+        root = self._paths.transcripts_root
         self._log.info("started", version=__version__, pid=os.getpid(), root=root)
-        self._say(f"memoryd {__version__} looks at {short(root, self._paths.home)} every {interval:g} s.")
+        self._say(f"memoryd {__version__} watches {short(root, self._paths.home)}.")
+        keep(self._paths)
+        hook, threading.excepthook = threading.excepthook, self._thread_died
         try:
-            while not stop.is_set():
-                try:
-                    self._tick()
-                    self._trouble_is_over()
-                except CorruptStateError as error:
-                    self._rebuild(error)
-                    continue
-                except (StateError, BusyError) as error:
-                    if self._database is None and not isinstance(error, BusyError):
-                        raise  # it never worked: a person has to look
-                    self._tell_trouble(error)
-                if not self._backlog:
-                    self._clock.wait(stop, self._config.scan.interval_seconds)
+            self._look_until_stopped()
         finally:
-            if self._child.is_running:
-                self._say(f"Waiting for the job that runs, {CHILD_SECONDS:g} s at most; Ctrl-C again ends it at once.")
-            self._dreaming.stop(CHILD_SECONDS)  # it ends at once, and changes nothing
-            self._child.stop(CHILD_SECONDS)
-            self._log.info("stopped")
+            self._crew.kill()  # nobody is left there, unless a second signal cut that short
+            threading.excepthook = hook
+            self._lookout.stop()
+            if self._ticks is not None:
+                self._ticks.stop()
             if self._database is not None:
+                with suppress(StateError, BusyError):
+                    self._narrator.tell_jobs(self._database, self._clock.now())  # those that ended just now
                 self._database.close()
+            self._log.info("stopped")
 
-    def _tick(self) -> None:
-        now = self._clock.now()
+    def _look_until_stopped(self) -> None:
+        """Let who works finish, unless a second signal raises KeyboardInterrupt: once, but at any line of ours."""
+        patience = CHILD_SECONDS
+        try:
+            heard: frozenset[str] = frozenset()
+            while STOP not in heard:
+                self._look(heard)
+                heard = self._rest()
+        except KeyboardInterrupt:
+            patience = 0.0
+            raise
+        finally:
+            self._supervisor.stopping()
+            self._crew.stop(patience)
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    def _look(self, heard: frozenset[str]) -> None:
+        """Look once, whatever woke us; then see that everything that should run does."""
+        if self._held.keep():
+            self._say("The lock file was deleted; it is there again, so that no second memoryd starts.")
+            self._log.warning("lock taken anew")
         self._reread_config()
+        while self._dead:
+            self._dead.popleft().join(_DYING_SECONDS)
+        self._lookout.keep(elapsed())
+        is_report_enough = self._is_report_enough(heard)
+        self._next_at = None
+        try:
+            self._tick(self._clock.now(), is_report_enough=is_report_enough)
+            self._trouble = None
+        except CorruptStateError as error:
+            self._rebuild(error)
+            self._bell.ring(LOOK)
+        except (StateError, BusyError) as error:
+            if self._database is None and not isinstance(error, BusyError):
+                raise  # it never worked: a person has to look
+            self._trouble = Trouble("database_busy", error.sentence, error.fix)
+        self._keep_ticking()
+        self._condition.tell(self._lookout.watching, list(self._troubles()))
+        if (summary := self._summary()) == self._summary_told:
+            return
+        if not self._summary_told:
+            failure.clear(self._paths)
+            self._supervisor.ready(summary)
+        else:
+            self._supervisor.status(summary)
+        self._summary_told = summary
+
+    def _is_report_enough(self, heard: frozenset[str]) -> bool:
+        """Whether to look only where growth was reported.
+
+        What falls due by silence must not go by what is known of a session that nobody looked at again; and ticks that do
+        not come are no reason to look at nothing else.
+        """
+        is_ticking = elapsed() - self._ticked_at <= self._config.scan.interval_seconds + _LATE_SECONDS
+        return heard == {CHANGE} and is_ticking and (self._next_at is None or self._clock.now() < self._next_at)
+
+    def _tick(self, now: float, *, is_report_enough: bool) -> None:
         if self._database is None or self._sweeper is None:
             self._database = open_database(self._paths)
             check(self._database)
             self._sweeper = Sweeper(self._database, self._paths, self._config)
             self._narrator.begin_behind(jobs.last_id(self._database))
-            self._recover(self._database)
+            self._crew.recover(self._database, now)
         elif not self._database.is_in_place():
-            self._say("The state database was deleted. A new one is made: what was waiting counts as history now.")
+            text = "The state database was deleted. A new one was made: what was waiting counts as history now."
             self._log.error("database deleted")
-            self._start_over()
+            self._begin_anew(notices.Notice(notices.DELETED, text, "memoryd backfill", self._paths.database))
+            self._bell.ring(LOOK)
             return
-        swept = self._sweeper.sweep(now)
-        self._narrator.tell_found(swept)
+        database = self._database
+        reported = self._lookout.take()
+        only = reported if is_report_enough else None
+        swept = self._sweeper.sweep(now, only)
         self._backlog = swept.backlog
-        self._narrator.tell_backlog(swept, self._database)
-        self._narrator.tell_turns(swept.events, self._database)
-        self._tell_work(self._database, now)
+        if only is None:
+            self._sessions = swept.transcripts
+        if not self._knows_transcripts:
+            root = self._paths.transcripts_root
+            self._knows_transcripts = swept.transcripts > 0 or ledger.has_files(database, root)
         if not swept.backlog:
-            self._work_on_what_is_due(self._database, now)
-            self._dream_where_it_is_time(self._database, now)
-            self._narrator.tell_why_not(self._database, now)
-            self._narrator.tell_unreadable(self._database)
-
-    def _reread_config(self) -> None:
-        """Take in an edited config file. With one that cannot be used the old settings hold, and no work is begun."""
-        stamp = _stamp(self._paths.config_file)
-        if stamp == self._config_stamp:
-            return
-        self._config_stamp = stamp
-        try:
-            config = load(self._paths)
-        except ConfigError as error:
-            self._config_is_bad = True
-            self._say(f"{error.sentence} Until that is mended, nothing is worked on.")
-            self._say(f"  fix: {error.fix}")
-            self._log.error("config", reason=error.sentence)
-            return
-        self._config_is_bad = False
-        self._config = config
-        self._narrator.use(config)
-        if self._sweeper is not None:
-            self._sweeper.use(config)
-        reader = config.anthropic.extraction_model if is_chosen(config) else "the embedded engine"
-        self._say(f"The config file was read again. What you say is read by {reader}.")
-        self._log.info("config reread")
-
-    def _recover(self, database: Database) -> None:
-        """Finish what a killed process began to write. A directory that is gone or cannot be written waits."""
-        for memory_dir in changes.directories_with_prepared(database):
-            try:
-                with open_directory(memory_dir) as directory, directory.locked():
-                    number = recover(database, directory, self._clock.now())
-            except (OSError, StateError) as error:
-                self._log.error("recovery", memory_dir=memory_dir, reason=str(error))
-                continue
-            self._log.info("recovered", memory_dir=memory_dir, commits=number)
-
-    def _work_on_what_is_due(self, database: Database, now: float) -> None:
-        if self._child.is_running or now < self._rest_until or self._config_is_bad:
-            return
-        if due(database, self._paths, self._config, now):
-            self._jobs_before = jobs.last_id(database)
-            self._child.start()
-            if is_chosen(self._config):
-                self._say(f"{self._config.anthropic.extraction_model} reads what was said.")
-
-    def _dream_where_it_is_time(self, database: Database, now: float) -> None:
-        """Ask the gates of every project once a minute; one dream at a time."""
-        if code := self._dreaming.ended():
-            self._say(f"The dreamer ended with code {code}; what it left is put right.")
-            self._log.error("dreamer died", code=code)
-        checked_at = self._dreams_checked_at
-        if self._dreaming.is_running or self._config_is_bad:
-            return
-        if checked_at is not None and 0 <= now - checked_at < DREAM_CHECK_SECONDS:
-            return
-        self._dreams_checked_at = now
-        self._bury(database)
-        for memory_dir, root in dreams_due(database, self._paths, self._config, now):
-            self._say(f"{os.path.basename(root) or root}: dreaming, which puts its memories in order.")
-            self._log.info("dream", memory_dir=memory_dir)
-            self._dreaming.start("--dream", memory_dir, root)
-            return
-
-    def _bury(self, database: Database) -> None:
-        """Put right what dreams left whose process died: the lock's time, and the turns that they had."""
-        left = {job.memory_dir for job in dreams.unfinished(database)}
-        left |= {held.memory_dir for held in dreams.held_locks(database)}
-        for memory_dir in left:
-            bury(database, self._paths, memory_dir, self._clock.now())
-
-    def _tell_work(self, database: Database, now: float) -> None:
-        """Say what the child has done since the last look, and notice if it died."""
+            self._lookout.judge(swept.grown, elapsed())
+        self._narrator.tell_found(swept)
+        self._narrator.tell_backlog(swept, database)
+        self._narrator.tell_turns(swept.events, database)
         self._narrator.tell_jobs(database, now)
-        code = self._child.ended()
-        if code == 0 and jobs.last_id(database) == self._jobs_before:
-            self._rest_until = now + CHILD_REST_SECONDS  # somebody else is at work there: it gave way
-        if code:
-            self._rest_until = now + CHILD_REST_SECONDS
-            self._say(f"The worker ended with code {code}; it is tried again in {CHILD_REST_SECONDS:g} s.")
-            self._log.error("worker died", code=code)
-            self._recover(database)
+        self._crew.notice(database, now)
+        if not swept.backlog:
+            self._begin_what_is_due(database, now)
+            self._narrator.tell_why_not(database, now)
+            self._narrator.tell_unreadable(database)
+        self._next_at = min(self._times(database, self._sweeper, now), default=None)
 
-    def _start_over(self) -> None:
-        if self._database is not None:
-            self._database.close()
-        self._database = self._sweeper = None
-        self._narrator.tell_history_again()
+    def _begin_what_is_due(self, database: Database, now: float) -> None:
+        if self._config_trouble and self._config != Config() and not os.path.exists(self._paths.kept_config):
+            return  # somebody deleted what the children would go by
+        self._crew.extract(database, self._config, now)
+        if DREAMS in self._is_due:
+            self._is_due.discard(DREAMS)
+            self._crew.dream(database, self._config, now)
+        if UPKEEP in self._is_due and (not upkeep_due(database, now) or self._crew.tidy()):
+            self._is_due.discard(UPKEEP)
 
     def _rebuild(self, error: CorruptStateError) -> None:
-        self._start_over()
+        self._let_go()
         kept = set_aside(self._paths, self._clock.now())
         text = (
             f"The state database was damaged and has been set aside as {kept}. A new one was started: no memory is"
@@ -225,27 +236,155 @@ class Daemon:
         )
         fix = f"rm {kept}*   # once nothing in it is wanted"
         self._log.error("database set aside", kept=kept, reason=error.sentence)
-        self._say(text)
+        self._begin_anew(notices.Notice("damaged database", text, fix, kept))
+
+    def _begin_anew(self, notice: notices.Notice) -> None:
+        """Make a database that knows why it is new."""
+        self._let_go()
+        self._say(notice.text)
+        self._narrator.tell_history_again()
         fresh = open_database(self._paths)
-        notices.post(fresh, notices.Notice("damaged database", text, fix, kept), self._clock.now())
+        notices.post(fresh, notice, self._clock.now())
         fresh.close()
 
-    # --- telling ------------------------------------------------------------------------------------------------------
+    def _let_go(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = self._sweeper = None
 
-    def _tell_trouble(self, error: StateError | BusyError) -> None:
-        if error.sentence != self._trouble:
-            self._trouble = error.sentence
-            self._say(f"{error.sentence} Trying again every {self._config.scan.interval_seconds:g} s.")
-            self._say(f"  fix: {error.fix}")
-            self._held.tell(error.sentence, error.fix)
-            self._log.error("database trouble", reason=error.sentence)
+    # --- resting ------------------------------------------------------------------------------------------------------
 
-    def _trouble_is_over(self) -> None:
-        if self._trouble:
-            self._trouble = ""
-            self._held.tell()
-            self._say("The state database works again.")
-            self._log.info("database works again")
+    def _rest(self) -> frozenset[str]:
+        """Wait until there is a reason to look again, and return who rang."""
+        goes_on = self._backlog and self._trouble is None  # else it would fail again at once, without a rest
+        heard = self._bell.wait(0.0 if goes_on else self._seconds())
+        self._supervisor.alive()
+        if heard & _TICKS:
+            heard |= self._bell.wait(_TOGETHER_SECONDS)
+        if CHANGE in heard and STOP not in heard:
+            heard |= self._settle()
+        if LOOK in heard:
+            self._ticked_at = elapsed()
+        self._is_due |= heard & {DREAMS, UPKEEP}
+        return heard
+
+    def _settle(self) -> frozenset[str]:
+        """Who writes a transcript writes again soon: wait until nothing more is reported, but not for ever."""
+        heard: frozenset[str] = frozenset()
+        began = elapsed()
+        limits = self._config.scan
+        while (left := began + limits.longest_settle_seconds - elapsed()) > 0 and STOP not in heard:
+            before = self._lookout.number
+            heard |= self._bell.wait(min(limits.settle_seconds, left))
+            self._supervisor.alive()
+            if self._lookout.number == before:
+                break
+        return heard
+
+    def _seconds(self) -> float:
+        """Until the next look, if nobody rings: a tick that does not come, or something that falls due."""
+        seconds = [self._config.scan.interval_seconds + _LATE_SECONDS]
+        if self._supervisor.watchdog_seconds is not None:
+            seconds.append(self._supervisor.watchdog_seconds / 3)
+        if "root_missing" in self._condition.names:
+            seconds.append(_MISSING_ROOT_SECONDS)
+        if self._lookout.has_suspects:
+            seconds.append(CONFIRM_SECONDS)
+        if self._trouble is not None:
+            seconds.append(_TROUBLE_SECONDS)
+        if self._next_at is not None:
+            seconds.append(self._next_at - self._clock.now())
+        return max(_SHORTEST_SECONDS, min(seconds))
+
+    def _times(self, database: Database, sweeper: Sweeper, now: float) -> Iterator[float]:
+        """The moments at which something may fall due by itself."""
+        if (silence := sweeper.next_silence(now)) is not None:
+            yield silence
+        if self._crew.is_at_work:
+            return  # its end rings
+        hold = as_wait(hold_of(database, self._config, now))
+        for session in waiting.waiting_sessions(database):
+            match gates.extraction(session, self._config, self._paths.state_dir, now, hold):
+                case Wait(until=float(until)):
+                    yield max(until, self._crew.rest_until)
+                case Run() if session.memory_dir:  # and nobody began: the crew rests
+                    yield max(now + _LATE_SECONDS, self._crew.rest_until)
+
+    # --- seeing that all is well --------------------------------------------------------------------------------------
+
+    def _keep_ticking(self) -> None:
+        """Start the ticks, and start them anew where their thread died, or where they stopped when the clock was set back."""
+        interval = self._config.scan.interval_seconds
+        late = elapsed() - self._ticked_at > 2 * interval + 2 * _LATE_SECONDS
+        if self._ticks is not None and self._ticks.is_alive and not late:
+            return
+        if self._ticks is not None:
+            self._log.warning("ticks restarted", alive=self._ticks.is_alive)
+            self._ticks.stop()
+            self._is_due |= {DREAMS, UPKEEP}
+        seconds = {LOOK: interval, DREAMS: DREAM_CHECK_SECONDS, UPKEEP: _UPKEEP_CHECK_SECONDS}
+        self._ticks = Ticks(self._bell.ring, seconds)
+        self._ticked_at = elapsed()
+
+    def _troubles(self) -> Iterator[Trouble]:
+        for one in (self._config_trouble, self._trouble):
+            if one is not None:
+                yield one
+        yield from map(self._worse, self._lookout.troubles)
+        yield from self._clock_watch.look(self._clock.now(), elapsed())
+        yield from disk_troubles(self._paths)
+
+    def _worse(self, trouble: Trouble) -> Trouble:
+        """A root that is missing is nothing to a newcomer; where transcripts were known, somebody has to look."""
+        if trouble.name != "root_missing" or not self._knows_transcripts:
+            return trouble
+        root = self._paths.transcripts_root
+        text = f"{root} is gone, in which there were transcripts. Nothing is read until it is back; no memory is lost."
+        return Trouble(trouble.name, text, f"ls -ld {root}")
+
+    def _thread_died(self, arguments: threading.ExceptHookArgs) -> None:
+        """Threads are the libraries' own. What one says when it dies may name files, so only the kind is logged.
+
+        It counts as alive until this is over, so who is rung for has to wait for it.
+        """
+        name = arguments.thread.name if arguments.thread else ""
+        self._log.error("thread died", thread=name, error=arguments.exc_type.__name__)
+        if arguments.thread is not None:
+            self._dead.append(arguments.thread)
+        self._bell.ring(THREAD)
+
+    def _summary(self) -> str:
+        troubles = [name for name in self._condition.names if name != "root_missing"]
+        return f"watches {count(self._sessions, 'session')}" + (f"; {', '.join(troubles)}" if troubles else "")
+
+    def _reread_config(self) -> None:
+        """Take in an edited config file. With one that cannot be used the old settings hold, for the children too."""
+        stamp = _stamp(self._paths.config_file)
+        if stamp == self._config_stamp:
+            return
+        self._config_stamp = stamp
+        try:
+            config = load(self._paths)
+        except ConfigError as error:
+            text = f"{error.sentence} Until that is mended, the settings from before hold."
+            self._config_trouble = Trouble("config_broken", text, error.fix)
+            self._crew.config_file = self._paths.kept_config
+            return
+        self._config_trouble = None
+        self._crew.config_file = None
+        keep(self._paths)
+        before, self._config = self._config, config
+        self._log.set_level(config.log.level)
+        self._narrator.use(config)
+        if self._sweeper is not None:
+            self._sweeper.use(config)
+        if before.scan.interval_seconds != config.scan.interval_seconds and self._ticks is not None:
+            self._ticks.stop()
+        reader = config.anthropic.extraction_model if is_chosen(config) else "the embedded engine"
+        self._say(f"The config file was read again. What you say is read by {reader}.")
+        if before.claude_code != config.claude_code:
+            self._say("Where Claude Code keeps its files is taken in at the next start: memoryd service restart")
+        self._log.info("config reread")
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:

@@ -51,6 +51,10 @@ class StateError(MemorydError):
     """A file or directory that memoryd keeps cannot be used."""
 
 
+class ServiceError(MemorydError):
+    """The service manager is not there, or does not do what it is asked."""
+
+
 class NewerStateError(StateError):
     """The state database was written by a newer memoryd; a restart would not help."""
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from memoryd.model import WaitingSession
 
 _LONGEST_RETRY_SECONDS = 24 * 3600.0
+_HOUR = 3600.0
+_NIGHT = (3, 4)
+"""The hours of the day in which nobody minds that a disk is busy."""
 BREAKER_FAILURES = 3
 """So many failures in a row open a session's breaker: it is tried again only when its transcript has grown."""
 
@@ -25,6 +28,8 @@ def extraction(
     """Whether the waiting turns of a session are to be worked on now. `hold`: why nobody can work on any of them."""
     if skip := left_alone(session, config, state_dir):
         return skip
+    if not config.features.extraction:
+        return Wait(None, "switched_off", "`features.extraction` is off; `memoryd extract-now` works all the same")
     return hold or _after_failures(session, now) or _throttle(session, config, now) or _silence(session, config, now)
 
 
@@ -115,11 +120,13 @@ def dream_switch(config: Config, hold: Wait | None) -> Wait | None:
     return hold
 
 
-def dream_time(since: float, config: Config, now: float) -> Wait | None:
+def dream_time(since: float, lock_at: float | None, config: Config, now: float) -> Wait | None:
     due_at = since + config.dream.least_hours * 3600
     if now >= due_at:
         return None
-    return Wait(due_at, "too_soon", f"the last one was less than {config.dream.least_hours:g} h ago")
+    # Where the first sight is the later one, there may never have been a dream.
+    what = "the last one was" if lock_at is not None and since <= lock_at else "the project was first seen"
+    return Wait(due_at, "too_soon", f"{what} less than {config.dream.least_hours:g} h ago")
 
 
 def dream_retry(retry_at: float | None, failures: int, now: float) -> Wait | None:
@@ -164,3 +171,24 @@ def counted(sessions: Iterable[tuple[WaitingSession, bool]], config: Config, sta
         and not is_being_written(session.active_at, config, now, has_open_turn=is_open)
         for session, is_open in sessions
     )
+
+
+# --- upkeep -----------------------------------------------------------------------------------------------------------
+
+
+def upkeep(last_at: float, tried_at: float | None, now: float, hour: int) -> Run | Wait:
+    """Whether the state directory is to be tidied: once a night, or, where a machine sleeps at night, after a day and a half.
+
+    `last_at`: when it last was, or when it could first have been. `tried_at`: when one was begun, which may have come to
+    nothing. `hour`: of the day, where the user is. The wait is told by when it ends at the latest.
+    """
+    if tried_at is not None and 0 <= now - tried_at < _HOUR:
+        return Wait(tried_at + _HOUR, "backing_off", "it was begun less than an hour ago")
+    passed = now - last_at
+    if passed < -_HOUR:
+        return Run("the clock was set back since the last one")
+    if passed >= 36 * _HOUR:
+        return Run("the last one was long ago")
+    if passed >= 20 * _HOUR and hour in _NIGHT:
+        return Run("it is night")
+    return Wait(last_at + 36 * _HOUR, "too_soon", "it comes at night")

@@ -181,12 +181,13 @@ class Wait(NamedTuple):
     """It is not time yet, for a reason that has a name."""
 
     until: float | None
-    """None: until its transcript grows, or the settings change."""
+    """None: until its transcript grows, the settings change, or the user ends a pause."""
     reason: Literal[
         "session_active",
         "throttled",
         "backing_off",
         "breaker_open",
+        "paused",
         "engine_stopped",
         "engine_busy",
         "budget_reached",

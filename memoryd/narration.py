@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from memoryd import gates
+from memoryd.clock import iso
 from memoryd.engines.anthropic.account import is_chosen
 from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.model import Run, Skip
-from memoryd.state import dreams, jobs, report, steps, waiting
+from memoryd.state import dreams, jobs, report, settings, steps, waiting
 from memoryd.state import projects as known_projects
 from memoryd.words import count, short, size
 
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
     from memoryd.state.holds import Hold
     from memoryd.state.ledger import TurnEvent
 
+TOOLS = ("Read", "Grep", "Glob", "Bash", "Edit", "Write")
+"""As the agent has them, whose modules the daemon does not load."""
+
+
+_NO_CHANGE = {"succeeded_no_output": "nothing to change", "skipped(dry_run)": "a trial, nothing was changed"}
+
 
 class Narrator:
     """Remembers what was told, so that nothing is told twice."""
@@ -37,8 +45,9 @@ class Narrator:
         self._found_told = False
         self._history_told = False
         self._told_turns: dict[int, str] = {}  # waiting turns, and the reason that was last told for them
-        self._told_hold = ""
+        self._told_hold: Hold | None = None
         self._told_job = 0  # the last job that was told
+        self._logged_job: int | None = None  # the last one that was logged, which the database remembers
         self._unreadable = 0
 
     def use(self, config: Config) -> None:
@@ -47,6 +56,7 @@ class Narrator:
     def begin_behind(self, job_id: int) -> None:
         """Jobs up to this one were told by somebody else."""
         self._told_job = job_id
+        self._logged_job = None  # the database may be another one, and knows itself
 
     def tell_history_again(self) -> None:
         self._history_told = False
@@ -55,9 +65,7 @@ class Narrator:
         if self._found_told:
             return
         self._found_told = True
-        if swept.root_missing:
-            self._say("There is nothing there yet; it appears when Claude Code is used for the first time.")
-        else:
+        if not swept.root_missing:  # which is told as a trouble
             new = f", {swept.new_live} of them new since the last time" if swept.new_live else ""
             self._say(f"Found {count(swept.transcripts, 'session')} ({size(swept.bytes)}){new}.")
         if swept.new_history:
@@ -102,15 +110,18 @@ class Narrator:
             if not event.is_history and event.session_id not in left_alone:
                 sessions.setdefault((event.project_id, event.session_id), []).append(event)
         for (project_id, session_id), seen in sessions.items():
-            who = _who(known_projects.root_of_project(database, project_id), session_id)
+            root = known_projects.root_of_project(database, project_id)
+            who = _who(root, session_id)
             ended = sum(event.has_ended for event in seen)
             begun = sum(event.is_new and not event.has_ended for event in seen)
             if ended:
-                quiet = self._config.turns.quiet_seconds
-                self._say(f"{who}: {count(ended, 'turn')} ended, read {quiet:g} s after the session falls silent.")
+                then = f"read {self._config.turns.quiet_seconds:g} s after the session falls silent"
+                if self._told_hold is not None:
+                    then = "read later: " + ("memoryd is paused" if self._told_hold.reason == "paused" else "see above")
+                self._say(f"{who}: {count(ended, 'turn')} ended, {then}.")
             if begun:
                 self._say(f"{who}: {count(begun, 'prompt')}; waiting for the end of the turn.")
-            self._log.debug("turns", session=session_id, ended=ended, begun=begun)
+            self._log.debug("turns", project=root, session=session_id, ended=ended, begun=begun)
 
     def tell_why_not(self, database: Database, now: float) -> None:
         """Say once for every turn why it is not worked on, and again when the reason changes.
@@ -118,7 +129,7 @@ class Narrator:
         That a session is being written is no news: it was said that it will be read when it falls silent.
         """
         told: dict[int, str] = {}
-        hold = hold_of(database, self._paths, self._config, now)
+        hold = hold_of(database, self._config, now)
         self._tell_hold(hold)
         for session in waiting.waiting_sessions(database):
             decision = gates.extraction(session, self._config, self._paths.state_dir, now, as_wait(hold))
@@ -133,28 +144,39 @@ class Narrator:
             what = "skipped" if isinstance(decision, Skip) else "waiting"
             who = _who(session.project_root, session.session_id)
             self._say(f"{who}: {count(len(fresh), 'turn')} {what} ({decision.reason}): {decision.why}.")
-            self._log.info(f"{what}({decision.reason})", session=session.session_id, turns=len(fresh))
+            self._log.info(
+                f"{what}({decision.reason})",
+                project=session.project_root,
+                session=session.session_id,
+                turns=len(fresh),
+            )
         self._told_turns = told
 
     def _tell_hold(self, hold: Hold | None) -> None:
-        """Say once why the model rests, and what to do about it."""
-        text = hold.text if hold is not None else ""
-        if hold is not None and text != self._told_hold:
-            self._say(f"{text} What was said waits.")
+        """Say once why nothing is worked on, or the model rests, and what to do about it."""
+        told, self._told_hold = self._told_hold, hold
+        if hold is not None and (told is None or told.text != hold.text):
+            self._say(f"{hold.text} What was said waits.")
             self._say(f"  fix: {hold.fix or 'none needed; memoryd retry tries at once'}")
-            self._log.warning(hold.reason, detail=text)
-        elif hold is None and self._told_hold:
-            self._say("The model is asked again.")
-        self._told_hold = text
+            log = self._log.info if hold.reason == "paused" else self._log.warning
+            log(hold.reason, detail=hold.text)
+        elif hold is None and told is not None:
+            self._say("The pause is over." if told.reason == "paused" else "The model is asked again.")
+            self._log.info(f"{told.reason} is over")
 
     def tell_jobs(self, database: Database, now: float) -> None:
         """Say what the children have done since the last look."""
-        for job in jobs.ended_since(database, self._told_job):
+        logged = self._last_logged(database)
+        ended = jobs.ended_since(database, min(logged, self._told_job))
+        self._log_jobs(database, ended, logged, now)
+        for job in ended:
+            if job.id <= self._told_job:
+                continue
             self._told_job = job.id
             if job.kind == dreams.KIND:
-                self._tell_dream(database, job)
+                self._tell_dream(job)
                 continue
-            who = _who(known_projects.root_of_session(database, job.session_id), job.session_id)
+            who = _who(job.project, job.session_id)
             for name in job.removed:
                 self._say(
                     f"{who}: took back {short(os.path.join(job.memory_dir, name), self._paths.home)}, as you said."
@@ -168,46 +190,81 @@ class Narrator:
                 self._say(f"{who}: read, nothing to keep{'; ' + job.detail if job.detail else ''}.")
             elif not job.removed and not self._is_about_hold(database, job.detail, now):
                 self._say(f"{who}: {job.outcome}{': ' + job.detail if job.detail else ''}")
-            log = self._log.warning if job.outcome == "failed" else self._log.info
-            log(
-                "job",
-                kind=job.kind,
-                session=job.session_id,
-                outcome=job.outcome,
-                saved=len(job.saved),
-                removed=len(job.removed),
-                **({"detail": job.detail} if job.detail else {}),
-                **_spent(steps.spent_by(database, job.id), job.seconds),
-            )
-            for kind, text in steps.remarks(database, job.id):
-                self._log.warning(kind, session=job.session_id, detail=text)
 
-    def _tell_dream(self, database: Database, job: jobs.JobReport) -> None:
+    def _last_logged(self, database: Database) -> int:
+        if self._logged_job is not None:
+            return self._logged_job
+        known = settings.get(database, settings.LOGGED)
+        return self._told_job if known is None else int(known.value)
+
+    def _log_jobs(self, database: Database, ended: list[jobs.JobReport], last: int, now: float) -> None:
+        """One line for every job, also those that ended while no daemon ran. Killed in between, we write some twice."""
+        for job in ended:
+            if job.id > last:
+                last = job.id
+                line = self._job_line(database, job)
+                is_odd = str(job.outcome).startswith(("failed", "killed", "refused")) or "refused" in line
+                (self._log.warning if is_odd else self._log.info)("job", **line)
+        if last != self._logged_job:
+            # Before it is stored: while the disk is full, nothing is to be logged again and again.
+            self._logged_job = last
+            settings.put(database, settings.LOGGED, last, now)
+
+    def _job_line(self, database: Database, job: jobs.JobReport) -> dict[str, Any]:
+        """All that one wants to know of a job, on one line; what is not known or did not happen is left out.
+
+        Only what we say ourselves: which guard refused is in the outcome, and its sentence names memories by what was
+        said. So do remarks, which are counted.
+        """
+        remarks = steps.remarks(database, job.id)
+        noted = Counter(kind for kind, _ in remarks)
+        refused = Counter(_tool_in(text) for kind, text in remarks if kind == "refused")
+        model = self._config.anthropic.extraction_model
+        facts: dict[str, Any] = {
+            "job": job.id,
+            "kind": job.kind,
+            "project": job.project,
+            "session": job.session_id,
+            "memory_dir": job.memory_dir,
+            "engine": job.engine or (model if is_chosen(self._config) else "offline"),
+            "outcome": job.outcome,
+            "detail": "" if str(job.outcome).startswith("refused") else job.detail,
+            "refused": ", ".join(f"{number} {tool}" for tool, number in sorted(refused.items())),
+            "cache_breaks": noted["cache_break"],
+            "unknown_blocks": noted["unknown_block"],
+        }
+        return {
+            **{name: value for name, value in facts.items() if value},
+            "saved": len(job.saved),
+            "removed": len(job.removed),
+            **_spent(steps.spent_by(database, job.id)),
+            "seconds": round(job.seconds, 1),
+            "ended_at": iso(job.ended_at),
+        }
+
+    def _tell_dream(self, job: jobs.JobReport) -> None:
         told = f"{count(len(job.saved), 'memory file')} written, {len(job.removed)} archived or merged"
-        if job.outcome != "succeeded":
+        if job.outcome in _NO_CHANGE:
+            told = _NO_CHANGE[job.outcome]
+        elif job.outcome != "succeeded":
             told = f"{job.outcome}{': ' + job.detail if job.detail else ''}"
         self._say(f"dream in {short(job.memory_dir, self._paths.home)}: {told}.")
         if job.outcome == "succeeded":
             self._say("  memoryd history shows what it did, memoryd undo takes it back.")
-        log = self._log.warning if job.outcome in ("failed", "killed") else self._log.info
-        log(
-            "job",
-            kind=job.kind,
-            memory_dir=job.memory_dir,
-            outcome=job.outcome,
-            saved=len(job.saved),
-            removed=len(job.removed),
-            **({"detail": job.detail} if job.detail else {}),
-            **_spent(steps.spent_by(database, job.id), job.seconds),
-        )
 
     def _is_about_hold(self, database: Database, detail: str, now: float) -> bool:
         """Whether a job ended by what keeps the model from working, which is told for all."""
-        hold = hold_of(database, self._paths, self._config, now)
+        hold = hold_of(database, self._config, now)
         return hold is not None and detail == hold.text
 
 
-def _spent(spent: steps.Spent, seconds: float) -> dict[str, Any]:
+def _tool_in(refusal: str) -> str:
+    """Which tool was refused; a model may call for one by any name."""
+    name = refusal.partition(" ")[0]
+    return name if name in TOOLS else "unknown"
+
+
+def _spent(spent: steps.Spent) -> dict[str, Any]:
     """What the log says of a run with a model: its turns, tokens, how much the cache held, its cost."""
     if not spent.calls:
         return {}
@@ -220,7 +277,6 @@ def _spent(spent: steps.Spent, seconds: float) -> dict[str, Any]:
         "output_tokens": spent.output_tokens,
         "hit_rate": round(spent.cache_read_tokens / prompt, 3) if prompt else 0.0,
         "usd": round(spent.usd, 6),
-        "seconds": round(seconds, 1),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pwd
 from dataclasses import dataclass
@@ -42,8 +41,25 @@ class Paths:
     def log_file(self) -> str:
         return os.path.join(self.state_dir, "memoryd.log")
 
+    @property
+    def crash_log(self) -> str:
+        """Where launchd puts what a dying daemon says."""
+        return os.path.join(self.state_dir, "crash.log")
+
+    @property
+    def wake_file(self) -> str:
+        """Touched by commands that have something for the daemon; alone in its folder, which the daemon watches."""
+        return os.path.join(self.state_dir, "wake", "now")
+
+    @property
+    def kept_config(self) -> str:
+        """What the config file held when it could last be used."""
+        return os.path.join(self.state_dir, "config.kept.toml")
+
     def place_for(self, memory_dir: str, purpose: str) -> str:
         """Where something is kept that belongs to one memory directory."""
+        import hashlib  # noqa: PLC0415 - 5 ms that commands which only read need not pay
+
         name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
         return os.path.join(self.state_dir, purpose, name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 _THOUSAND = 1000
@@ -27,6 +28,16 @@ def shown(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def quoted(text: str) -> str:
+    """What somebody else said, inside a sentence of ours: people see it, the log does not."""
+    return '"' + text.replace('"', "'") + '"'
+
+
+def unquoted(sentence: str) -> str:
+    """A sentence without what it quotes; a quotation that was cut off reaches to the end."""
+    return re.sub(r'"[^"]*(?:"|\Z)', '"..."', sentence)
 
 
 def short(path: str, home: str) -> str:

@@ -47,6 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("torture" if config.getoption("--torture") else "test")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first: else one worker is left with it at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(("tests/crash", "tests/acceptance")))
+
+
 @pytest.fixture
 def torture(request: pytest.FixtureRequest) -> bool:
     """Whether the long campaign was asked for; tests that use it run a short, seeded one otherwise."""

@@ -12,8 +12,8 @@ import pytest
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.cli.dream_now import as_json as dream_as_json
-from memoryd.cli.status import _DAMAGE_WORDS
 from memoryd.cli.status_json import as_json as status_as_json
+from memoryd.cli.status_screen import DAMAGE_WORDS
 from memoryd.config import Config, key_names
 from memoryd.engines.offline import find
 from memoryd.engines.selfcheck import Fate
@@ -72,7 +72,7 @@ def test_commands_and_keys_that_are_named_exist(path: Path) -> None:
 
 def test_every_kind_of_damage_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "reading.md").read_text(), re.MULTILINE)
-    assert sorted(explained) == sorted(_DAMAGE_WORDS)
+    assert sorted(explained) == sorted(DAMAGE_WORDS)
 
 
 def test_every_reason_for_not_working_is_explained() -> None:
@@ -109,6 +109,12 @@ def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> No
     (parts,) = re.findall(r"^\| `dreams` \| `\{(.+?)\}`", _document("json.md"), re.MULTILINE)
     assert parts.split(", ") == list(status["dreams"])
     assert _fields("dream-now") == set(dream_as_json(Dreamt(None, "succeeded")))
+
+
+def test_every_trouble_of_the_daemon_is_explained() -> None:
+    explained = re.findall(r"^\| `(\w+)` \|", _document("status.md"), re.MULTILINE)
+    sources = "".join(path.read_text() for path in (ROOT / "memoryd").rglob("*.py"))
+    assert sorted(explained) == sorted(set(re.findall(r'Trouble\(\s*"(\w+)"', sources)))
 
 
 def test_the_examples_of_facts_are_kept_with_their_type() -> None:

@@ -174,9 +174,15 @@ def test_the_switch_keeps_dreams_away_and_says_what_works_all_the_same() -> None
 
 def test_a_dream_is_due_a_day_after_the_last() -> None:
     waits = Wait(NOW + DAY, "too_soon", "the last one was less than 24 h ago")
-    assert gates.dream_time(NOW, Config(), NOW + DAY - 1) == waits
-    assert gates.dream_time(NOW, Config(), NOW - HOUR) == waits
-    assert gates.dream_time(NOW, Config(), NOW + DAY) is None
+    assert gates.dream_time(NOW, NOW, Config(), NOW + DAY - 1) == waits
+    assert gates.dream_time(NOW, NOW, Config(), NOW - HOUR) == waits
+    assert gates.dream_time(NOW, NOW, Config(), NOW + DAY) is None
+
+
+@pytest.mark.parametrize("lock_at", [None, NOW - 3 * DAY])
+def test_a_new_project_is_not_said_to_have_dreamt_today(lock_at: float | None) -> None:
+    waits = Wait(NOW + DAY, "too_soon", "the project was first seen less than 24 h ago")
+    assert gates.dream_time(NOW, lock_at, Config(), NOW + HOUR) == waits
 
 
 @pytest.mark.parametrize(

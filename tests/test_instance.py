@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.errors import BusyError, StateError
-from memoryd.instance import Instance, only_instance, running_instance
+from memoryd.instance import Instance, Trouble, only_instance, running_instance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,27 @@ def test_who_runs_and_since_when(paths: Paths) -> None:
     with only_instance(paths, since=5.0):
         assert running_instance(paths) == Instance(os.getpid(), 5.0)
     assert running_instance(paths) is None
+
+
+def test_a_lock_file_that_was_deleted_is_taken_anew(paths: Paths) -> None:
+    trouble = Trouble("polling_only", "It is slow.")
+    with only_instance(paths, since=5.0) as held:
+        held.tell("polling", [trouble])
+        assert not held.keep()
+        os.remove(paths.daemon_lock)
+        assert running_instance(paths) is None
+        assert held.keep()
+        assert running_instance(paths) == Instance(os.getpid(), 5.0, "polling", (trouble,))
+        with pytest.raises(BusyError, match=f"process {os.getpid()}"), only_instance(paths, 6.0):
+            pass
+    assert running_instance(paths) is None
+
+
+def test_whoever_took_a_deleted_lock_first_keeps_it(paths: Paths) -> None:
+    with only_instance(paths, since=5.0) as held:
+        os.remove(paths.daemon_lock)
+        with only_instance(paths, since=6.0), pytest.raises(BusyError, match="already running"):
+            held.keep()
 
 
 def test_asking_does_not_keep_a_daemon_from_starting(paths: Paths) -> None:

@@ -15,18 +15,23 @@ from memoryd.cli import (
     config,
     demo,
     diff,
+    doctor,
     dream_now,
     dream_stop,
     extract_now,
     forget,
     history,
+    logs,
     memories,
     paths,
+    pause,
     projects,
     remember,
     restore,
+    resume,
     retry,
     run,
+    service,
     status,
     undo,
     usage,
@@ -34,8 +39,8 @@ from memoryd.cli import (
     work,
 )
 from memoryd.clock import SystemClock
-from memoryd.config import load
-from memoryd.errors import MemorydError
+from memoryd.config import Config, load
+from memoryd.errors import ConfigError, MemorydError
 from memoryd.paths import paths_from
 from memoryd.words import shown
 
@@ -43,13 +48,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memoryd.clock import Clock
-    from memoryd.config import Config
     from memoryd.paths import Paths
 
 COMMANDS = (
     demo,
     run,
+    service,
     status,
+    doctor,
+    logs,
     extract_now,
     backfill,
     dream_now,
@@ -63,6 +70,8 @@ COMMANDS = (
     undo,
     restore,
     retry,
+    pause,
+    resume,
     usage,
     projects,
     config,
@@ -71,10 +80,11 @@ COMMANDS = (
 """In the order in which `--help` lists them."""
 
 INTERRUPTED = 130
+_STDERR = 2
 
 EPILOG = """\
-exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy, 77 key refused,
-78 bad config, 130 interrupted.
+exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy,
+77 key refused, 78 bad config, 130 interrupted.
 Data goes to standard output, talk to standard error.
 """
 
@@ -102,10 +112,24 @@ class _Parser(argparse.ArgumentParser):
             message = "a command is missing; the first one to try is `memoryd run`"
         if near:
             message = f"there is no command `{words[0]}`; did you mean `{near[0]}`?"
-        self.exit(2, f"memoryd: {message}\n  fix: {self.prog} --help\n")
+        prog = f"memoryd {words[0]}" if self.prog == "memoryd" and words and words[0] in names else self.prog
+        self.exit(2, f"memoryd: {message}\n  fix: {prog} --help\n")
+
+    def format_help(self) -> str:
+        """With the description broken where the window ends; what is indented stays as it is."""
+        import shutil
+        import textwrap
+
+        width = min(100, shutil.get_terminal_size().columns) - 2
+        paragraphs = (self.description or "").strip().split("\n\n")
+        self.description = "\n\n".join(
+            one if one.startswith(" ") or "\n " in one else textwrap.fill(one, width) for one in paragraphs
+        )
+        return super().format_help()
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The parser of all commands, or of the one with this name: to describe the others takes longer than to look."""
     top = _Parser(
         prog="memoryd",
         description="Watches the transcripts of your coding agents and remembers what will matter next time.",
@@ -114,7 +138,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     commands = top.add_subparsers(metavar="command", required=True, parser_class=_Parser)
-    for command in (*COMMANDS, work):  # a command without help is not listed: `work` is for the daemon
+    every = (*COMMANDS, work)  # a command without help is not listed: `work` is for the daemon
+    for command in [one for one in every if only == one.NAME] or every:
         sub = commands.add_parser(
             command.NAME,
             **({"help": command.HELP} if command.HELP else {}),
@@ -127,17 +152,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail
+    arguments, places = argparse.Namespace(execute=None), None
+    environment = dict(os.environ)
     try:
-        arguments = parser().parse_args(argv)
-        environment = dict(os.environ)
+        given = sys.argv[1:] if argv is None else argv
+        arguments = parser(given[0] if given else "").parse_args(given)
         for name in environment:
             if name.startswith("ANTHROPIC_"):
                 del os.environ[name]  # the SDK would take keys and headers from there; only the config may name one
         places = paths_from(environment)
-        settings = load(places)
+        settings = _settings(places, arguments)
         if settings.claude_code.config_dir:
             places = replace(places, claude_dir=settings.claude_code.config_dir)
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
@@ -146,21 +174,69 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemorydError as error:
         fix = f"\n  fix: {shown(error.fix)}" if error.fix else ""
         print(f"memoryd: {shown(error.sentence)}{fix}", file=sys.stderr)
-        return error.exit_code
+        return _failed(arguments, environment, places, error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except RuntimeError as error:  # Ctrl-C in the middle of an import, where Python wraps it
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            return INTERRUPTED
-        raise
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
-            what = f": {error.filename}" if error.filename else ""
+            # A child works on memories, which are named after what was said, and speaks into the journal.
+            what = f": {error.filename}" if error.filename and arguments.execute is not work.execute else ""
             print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
-            return 1
+            return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:
             return 0  # the reader has seen enough: `memoryd projects | head`
         print("memoryd: The output cannot be written: no space left.\n  fix: df -h .", file=sys.stderr)
         return 1
+    except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import, where Python wraps it
+            return INTERRUPTED
+        # Only its kind: what it says may quote a transcript.
+        _failed(
+            arguments,
+            environment,
+            places,
+            MemorydError(f"A fault of memoryd's own ({type(error).__name__}).", "memoryd logs"),
+        )
+        if arguments.execute not in (run.execute, work.execute):
+            raise
+        from memoryd.logbook import fault_of  # what the daemon and its children say may stand in a journal
+
+        print(f"memoryd: A fault of memoryd's own: {fault_of(error)}.\n  fix: memoryd logs", file=sys.stderr)
+        return 1
     return code
+
+
+def _open_what_is_closed() -> None:
+    """Started without its three streams (`2>&-`), the next file that we open would become one of them."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    if sys.stderr is None:
+        sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        sys.stdout = open(_STDERR - 1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
+
+
+def _settings(places: Paths, arguments: argparse.Namespace) -> Config:
+    """Those in force; where the file cannot be used, for commands that say so, those from before, or the defaults."""
+    try:
+        return load(places)
+    except ConfigError:
+        if not getattr(arguments, "any_config", False):
+            raise
+    try:
+        return load(replace(places, config_file=places.kept_config))
+    except ConfigError:
+        return Config()
+
+
+def _failed(
+    arguments: argparse.Namespace, environment: Mapping[str, str], places: Paths | None, error: MemorydError
+) -> int:
+    """The exit code of an error. If it has ended the daemon, whoever started that is told why."""
+    if arguments.execute is not run.execute:
+        return error.exit_code
+    from memoryd.failure import Failure, tell
+
+    return tell(environment, places, Failure(SystemClock().now(), error.exit_code, error.sentence, error.fix))

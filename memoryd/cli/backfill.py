@@ -32,11 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.extract_now import engine, look, tell
+    from memoryd.jobs.standing import refuse_while_paused
     from memoryd.jobs.work import due, work
+    from memoryd.state import notices
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
+        refuse_while_paused(database, context.clock.now())
         look(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True, with_history=True)
@@ -44,6 +47,7 @@ def execute(context: Context) -> int:
         number = sum(map(len, sessions.values()))
         if not turns:
             print("There is no history to work on.", file=sys.stderr)
+            notices.drop(database, notices.DELETED)
             return tell(context, [])
         what = f"{count(turns, 'turn')} in {count(number, 'session')} of {count(len(sessions), 'project')}"
         if not context.arguments.yes and not _agreed(f"{what}, {_price(context, database, sessions)}"):
@@ -51,7 +55,9 @@ def execute(context: Context) -> int:
             return 0
         with engine(context, database) as model:
             done = work(database, context.paths, sessions, now, with_history=True, clock=context.clock, model=model)
-            return tell(context, done)
+            code = tell(context, done)
+        notices.drop(database, notices.DELETED)
+        return code
     finally:
         database.close()
 

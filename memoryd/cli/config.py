@@ -28,7 +28,12 @@ def execute(context: Context) -> int:
     import os
     import sys
 
+    from memoryd.instance import running_instance
+    from memoryd.wake import wake
+
     settings = context.config
+    if running_instance(context.paths) is not None:
+        wake(context.paths)  # it takes in what has just been checked
     if context.arguments.json:
         print_json(asdict(settings))
         return 0

@@ -5,7 +5,8 @@ what has ended is archived, and the index is made right.
     memoryd dream-now --dry-run      only show what would change
     memoryd history, memoryd undo    what a dream did, and how to take it back
 
-It waits for no gate. While somebody else consolidates the same memories it ends with code 75. Ctrl-C changes nothing.
+It waits for no gate. While somebody else consolidates the same memories, and during a pause, it ends with code 75. Ctrl-C
+changes nothing.
 """
 
 from __future__ import annotations
@@ -46,12 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.extract_now import engine, look
     from memoryd.jobs.dream import Dreamer
+    from memoryd.jobs.standing import refuse_while_paused
     from memoryd.state.database import open_database
 
     project = project_of(context)
     database = open_database(context.paths)
     begun_at = context.clock.now()
     try:
+        refuse_while_paused(database, begun_at)
         look(context, database)
         with (
             engine(context, database) as model,

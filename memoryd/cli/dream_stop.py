@@ -21,6 +21,7 @@ _LOOK_SECONDS = 0.2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(any_config=True)  # to stop is always possible
     add_project_option(parser)
 
 

@@ -32,11 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
+    from memoryd.jobs.standing import refuse_while_paused
     from memoryd.jobs.work import due, work
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
+        refuse_while_paused(database, context.clock.now())
         look(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)

@@ -68,6 +68,7 @@ def _as_json(database: Database, change: Change) -> dict[str, Any]:
         "files": list(change.names),
         "undoes": change.undoes,
         "undone_by": change.undone_by,
+        "kept": change.is_kept,
         "fates": [fate_as_json(one) for one in fates],
     }
 
@@ -80,6 +81,8 @@ def describe(change: Change) -> str:
         notes += f" ({change.why})"
     if change.undone_by is not None:
         notes += f" (undone by {change.undone_by})"
+    if not change.is_kept:
+        notes += " (no longer kept)"
     what = ", ".join(change.names) or change.why
     if change.kind == "dream":
         names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")

@@ -26,16 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.engines.anthropic.account import NAME as MODEL
     from memoryd.instance import running_instance
-    from memoryd.state import holds, jobs
+    from memoryd.state import holds, jobs, pauses
     from memoryd.state.database import open_database
+    from memoryd.wake import wake
 
     database = open_database(context.paths)
     try:
         number = jobs.retry(database)
         is_lifted = holds.lift(database, MODEL)
+        pause = pauses.standing(database, context.clock.now())
     finally:
         database.close()
     print(f"{count(number, 'session')} will be tried again{', and so will the model' if is_lifted else ''}.")
-    if running_instance(context.paths) is None:
+    wake(context.paths)
+    if pause is not None:
+        print(f"{pause.sentence} To go on: memoryd resume", file=sys.stderr)
+    elif running_instance(context.paths) is None:
         print("No daemon runs that would do it: memoryd extract-now does it here.", file=sys.stderr)
     return 0

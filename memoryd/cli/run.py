@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 from memoryd.words import clock_time, shown
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from types import FrameType
 
+    from memoryd.bell import Bell
     from memoryd.cli import Context
 
 NAME = "run"
@@ -28,28 +28,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.daemon import Daemon
-    from memoryd.instance import only_instance
-    from memoryd.log import open_log
+    import faulthandler
 
-    stop = threading.Event()
+    from memoryd.bell import Bell
+    from memoryd.daemon import STOP, Daemon
+    from memoryd.instance import only_instance
+    from memoryd.log import is_journal, is_supervised, open_log
+    from memoryd.notify import Supervisor
+
+    faulthandler.enable()  # a supervisor that misses the sign of life ends us with SIGABRT: where we hung is then known
+    to_journal = is_journal(sys.stderr.fileno(), context.environment)
+    is_silent = not sys.stderr.isatty() and (to_journal or is_supervised(context.environment))
+
+    def say(text: str) -> None:
+        if not is_silent:
+            print(_wrapped(clock_time(context.clock.now()), shown(text)), file=sys.stderr, flush=True)
+
+    with Bell() as bell, only_instance(context.paths, since=context.clock.now()) as held:
+        _listen_to_signals(bell, STOP)
+        log = open_log(context.paths, context.config.log.level, journal=to_journal)
+        supervisor = Supervisor(context.environment)
+        try:
+            Daemon(
+                context.paths, context.config, context.clock, say, log, held, context.environment, bell, supervisor
+            ).run()
+        except Exception as error:
+            log.critical("ended by an error", error=error)
+            raise
+    say("Stopped.")
+    return 0
+
+
+def _listen_to_signals(bell: Bell, stop: str) -> None:
+    """The first one asks the daemon to stop, the second interrupts it; the end of a child wakes it."""
+    signals = 0
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
+        nonlocal signals
+        signals += 1
+        if signals == 1:
+            bell.ring(stop)
+        elif signals == 2:  # noqa: PLR2004 - a third one would only disturb how all is ended
             raise KeyboardInterrupt
-        stop.set()
 
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGTERM, on_signal)
-
-    def say(text: str) -> None:
-        print(_wrapped(clock_time(context.clock.now()), shown(text)), file=sys.stderr, flush=True)
-
-    with only_instance(context.paths, since=context.clock.now()) as held:
-        log = open_log(context.paths, context.config.log.level)
-        Daemon(context.paths, context.config, context.clock, say, log, held, context.environment).run(stop)
-    say("Stopped.")
-    return 0
+    signal.signal(signal.SIGCHLD, lambda *_: bell.ring("child"))
 
 
 def _wrapped(time: str, text: str) -> str:

@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from memoryd import __version__
 from memoryd.clock import iso
+from memoryd.memory.census import TYPES
 from memoryd.model import Run, Wait
 
 if TYPE_CHECKING:
-    from memoryd.model import Skip
+    from memoryd.model import Skip, WaitingSession
     from memoryd.state.dreams import DreamReport
-    from memoryd.status import Dreams, NextDream, Status
+    from memoryd.status import Status
+    from memoryd.status.projects import NextDream, Project
 
 
 def as_json(status: Status) -> dict[str, Any]:
     totals = status.totals
     return {
         "version": __version__,
-        "running": {"pid": status.running.pid, "since": iso(status.running.since)} if status.running else None,
+        "running": _running(status),
+        "service_installed": status.is_installed,
+        "last_failure": _failure(status),
+        "pause": _pause(status),
         "root": {"path": status.root, "exists": status.root_exists},
         "engine": {
             "name": status.engine.name,
@@ -41,37 +46,89 @@ def as_json(status: Status) -> dict[str, Any]:
             "open": totals.open_turns if totals else 0,
             "history": totals.history_turns if totals else 0,
             "vanished": totals.vanished_turns if totals else 0,
-            "outcomes": dict(totals.outcomes) if totals else {},
+            "outcomes": dict(status.outcomes),
         },
         "working": [
             {"session": one.session_id, "project": one.project_root, "since": iso(one.started_at)}
             for one in status.working
         ],
-        "waiting": _waiting(status),
+        "waiting": [_session(session, decision) for session, decision in status.waiting],
+        "skipped": [_session(session, decision) for session, decision in status.skipped],
         "last": _last(status),
-        "dreams": _dreams(status.dreams),
+        "memories": [_project(one) for one in status.projects.named],
+        "dreams": _dreams(status),
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
-            {"path": one.path, "lines": one.lines, "bytes": one.bytes, "left_out": list(one.left_out)}
-            for one in status.full
+            {
+                "path": one.path,
+                "lines": one.fill.lines,
+                "bytes": one.fill.bytes,
+                "over": one.fill.is_over,
+                "left_out": list(one.left_out),
+            }
+            for one in status.projects.full
         ],
         "unreadable": [{"path": path, "error": error} for path, error in status.unreadable],
         "problems": [{"problem": problem.text, "fix": problem.fix} for problem in status.problems],
     }
 
 
-def _waiting(status: Status) -> list[dict[str, Any]]:
-    return [
-        {
-            "session": session.session_id,
-            "project": session.project_root,
-            "transcript": session.path,
-            "turns": len(session.turn_ids),
-            **_decision(decision),
-        }
-        for session, decision in status.waiting
-    ]
+def _running(status: Status) -> dict[str, Any] | None:
+    running = status.running
+    if running is None:
+        return None
+    return {
+        "pid": running.pid,
+        "since": iso(running.since),
+        "version": running.version or None,
+        "watching": running.watching or None,
+        "troubles": [{"name": one.name, "text": one.text, "fix": one.fix or None} for one in running.troubles],
+    }
+
+
+def _failure(status: Status) -> dict[str, Any] | None:
+    failed = status.failure
+    if failed is None:
+        return None
+    return {
+        "at": iso(failed.at),
+        "exit_code": failed.exit_code,
+        "problem": failed.sentence,
+        "fix": failed.fix or None,
+    }
+
+
+def _pause(status: Status) -> dict[str, Any] | None:
+    pause = status.pause
+    if pause is None:
+        return None
+    return {"since": iso(pause.since), "until": None if pause.until is None else iso(pause.until)}
+
+
+def _session(session: WaitingSession, decision: Run | Wait | Skip) -> dict[str, Any]:
+    return {
+        "session": session.session_id,
+        "project": session.project_root,
+        "transcript": session.path,
+        "turns": len(session.turn_ids),
+        **_decision(decision),
+    }
+
+
+def _project(one: Project) -> dict[str, Any]:
+    counted = one.counted
+    return {
+        "project": one.root,
+        "memory_dir": one.memory_dir,
+        "sessions": one.sessions,
+        "waiting_turns": one.waiting_turns,
+        "active_at": None if one.active_at is None else iso(one.active_at),
+        "extracted_at": None if one.extracted is None else iso(one.extracted[0]),
+        "extraction": None if one.extracted is None else one.extracted[1],
+        "types": {kind or "none": counted.types.get(kind, 0) if counted else 0 for kind in (*TYPES, "")},
+        "index": {"lines": counted.fill.lines, "bytes": counted.fill.bytes} if counted else None,
+    }
 
 
 def _last(status: Status) -> list[dict[str, Any]]:
@@ -90,7 +147,8 @@ def _last(status: Status) -> list[dict[str, Any]]:
     ]
 
 
-def _dreams(dreams: Dreams) -> dict[str, Any]:
+def _dreams(status: Status) -> dict[str, Any]:
+    dreams = status.dreams
     return {
         "running": [
             {
@@ -105,7 +163,7 @@ def _dreams(dreams: Dreams) -> dict[str, Any]:
             }
             for one, is_alive in dreams.running
         ],
-        "next": [_next(one) for one in dreams.upcoming],
+        "next": [_next(one, one.dream) for one in status.projects.named if one.dream is not None],
         "last": [
             {
                 **_dream(one),
@@ -134,13 +192,14 @@ def _dream(one: DreamReport) -> dict[str, Any]:
     }
 
 
-def _next(one: NextDream) -> dict[str, Any]:
+def _next(project: Project, dream: NextDream) -> dict[str, Any]:
     return {
-        "project": one.project_root,
-        "memory_dir": one.memory_dir,
-        **_decision(one.decision),
-        "gate": next((gate.name for gate in one.gates if isinstance(gate.decision, Wait)), None),
-        "gates": {gate.name: None if gate.decision is None else isinstance(gate.decision, Run) for gate in one.gates},
+        "project": project.root,
+        "memory_dir": project.memory_dir,
+        **_decision(dream.decision),
+        "gate": next((gate.name for gate in dream.gates if isinstance(gate.decision, Wait)), None),
+        "gates": {gate.name: isinstance(gate.decision, Run) for gate in dream.gates},
+        "checks": [{"gate": gate.name, **_decision(gate.decision)} for gate in dream.gates],
     }
 
 

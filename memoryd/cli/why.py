@@ -88,9 +88,7 @@ def _heir(database: Database, change: Change, name: str) -> str | None:
     """The memory that a dream made this one part of, in its last change."""
     from memoryd.state import history
 
-    files = history.files_of(database, change.id) if change.kind == "dream" else []
-    group = next((file.group for file in files if file.name == name), None)
-    return next((file.name for file in files if file.group == group and file.after is not None), None)
+    return history.heir_of(database, change.id, name) if change.kind == "dream" else None
 
 
 def _as_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -23,11 +24,14 @@ _LAST_SECONDS = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
+    parser.add_argument("--upkeep", action="store_true")
 
 
 def execute(context: Context) -> int:
     if context.arguments.dream:
         return _dream(context, *context.arguments.dream)
+    if context.arguments.upkeep:
+        return _upkeep(context)
     return _extract(context)
 
 
@@ -52,9 +56,25 @@ def _dream(context: Context, memory_dir: str, root: str) -> int:
     return 0
 
 
+def _upkeep(context: Context) -> int:
+    """What was done is noted in the database. Told to stop, it dies at once: there is nothing that it could leave half done."""
+    # A database that is made smaller is copied first: beside it, where room was looked for. SQLite reads this as it loads.
+    os.putenv("SQLITE_TMPDIR", context.paths.state_dir)
+    from memoryd.jobs.upkeep import upkeep
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        upkeep(database, context.paths, context.config, context.clock)
+    finally:
+        database.close()
+    return 0
+
+
 def _extract(context: Context) -> int:
     from memoryd.cli.extract_now import engine
     from memoryd.jobs.work import due, work
+    from memoryd.state import pauses
     from memoryd.state.database import open_database
 
     stop = threading.Event()
@@ -72,7 +92,7 @@ def _extract(context: Context) -> int:
         sessions = due(database, context.paths, context.config, now)
         with engine(context, database) as model, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
             for _ in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock, model=model):
-                if stop.is_set():
+                if stop.is_set() or pauses.standing(database, context.clock.now()) is not None:
                     break
     finally:
         database.close()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.clients.instructions import instructions_at
 from memoryd.engines import selfcheck
 from memoryd.engines.certainty import is_taken_back
-from memoryd.errors import BusyError, EngineRestsError, MemorydError
+from memoryd.errors import BusyError, EngineRestsError
 from memoryd.jobs import gathering
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import bury_held, consolidating, only_dreamer, release
 from memoryd.jobs.interruption import LONGEST_SECONDS, OverdueError, StopRequest, TimeIsUp, uninterrupted
 from memoryd.jobs.revisions import Drawn, group_of
+from memoryd.logbook import reason_of
 from memoryd.memory import guards
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit, plan
@@ -25,7 +26,7 @@ from memoryd.memory.guards import RefusedError
 from memoryd.model import Changeset, IndexEdit, Progress
 from memoryd.security.redact import redact
 from memoryd.state import dreams
-from memoryd.words import count
+from memoryd.words import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,8 +140,7 @@ class Dreamer:
             self._end(job, "skipped(lock_held)", error.sentence)
             raise
         except Exception as error:
-            is_told = isinstance(error, MemorydError | OSError)
-            self._end(job, "failed", redact(str(error) if is_told else f"{type(error).__name__}: {error}"))
+            self._end(job, "failed", redact(reason_of(error)))
             raise
 
     def _revised(
@@ -265,7 +265,7 @@ class Dreamer:
         waits = done.waiting(committed)
         is_changed = committed.change_id is not None and len(committed.conflicted) < len(changeset.groups or (1,))
         outcome = "succeeded" if done.accepted or is_changed else "succeeded_no_output"
-        detail = f"edited meanwhile, so it waits: {', '.join(waits)}" if waits else ""
+        detail = f"edited meanwhile, so it waits: {quoted(', '.join(waits))}" if waits else ""
         dreams.end(self._database, job, outcome, now, turns=done.turns_but(committed), detail=detail)
         return Dreamt(
             job.id,

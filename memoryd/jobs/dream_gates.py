@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import gates
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Gate(NamedTuple):
-    """One gate and what it says; None where nobody asked it, since one before it said no."""
+    """One gate and what it says, whatever those before it say."""
 
     name: str
-    decision: Run | Wait | None
+    decision: Run | Wait
 
 
 class Checks:
@@ -53,14 +54,8 @@ class Checks:
         return why
 
     def all(self) -> list[Gate]:
-        """Every gate up to the first that says no."""
-        found = []
-        is_open = True
-        for name, ask in self._gates(self._dreamt(note=False).since):
-            answer = (ask() or Run("")) if is_open else None
-            found.append(Gate(name, answer))
-            is_open = is_open and not isinstance(answer, Wait)
-        return found
+        """Every gate: what a person waits for is all of them."""
+        return [Gate(name, ask() or Run("")) for name, ask in self._gates(self._dreamt(note=False).since)]
 
     def signal_since(self) -> float:
         """From when on what was said and not worked on is part of a dream, also where it was history at first sight."""
@@ -70,10 +65,13 @@ class Checks:
     def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Run | Wait | None]]]:
         """Cheapest first."""
         config, now, known = self._config, self._now, self._known
-        yield "switch", lambda: gates.dream_switch(config, as_wait(hold_of(self._database, self._paths, config, now)))
+        yield "switch", lambda: gates.dream_switch(config, as_wait(hold_of(self._database, config, now)))
         yield (
             "time",
-            lambda: gates.dream_time(since, config, now) or gates.dream_retry(known.retry_at, known.failures, now),
+            lambda: (
+                gates.dream_time(since, self._lock_at, config, now)
+                or gates.dream_retry(known.retry_at, known.failures, now)
+            ),
         )
         yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
         yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
@@ -85,6 +83,8 @@ class Checks:
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
 
     def _held(self) -> Wait | None:
+        if _names_nobody(self._memory_dir):
+            return None
         from memoryd.memory import lock  # noqa: PLC0415 - 25 ms that `status` seldom needs
         from memoryd.memory.directory import open_directory  # noqa: PLC0415
 
@@ -120,6 +120,17 @@ def lock_time(memory_dir: str) -> float | None:
         return os.stat(os.path.join(memory_dir, LOCK_NAME), follow_symlinks=False).st_mtime
     except OSError:
         return None
+
+
+def _names_nobody(memory_dir: str) -> bool:
+    """Whether there is no lock, or an empty one, as every dream leaves it that has ended."""
+    try:
+        found = os.stat(os.path.join(memory_dir, LOCK_NAME), follow_symlinks=False)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and not found.st_size
 
 
 def due(database: Database, paths: Paths, config: Config, now: float) -> Iterator[tuple[str, str]]:

@@ -56,7 +56,7 @@ class ModelEngine:
         self._clock = clock
         self._client: Client | None = None
         # As they are now, before the key is read: what is mended while a request runs is another thing.
-        self._settings = account.settings_digest(paths.config_file, config.anthropic)
+        self._settings = account.settings_digest(config)
 
     def close(self) -> None:
         if self._client is not None:

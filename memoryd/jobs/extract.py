@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.instructions import instructions_at
 from memoryd.engines import offline
-from memoryd.errors import EngineRestsError, EngineStoppedError, MemorydError, StateError
+from memoryd.errors import EngineRestsError, EngineStoppedError, StateError
 from memoryd.jobs.alone import only_one
 from memoryd.jobs.changeset import ChangedMeanwhileError, groups_of
 from memoryd.jobs.dream_lock import bury
 from memoryd.jobs.exclusion import covered_turns
+from memoryd.logbook import reason_of
 from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
@@ -154,8 +155,7 @@ def _work(task: _Task, *, is_last: bool) -> Outcome | None:
         jobs.set_aside(task.database, task.job, "it was stopped", task.time())
         raise
     except Exception as error:  # noqa: BLE001 - the border of a worker
-        is_told = isinstance(error, MemorydError | OSError)
-        return task.fail(redact(str(error) if is_told else f"{type(error).__name__}: {error}"))
+        return task.fail(redact(reason_of(error)))
 
 
 def _attempt(task: _Task) -> Outcome:

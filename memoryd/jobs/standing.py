@@ -1,26 +1,36 @@
-"""Whether the engine that the config names can work now; if not, why and until when. Light: `status` asks it too."""
+"""Whether anything can be worked on now; if not, why and until when. Light: `status` asks it too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from memoryd.engines.anthropic import account
+from memoryd.errors import BusyError
 from memoryd.model import Wait
-from memoryd.state import holds
+from memoryd.state import holds, pauses
+from memoryd.state.holds import Hold
 
 if TYPE_CHECKING:
     from memoryd.config import Config
-    from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.holds import Hold
+
+RESUME = "memoryd resume"
 
 
-def hold_of(database: Database, paths: Paths, config: Config, now: float) -> Hold | None:
+def hold_of(database: Database, config: Config, now: float) -> Hold | None:
+    """The user's pause, or what keeps the engine that the config names from working."""
+    if (pause := pauses.standing(database, now)) is not None:
+        return Hold("paused", pause.sentence, RESUME, pause.until, pause.since)
     if not account.is_chosen(config):
         return None
-    settings = account.settings_digest(paths.config_file, config.anthropic)
-    return holds.standing(database, account.NAME, settings, now)
+    return holds.standing(database, account.NAME, account.settings_digest(config), now)
 
 
 def as_wait(hold: Hold | None) -> Wait | None:
     return None if hold is None else Wait(hold.until, hold.reason, hold.text.rstrip("."))
+
+
+def refuse_while_paused(database: Database, now: float) -> None:
+    """Raises BusyError."""
+    if (pause := pauses.standing(database, now)) is not None:
+        raise BusyError(pause.sentence, RESUME)

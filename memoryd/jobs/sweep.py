@@ -13,7 +13,7 @@ from memoryd.state import ledger, waiting
 from memoryd.state import projects as known_projects
 from memoryd.transcripts import claude_code
 from memoryd.transcripts.follow import NotATranscriptError, follow, has_head
-from memoryd.transcripts.scan import inventory
+from memoryd.transcripts.scan import inventory, is_utf8
 from memoryd.transcripts.turns import end_by_time
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class SweepReport:
     """What one sweep saw and did."""
 
     transcripts: int
+    """In the folders that were looked at."""
     bytes: int
     new_history: int
     """Files seen for the first time whose content is history."""
@@ -46,6 +47,8 @@ class SweepReport:
     """Files that are not read to their end yet."""
     root_missing: bool
     events: tuple[ledger.TurnEvent, ...]
+    grown: frozenset[str] = frozenset()
+    """The folders in which there was something new to read."""
 
 
 class Sweeper:
@@ -57,6 +60,7 @@ class Sweeper:
         self._config = config
         self._root = paths.transcripts_root
         self._looked_before = False  # this process has seen the root: what is new now appeared in between
+        self._has_backlog = False
         self._scan_noted_at: float | None = None
         self._last_look: float | None = None
         self._project_at: dict[str, Project] = {}  # by working directory, so that its git is looked at once
@@ -66,26 +70,29 @@ class Sweeper:
         self._config = config
         self._project_at.clear()
 
-    def sweep(self, now: float) -> SweepReport:
-        """Look once.
+    def sweep(self, now: float, only: frozenset[str] | None = None) -> SweepReport:
+        """Look once: at all folders, or at `only` those, where a look at all has left nothing to read.
 
         1. List everything; no file is opened.
         2. Store first sights, moves, disappearances.
         3. Read what grew, history of busy folders first, within the budget.
         4. End the turns that silence has ended.
         """
-        seen = inventory(self._root, claude_code.is_session)
-        known = ledger.known_files(self._database, self._root)
+        if not self._looked_before or self._has_backlog or not all(map(self._is_within, only or ())):
+            only = None
+        seen = inventory(self._root, claude_code.is_session, only)
+        known = ledger.known_files(self._database, self._root, only)
         last_scan = ledger.last_scan(self._database, self._root)
-        new, has_moved = self._record(seen, known, last_scan, now)
+        new, has_moved = self._record(seen, known, last_scan, now, is_whole=only is None)
         if new or has_moved:
-            known = ledger.known_files(self._database, self._root)
+            known = ledger.known_files(self._database, self._root, only)
         new_live = sum(1 for _, history_bytes in new if not history_bytes) if last_scan is not None else 0
         due = _due(seen.found, known)
-        events, backlog = self._read(due, now)
+        events, grown, backlog = self._read(due, now)
         if not backlog:
             self._end_silent_turns(now)
-        self._looked_before = not seen.missing
+        self._looked_before = not seen.missing and self._root not in seen.odd
+        self._has_backlog = backlog > 0
         return SweepReport(
             transcripts=len(seen.found),
             bytes=sum(found.size for found in seen.found),
@@ -94,12 +101,20 @@ class Sweeper:
             backlog=backlog,
             root_missing=seen.missing,
             events=tuple(events),
+            grown=frozenset(grown),
         )
+
+    def _is_within(self, folder: str) -> bool:
+        """Whether a folder is one of the root's, or within one. What happens to the root itself may concern any.
+
+        One whose name the database cannot keep is none that it could be asked for.
+        """
+        return folder.startswith(self._root + "/") and is_utf8(folder)
 
     # --- step 2 -------------------------------------------------------------------------------------------------------
 
     def _record(
-        self, seen: Inventory, known: dict[str, ledger.Known], last_scan: float | None, now: float
+        self, seen: Inventory, known: dict[str, ledger.Known], last_scan: float | None, now: float, *, is_whole: bool
     ) -> tuple[list[tuple[Found, int]], bool]:
         """Store the inventory; return the files seen for the first time and whether any has moved."""
         here = {found.path for found in seen.found}
@@ -123,8 +138,9 @@ class Sweeper:
             for path, file in known.items()
             if path not in here and file.id not in moved_ids and not seen.missing and not path.startswith(closed)
         ]
-        is_due = self._scan_noted_at is None or not 0 <= now - self._scan_noted_at < SCAN_NOTE_SECONDS
-        if is_due or new or moved or gone or returned or seen.odd != ledger.odd_files(self._database, self._root):
+        is_due = is_whole and (self._scan_noted_at is None or not 0 <= now - self._scan_noted_at < SCAN_NOTE_SECONDS)
+        is_odd = is_whole and seen.odd != ledger.odd_files(self._database, self._root)
+        if is_due or is_odd or new or moved or gone or returned:
             ledger.record_inventory(
                 self._database,
                 seen,
@@ -134,8 +150,10 @@ class Sweeper:
                 missing=gone,
                 returned=returned,
                 now=now,
+                is_whole=is_whole,
             )
-            self._scan_noted_at = now
+            if is_whole:
+                self._scan_noted_at = now
         if is_due:
             self._place_projects_again(now)
         return new, bool(moved or returned)
@@ -178,8 +196,9 @@ class Sweeper:
 
     # --- step 3 -------------------------------------------------------------------------------------------------------
 
-    def _read(self, due: deque[ledger.Known], now: float) -> tuple[list[ledger.TurnEvent], int]:
+    def _read(self, due: deque[ledger.Known], now: float) -> tuple[list[ledger.TurnEvent], set[str], int]:
         events: list[ledger.TurnEvent] = []
+        grown: set[str] = set()
         budget = READ_BYTES
         while due and budget > 0:
             batch: list[ledger.Step] = []
@@ -191,9 +210,10 @@ class Sweeper:
                 if step is None:
                     continue
                 batch.append(step)
-                batch_bytes += step.reading.cursor.offset - (
-                    0 if step.reading.rewritten else step.position.cursor.offset
-                )
+                length = step.reading.cursor.offset - (0 if step.reading.rewritten else step.position.cursor.offset)
+                batch_bytes += length
+                if length:
+                    grown.add(os.path.dirname(step.position.path))
                 if not step.reading.complete:
                     unfinished = file
             if batch:
@@ -201,7 +221,7 @@ class Sweeper:
             if unfinished is not None:
                 due.appendleft(unfinished)
             budget -= batch_bytes
-        return events, len(due)
+        return events, grown, len(due)
 
     def _read_one(self, file: ledger.Known) -> ledger.Step | None:
         position = ledger.position_of(self._database, file.id)
@@ -250,6 +270,16 @@ class Sweeper:
         return project_at(root, self._paths, self._config, holds)
 
     # --- step 4 -------------------------------------------------------------------------------------------------------
+
+    def next_silence(self, now: float) -> float | None:
+        """When silence may end a turn next; None where none is open."""
+        limits = self._config.turns
+        ends = [
+            turn.active_at + silence
+            for turn in waiting.open_turns(self._database)
+            for silence in (limits.quiet_seconds, limits.give_up_seconds)
+        ]
+        return min((end for end in ends if end > now), default=None)
 
     def _end_silent_turns(self, now: float) -> None:
         if self._last_look is None or now < self._last_look:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import gates
 from memoryd.errors import BusyError, EngineRestsError
-from memoryd.jobs.extract import Session, extract
 from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.model import Run, Skip
 from memoryd.state import waiting
@@ -36,7 +35,7 @@ def due(
 ) -> dict[str, list[WaitingSession]]:
     """Sessions to be worked on, by memory directory. `at_once`: also those whose session still talks or has failed."""
     found: dict[str, list[WaitingSession]] = {}
-    hold = as_wait(hold_of(database, paths, config, now))
+    hold = as_wait(hold_of(database, config, now))
     for session in waiting.waiting_sessions(database, with_history=with_history):
         decision = gates.extraction(session, config, paths.state_dir, now, hold)
         if session.memory_dir and (isinstance(decision, Run) or (at_once and not isinstance(decision, Skip))):
@@ -59,6 +58,8 @@ def work(
 
     Raises EngineStoppedError and EngineRestsError where the model can do nothing for now.
     """
+    from memoryd.jobs.extract import Session, extract  # noqa: PLC0415 - the engine, of which the daemon asks only `due`
+
     busy: BusyError | None = None
     for memory_dir, waiting_here in sessions.items():
         roots = {session.session_id: session.project_root for session in waiting_here}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memoryd.errors import MemorydError
 from memoryd.state import steps
 
 if TYPE_CHECKING:
@@ -32,6 +33,17 @@ class PlannedFile(NamedTuple):
     after_mtime_ns: int | None
     mode: int
     state: str = "prepared"
+
+
+class DroppedError(MemorydError):
+    """What a change did is no longer known: it is older than history is kept."""
+
+    def __init__(self, change_id: int) -> None:
+        super().__init__(
+            f"Change {change_id} is older than history is kept (`history.keep_days` and `history.keep_megabytes` in the"
+            " config): what it did can no longer be shown, taken back or restored.",
+            "memoryd history",
+        )
 
 
 def prepare(database: Database, memory_dir: str, changeset: Changeset, files: Iterable[PlannedFile], now: float) -> int:
@@ -85,12 +97,16 @@ def add_file(database: Database, file: PlannedFile) -> None:
 
 
 def planned_files(database: Database, change_id: int) -> list[PlannedFile]:
+    """The files of a change, before and after. Raises DroppedError: nobody may take what is gone for an empty file."""
     rows = database.query(
-        "SELECT change_files.*, before.data AS before, after.data AS after FROM change_files"
+        "SELECT change_files.*, before.data AS before, after.data AS after, before.dropped_at IS NOT NULL OR"
+        " after.dropped_at IS NOT NULL AS is_dropped FROM change_files"
         " LEFT JOIN blobs AS before ON before.hash = before_hash LEFT JOIN blobs AS after ON after.hash = after_hash"
         " WHERE change_id = ? ORDER BY position",
         (change_id,),
     )
+    if any(row["is_dropped"] for row in rows):
+        raise DroppedError(change_id)
     return [
         PlannedFile(
             row["change_id"],
@@ -260,7 +276,11 @@ def _store_blob(database: Database, data: bytes | None) -> bytes | None:
     if data is None:
         return None
     name = digest(data)
-    database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (name, data))
+    database.execute(
+        "INSERT INTO blobs (hash, data) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE"
+        " SET data = excluded.data, dropped_at = NULL WHERE dropped_at IS NOT NULL",
+        (name, data),
+    )
     return name
 
 

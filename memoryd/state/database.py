@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
+SQLITE_VERSION = sqlite3.sqlite_version
 BUSY_SECONDS = 10.0
 READING_SECONDS = 2.0
 """A command that only looks waits no longer than a person would."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import WaitingSession
@@ -128,7 +128,7 @@ class DreamJob(NamedTuple):
 
 def begin(database: Database, memory_dir: str, project_root: str, engine: str, now: float) -> DreamJob:
     with database.transaction():
-        token = secrets.token_hex(8)
+        token = os.urandom(8).hex()
         job_id = database.execute(
             "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES (?, ?, '', ?, ?)",
             (KIND, memory_dir, token, now),

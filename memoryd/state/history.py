@@ -27,12 +27,20 @@ class Change(NamedTuple):
     names: tuple[str, ...]
     """The memories it touched, without the index."""
     job_id: int | None = None
+    is_kept: bool = True
+    """What it did can still be shown and taken back."""
+
+
+_CHANGES = (
+    "SELECT *, NOT EXISTS (SELECT 1 FROM change_files JOIN blobs ON hash IN (before_hash, after_hash)"
+    " WHERE change_id = memory_changes.id AND dropped_at IS NOT NULL) AS is_kept FROM memory_changes"
+)
 
 
 def recent(database: Database, memory_dir: str | None = None, name: str | None = None, limit: int = 50) -> list[Change]:
     """The last changes, newest first: of one directory, of one file, or of all."""
     rows = database.query(
-        "SELECT * FROM memory_changes WHERE (?1 IS NULL OR memory_dir = ?1) AND (?2 IS NULL OR id IN"
+        f"{_CHANGES} WHERE (?1 IS NULL OR memory_dir = ?1) AND (?2 IS NULL OR id IN"  # noqa: S608 - ours
         " (SELECT change_id FROM change_files WHERE name = ?2)) ORDER BY id DESC LIMIT ?3",
         (memory_dir, name, limit),
     )
@@ -40,7 +48,7 @@ def recent(database: Database, memory_dir: str | None = None, name: str | None =
 
 
 def find(database: Database, change_id: int) -> Change | None:
-    rows = database.query("SELECT * FROM memory_changes WHERE id = ?", (change_id,))
+    rows = database.query(f"{_CHANGES} WHERE id = ?", (change_id,))
     return _change(rows[0]) if rows else None
 
 
@@ -58,8 +66,18 @@ def last_undoable(database: Database, memory_dir: str | None) -> Change | None:
 
 
 def files_of(database: Database, change_id: int) -> list[PlannedFile]:
-    """The memories of a change, before and after, without the index."""
+    """The memories of a change, before and after, without the index. Raises DroppedError."""
     return [file for file in planned_files(database, change_id) if file.group != INDEX_GROUP]
+
+
+def heir_of(database: Database, change_id: int, name: str) -> str | None:
+    """The file that was left of the group of this one, also where what the change did is no longer kept."""
+    rows = database.query(
+        "SELECT heir.name FROM change_files AS one JOIN change_files AS heir USING (change_id, group_number)"
+        " WHERE change_id = ? AND one.name = ? AND heir.after_hash IS NOT NULL ORDER BY heir.position LIMIT 1",
+        (change_id, name),
+    )
+    return rows[0]["name"] if rows else None
 
 
 def evidence_of(database: Database, memory_dir: str, name: str) -> list[Evidence]:
@@ -155,14 +173,15 @@ def undone_indexes(database: Database, memory_dir: str) -> list[PlannedFile]:
 
 
 def _undone_dreams(database: Database, memory_dir: str) -> list[int]:
+    """Those of which all is kept: one may have been undone, done again, and undone when part of it was gone."""
     rows = database.query(
-        "SELECT id FROM changes WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL", (memory_dir,)
+        f"{_CHANGES} WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL AND is_kept", (memory_dir,)
     )
     return [row["id"] for row in rows]
 
 
 def index_of(database: Database, change_id: int) -> PlannedFile | None:
-    """What a change did to the index, if it did anything that stood."""
+    """What a change did to the index, if it did anything that stood. Raises DroppedError."""
     files = [file for file in planned_files(database, change_id) if file.group == INDEX_GROUP]
     return next((file for file in reversed(files) if file.state == "applied"), None)
 
@@ -179,7 +198,10 @@ def is_cited(database: Database, memory_dir: str, message_id: str) -> bool:
 
 
 def rescued(database: Database, change_id: int) -> list[tuple[str, bytes]]:
-    rows = database.query("SELECT name, data FROM rescued JOIN blobs USING (hash) WHERE change_id = ?", (change_id,))
+    rows = database.query(
+        "SELECT name, data FROM rescued JOIN blobs USING (hash) WHERE change_id = ? AND dropped_at IS NULL",
+        (change_id,),
+    )
     return [(row["name"], row["data"]) for row in rows]
 
 
@@ -196,4 +218,5 @@ def _change(row: sqlite3.Row) -> Change:
         row["state"],
         tuple(row["names"].split("\0")) if row["names"] else (),
         row["job_id"],
+        bool(row["is_kept"]),
     )

@@ -13,11 +13,11 @@ _MOST_DOUBLINGS = 16
 
 
 class Hold(NamedTuple):
-    reason: Literal["engine_stopped", "engine_busy", "budget_reached"]
+    reason: Literal["paused", "engine_stopped", "engine_busy", "budget_reached"]
     text: str
     fix: str
     until: float | None
-    """None: until the settings change."""
+    """None: until the settings change, or the user ends it."""
     at: float
 
 

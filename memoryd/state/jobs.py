@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.state import steps
@@ -52,6 +52,11 @@ class JobReport(NamedTuple):
     saved: tuple[str, ...]
     removed: tuple[str, ...]
     seconds: float
+    ended_at: float
+    project: str
+    """Its root; empty where nobody knows any more."""
+    engine: str
+    """The model that was asked, or who dreamt; empty where nobody was asked."""
 
 
 def drop_lost(database: Database, memory_dir: str, now: float) -> None:
@@ -77,7 +82,7 @@ def claim(
         turns = waiting_turns(database, transcript_id, history=history)
         if not turns:
             return None
-        token = secrets.token_hex(8)
+        token = os.urandom(8).hex()
         job_id = database.execute(
             "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES (?, ?, ?, ?, ?)",
             ("backfill" if history else "extract", memory_dir, session_id, token, now),
@@ -191,7 +196,11 @@ def retry(database: Database) -> int:
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
     """Jobs behind this one that have ended, up to the first that still runs, with the files that they changed."""
     rows = database.query(
-        "SELECT jobs.*, saved, removed FROM jobs JOIN job_files ON job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
+        "SELECT jobs.*, saved, removed, coalesce(project_root, (SELECT root FROM projects WHERE id = (SELECT project_id FROM"
+        " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)), '') AS project, coalesce(engine, (SELECT model"
+        " FROM steps WHERE steps.job_id = jobs.id ORDER BY steps.id DESC LIMIT 1), '') AS engine FROM jobs JOIN job_files ON"
+        " job_files.job_id = jobs.id LEFT JOIN dreams ON dreams.job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
+        " AND job_files.job_id > ?1"  # said twice: the view would be made of all jobs otherwise
         " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
     )
@@ -206,6 +215,9 @@ def ended_since(database: Database, job_id: int) -> list[JobReport]:
             names_in(row["saved"]),
             names_in(row["removed"]),
             row["ended_at"] - row["started_at"],
+            row["ended_at"],
+            row["project"],
+            row["engine"],
         )
         for row in rows
     ]
@@ -218,6 +230,18 @@ def names_in(joined: str | None) -> tuple[str, ...]:
 
 def last_id(database: Database) -> int:
     number: int = database.query("SELECT coalesce(max(id), 0) FROM jobs")[0][0]
+    return number
+
+
+def directories_with_running(database: Database) -> list[str]:
+    """Where jobs on sessions have begun and not ended, whether or not their process lives."""
+    rows = database.query("SELECT DISTINCT memory_dir FROM jobs WHERE outcome IS NULL AND kind <> 'dream'")
+    return [row["memory_dir"] for row in rows]
+
+
+def number_running(database: Database) -> int:
+    """Jobs of every kind that have begun and not ended; one whose process died is ended by the next."""
+    number: int = database.query("SELECT count(*) FROM jobs WHERE outcome IS NULL")[0][0]
     return number
 
 

@@ -72,18 +72,28 @@ def odd_files(database: Database, root: str) -> dict[str, str]:
     return dict(map(tuple, database.query("SELECT path, kind FROM oddities WHERE root = ?", (root,))))
 
 
+def has_files(database: Database, root: str) -> bool:
+    """Whether any transcript was ever seen below this root."""
+    return bool(database.query("SELECT 1 FROM transcripts WHERE root = ? LIMIT 1", (root,)))
+
+
 def last_scan(database: Database, root: str) -> float | None:
     rows = database.query("SELECT scanned_at FROM roots WHERE path = ?", (root,))
     return rows[0]["scanned_at"] if rows else None
 
 
-def known_files(database: Database, root: str) -> dict[str, Known]:
-    """The files below a root that were there at the last look."""
-    rows = database.query(
+def known_files(database: Database, root: str, only: Iterable[str] | None = None) -> dict[str, Known]:
+    """The files below a root that were there at the last look; with `only`, those in these folders."""
+    sql = (
         "SELECT id, path, device, inode, size, mtime_ns, first_seen_at, is_complete AND error IS NULL AS is_settled,"
-        " offset < history_bytes AS has_unread_history FROM transcripts WHERE root = ? AND missing_at IS NULL",
-        (root,),
+        " offset < history_bytes AS has_unread_history FROM transcripts WHERE root = ? AND missing_at IS NULL"
     )
+    if only is None:
+        rows = database.query(sql, (root,))
+    else:
+        behind = chr(ord("/") + 1)
+        within = sql + " AND path > ? AND path < ?"
+        rows = [row for folder in only for row in database.query(within, (root, folder + "/", folder + behind))]
     return {
         path: Known(number, Found(path, device, inode, size, mtime), seen, bool(settled), bool(unread))
         for number, path, device, inode, size, mtime, seen, settled, unread in rows
@@ -106,14 +116,26 @@ def record_inventory(
     missing: Iterable[int],
     returned: Iterable[int],
     now: float,
+    is_whole: bool = True,
 ) -> None:
-    """Store what one scan found: new files with the bytes that are history, moved, missing and returned ones."""
+    """Store what one scan found: new files with the bytes that are history, moved, missing and returned ones.
+
+    Only a scan of all folders is the last scan, by which what appears while nobody looks is judged, and knows all that
+    is odd. A root that cannot be listed was not looked at.
+    """
     root = inventory.root
     with database.transaction():
-        database.execute(
-            "INSERT INTO roots VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET scanned_at = excluded.scanned_at",
-            (root, now, now),
-        )
+        if is_whole and root not in inventory.odd:
+            database.execute(
+                "INSERT INTO roots VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET scanned_at = excluded.scanned_at",
+                (root, now, now),
+            )
+        if is_whole:
+            database.execute("DELETE FROM oddities WHERE root = ?", (root,))
+            database.execute_many(
+                "INSERT OR REPLACE INTO oddities VALUES (?, ?, ?)",
+                [(path, root, kind) for path, kind in inventory.odd.items()],
+            )
         for number, found in moved:
             # Another process may have stored the new path first; then this row stays behind as missing.
             database.execute(
@@ -143,11 +165,6 @@ def record_inventory(
             "UPDATE transcripts SET missing_at = ? WHERE id = ? AND missing_at IS NULL", [(now, n) for n in missing]
         )
         database.execute_many("UPDATE transcripts SET missing_at = NULL WHERE id = ?", [(n,) for n in returned])
-        database.execute("DELETE FROM oddities WHERE root = ?", (root,))
-        database.execute_many(
-            "INSERT OR REPLACE INTO oddities VALUES (?, ?, ?)",
-            [(path, root, kind) for path, kind in inventory.odd.items()],
-        )
 
 
 def session_id_of(path: str) -> str:

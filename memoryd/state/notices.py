@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 
+DELETED = "deleted database"
+
+
 class Notice(NamedTuple):
     name: str
     text: str
@@ -27,3 +30,8 @@ def post(database: Database, notice: Notice, now: float) -> None:
 def standing(database: Database) -> list[Notice]:
     rows = database.query("SELECT name, text, fix, about_file FROM notices ORDER BY at")
     return [notice for row in rows if os.path.exists((notice := Notice(*row)).about_file)]
+
+
+def drop(database: Database, name: str) -> None:
+    """What it is about has been dealt with."""
+    database.execute("DELETE FROM notices WHERE name = ?", (name,))

@@ -27,14 +27,6 @@ def root_of_project(database: Database, project_id: int | None) -> str:
     return rows[0]["root"] if rows else ""
 
 
-def root_of_session(database: Database, session_id: str) -> str:
-    rows = database.query(
-        "SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id WHERE session_id = ?",
-        (session_id,),
-    )
-    return rows[0]["root"] if rows else ""
-
-
 def known_root(database: Database, cwd: str) -> str | None:
     """The project root that a working directory had while it existed."""
     rows = database.query(

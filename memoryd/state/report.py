@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 
+_NEWEST_JOBS = 1000
+
+
 class Totals(NamedTuple):
     sessions: int
     projects: int
@@ -27,8 +30,6 @@ class Totals(NamedTuple):
     waiting_turns: int
     vanished_turns: int
     scanned_at: float | None
-    outcomes: tuple[tuple[str, int], ...] = ()
-    """What came of the turns that have been worked on."""
 
 
 class ProjectReport(NamedTuple):
@@ -64,6 +65,8 @@ class Dreamer(NamedTuple):
 
     memory_dir: str
     project_root: str
+    sessions: int
+    active_at: float | None
 
 
 class FailingDreams(NamedTuple):
@@ -86,10 +89,11 @@ def totals(database: Database) -> Totals:
         " 0), count(*) FILTER (WHERE missing_at IS NULL AND NOT is_complete), count(*) FILTER (WHERE missing_at IS NOT"
         " NULL) FROM transcripts"
     )
-    (turns,) = database.query(
+    (waiting,) = database.query(  # by the index of what waits
+        "SELECT count(*), count(*) FILTER (WHERE end_reason IS NULL) FROM turns WHERE outcome IS NULL AND is_history = 0"
+    )
+    (turns,) = database.query(  # one look at all of them: there may be hundreds of thousands
         "SELECT count(*) FILTER (WHERE is_history AND outcome IS NULL),"
-        " count(*) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NULL),"
-        " count(*) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NOT NULL),"
         " count(*) FILTER (WHERE outcome = 'skipped(vanished)') FROM turns"
     )
     (projects,) = database.query("SELECT count(*) FROM projects")
@@ -101,17 +105,19 @@ def totals(database: Database) -> Totals:
         missing=files[3],
         projects=projects[0],
         history_turns=turns[0],
-        open_turns=turns[1],
-        waiting_turns=turns[2],
-        vanished_turns=turns[3],
+        open_turns=waiting[1],
+        waiting_turns=waiting[0] - waiting[1],
+        vanished_turns=turns[1],
         scanned_at=scanned[0],
-        outcomes=tuple(
-            (row[0], row[1])
-            for row in database.query(
-                "SELECT outcome, count(*) FROM turns WHERE outcome IS NOT NULL GROUP BY outcome ORDER BY outcome"
-            )
-        ),
     )
+
+
+def turn_outcomes(database: Database) -> dict[str, int]:
+    """What came of the turns that have been worked on."""
+    rows = database.query(
+        "SELECT outcome, count(*) FROM turns WHERE outcome IS NOT NULL GROUP BY outcome ORDER BY outcome"
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def working(database: Database) -> list[Working]:
@@ -128,12 +134,18 @@ def working(database: Database) -> list[Working]:
 def last_jobs(database: Database, limit: int) -> list[JobResult]:
     """The jobs on sessions that ended last, newest first."""
     rows = database.query(
-        "SELECT jobs.session_id, coalesce(projects.root, '') AS root, ended_at, jobs.outcome, detail, saved, removed,"
-        " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = jobs.id) AS usd FROM jobs"
-        " JOIN job_files ON job_files.job_id = jobs.id LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
-        " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)"
-        " WHERE jobs.outcome IS NOT NULL AND jobs.kind <> ? ORDER BY ended_at DESC, jobs.id DESC LIMIT ?",
-        (DREAM, limit),
+        # The newest are looked at and no others; what a job wrote is asked of those that are told.
+        "WITH told AS (SELECT * FROM jobs WHERE id > (SELECT coalesce(max(id), 0) FROM jobs) - ?3 AND outcome IS NOT NULL"
+        " AND kind <> ?1 ORDER BY ended_at DESC, id DESC LIMIT ?2)"
+        " SELECT told.session_id, coalesce(projects.root, '') AS root, ended_at, told.outcome, detail,"
+        " (SELECT group_concat(name, char(0)) FROM changes JOIN change_files ON change_id = changes.id AND group_number >= 0"
+        " AND change_files.state = 'applied' AND after_hash IS NOT NULL WHERE changes.job_id = told.id) AS saved,"
+        " (SELECT group_concat(name, char(0)) FROM changes JOIN change_files ON change_id = changes.id AND group_number >= 0"
+        " AND change_files.state = 'applied' AND after_hash IS NULL WHERE changes.job_id = told.id) AS removed,"
+        " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = told.id) AS usd"
+        " FROM told LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
+        " transcripts WHERE transcripts.session_id = told.session_id LIMIT 1) ORDER BY ended_at DESC, told.id DESC",
+        (DREAM, limit, _NEWEST_JOBS),
     )
     return [
         JobResult(
@@ -151,13 +163,25 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
 
 
 def dreamers(database: Database) -> list[Dreamer]:
-    """The memory directories of all projects, most recently active first."""
+    """The memory directories of all projects, most recently active first. One that an older project has counts there."""
     rows = database.query(
         # Beside max() SQLite takes the other columns from the row that has it.
-        "SELECT memory_dir, root, max(active) FROM (SELECT memory_dir, root, coalesce((SELECT max(active_at) FROM transcripts"
-        " WHERE project_id = projects.id), 0) AS active FROM projects) GROUP BY memory_dir ORDER BY max(active) DESC, root"
+        "WITH seen AS (SELECT project_id, count(*) FILTER (WHERE missing_at IS NULL) AS sessions, max(active_at) AS active_at"
+        " FROM transcripts GROUP BY project_id)"
+        " SELECT memory_dir, root, sum(coalesce(sessions, 0)) AS sessions, max(coalesce(active_at, 0)) AS active_at"
+        " FROM projects LEFT JOIN seen ON project_id = projects.id WHERE projects.id NOT IN (SELECT project_id FROM"
+        " collisions) GROUP BY memory_dir ORDER BY max(coalesce(active_at, 0)) DESC, root"
     )
-    return [Dreamer(row["memory_dir"], row["root"]) for row in rows]
+    return [Dreamer(row["memory_dir"], row["root"], row["sessions"], row["active_at"] or None) for row in rows]
+
+
+def extractions(database: Database) -> dict[str, tuple[float, str]]:
+    """When and how the last job on a session ended, for each memory directory."""
+    rows = database.query(
+        "SELECT memory_dir, max(ended_at), outcome FROM jobs WHERE outcome IS NOT NULL AND kind <> ? GROUP BY memory_dir",
+        (DREAM,),
+    )
+    return {row["memory_dir"]: (row[1], row["outcome"]) for row in rows}
 
 
 def failing_dreams(database: Database) -> list[FailingDreams]:

@@ -313,6 +313,15 @@ MIGRATIONS: tuple[str, ...] = (
         retry_at REAL
     ) STRICT;
     """,
+    """
+    CREATE TABLE settings (                      -- what the user or the daemon wants remembered: a pause, the last upkeep
+        name TEXT PRIMARY KEY,
+        value TEXT NOT NULL,                     -- JSON
+        at REAL NOT NULL
+    ) STRICT;
+
+    ALTER TABLE blobs ADD COLUMN dropped_at REAL;  -- its data is gone: older than history is kept
+    """,
 )
 
 VERSION = len(MIGRATIONS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memoryd.model import Found, Inventory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from memoryd.model import Oddity
 
@@ -17,8 +17,10 @@ SUFFIX = ".jsonl"
 _BEYOND = 1 << 63
 
 
-def inventory(root: str, is_session: Callable[[str], bool]) -> Inventory:
+def inventory(root: str, is_session: Callable[[str], bool], only: Container[str] | None = None) -> Inventory:
     """List the sessions in the folders of `root`, one level deep; `is_session` judges a file's name.
+
+    With `only`, in those folders alone.
 
     Symlinks are not followed, neither of folders nor of files: what a link points to may be anything. A folder that
     vanishes between listing and looking is simply not there.
@@ -32,6 +34,8 @@ def inventory(root: str, is_session: Callable[[str], bool]) -> Inventory:
     except OSError:
         return Inventory(root, (), odd={root: "unreadable"})
     for folder in folders:
+        if only is not None and folder.path not in only:
+            continue
         try:
             if not folder.is_dir(follow_symlinks=False):
                 if folder.is_symlink() and folder.is_dir():
@@ -62,7 +66,7 @@ def _collect(
             continue
         if not stat.S_ISREG(status.st_mode):
             odd[_storable(entry.path)] = _kind(status.st_mode)
-        elif not _is_utf8(entry.path):
+        elif not is_utf8(entry.path):
             odd[_storable(entry.path)] = "bad name"
         else:
             found.append(found_of(entry.path, status))
@@ -75,7 +79,7 @@ def found_of(path: str, status: os.stat_result) -> Found:
 
 
 def _storable(path: str) -> str:
-    return path if _is_utf8(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path if is_utf8(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _kind(mode: int) -> Oddity:
@@ -88,6 +92,6 @@ def _kind(mode: int) -> Oddity:
     return "socket" if stat.S_ISSOCK(mode) else "device"
 
 
-def _is_utf8(path: str) -> bool:
+def is_utf8(path: str) -> bool:
     """Bytes that are not UTF-8 come from the system as lone surrogates, which the database cannot keep."""
     return path.isascii() or path.isprintable() or not any("\ud800" <= letter <= "\udfff" for letter in path)

@@ -32,9 +32,10 @@ def as_json(environment: dict[str, str], *arguments: str) -> Any:
 class Daemon:
     """A running `memoryd run`; what it says can be awaited."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], *before: str) -> None:
+        """`before`: a command that becomes it, as `nice` does."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "memoryd", "run"],
+            [*before, sys.executable, "-m", "memoryd", "run"],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

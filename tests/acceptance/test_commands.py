@@ -42,10 +42,12 @@ def test_status_of_a_fresh_home_says_how_to_start(environment: dict[str, str], p
     done = memoryd(environment, "status")
     assert done.returncode == 3
     assert done.stdout == (
-        "memoryd 0.1.0 is not running. Start it: memoryd run\n\n"
-        "  watches   ~/.claude/projects  (not there yet)\n"
-        "  engine    offline: no model, no network, free\n"
-        "  sessions  not looked at yet: memoryd run\n"
+        "○ memoryd 0.1.0 is not running\n"
+        "  start it, now and at every login: memoryd service install\n"
+        "  or only here: memoryd run\n\n"
+        "watches   ~/.claude/projects  (not there yet)\n"
+        "engine    offline: no model, no network, free\n"
+        "sessions  not looked at yet\n"
     )
     assert not os.path.exists(paths.state_dir), "looking changes nothing"
 
@@ -54,7 +56,7 @@ def test_status_names_what_waits_and_what_was_left_out(environment: dict[str, st
     done = memoryd(environment, "status")
     assert done.returncode == 3
     assert "turns     1 waiting, 0 open, 1 history" in done.stdout
-    assert f"acme                  {looked.id[:8]}  1 turn    in " in done.stdout
+    assert f"acme  {looked.id[:8]}  1 turn  once memoryd runs (session_active)" in done.stdout
     assert f"~/.claude/projects/-code-acme/{looked.id}.jsonl: 1x not JSON, left out" in done.stdout
     assert "~/.claude/projects/-code-acme/pipe.jsonl: fifo" in done.stdout
 
@@ -65,6 +67,9 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
     assert status == {
         "version": "0.1.0",
         "running": None,
+        "service_installed": False,
+        "last_failure": None,
+        "pause": None,
         "root": {"path": paths.transcripts_root, "exists": True},
         "engine": {
             "name": "offline",
@@ -90,7 +95,21 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
                 "until": "2033-05-18T03:33:40Z",
             }
         ],
+        "skipped": [],
         "last": [],
+        "memories": [
+            {
+                "project": "/code/acme",
+                "memory_dir": f"{paths.transcripts_root}/-code-acme/memory",
+                "sessions": 1,
+                "waiting_turns": 1,
+                "active_at": "2033-05-18T03:33:20Z",
+                "extracted_at": None,
+                "extraction": None,
+                "types": {"user": 0, "feedback": 0, "project": 0, "reference": 0, "none": 0},
+                "index": None,
+            }
+        ],
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
@@ -112,8 +131,9 @@ def test_status_says_when_an_index_is_nearly_full(environment: dict[str, str], l
     with open(f"{memory}/without_a_line.md", "w", encoding="utf-8") as file:
         file.write("x\n")
     (full,) = as_json(environment, "status")["full_indexes"]
-    assert (full["lines"], full["left_out"]) == (150, ["without_a_line.md"])
-    assert "150 of 200 lines" in memoryd(environment, "status").stdout
+    assert (full["lines"], full["over"], full["left_out"]) == (150, False, ["without_a_line.md"])
+    shown = memoryd(environment, "status").stdout
+    assert "150 of 200 lines, 8.2 of 25 kB: nearly full; no line for without_a_line.md\n" in shown
 
 
 def test_status_of_a_damaged_database_is_a_problem_and_no_crash(environment: dict[str, str], paths: Paths) -> None:
@@ -163,11 +183,11 @@ def test_config_prints_toml_that_means_the_same(environment: dict[str, str], pat
     with open(paths.config_file, "w", encoding="utf-8") as file:
         file.write(printed)
     assert load(paths) == before != Config()
-    assert as_json(environment, "config")["scan"] == {"interval_seconds": 0.25}
+    assert as_json(environment, "config")["scan"]["interval_seconds"] == 0.25
 
 
-@pytest.mark.parametrize("command", ["run", "status", "projects", "config", "paths"])
-def test_a_bad_config_stops_every_command_with_78(environment: dict[str, str], paths: Paths, command: str) -> None:
+@pytest.mark.parametrize("command", ["run", "projects", "config", "paths", "extract-now"])
+def test_a_bad_config_stops_a_command_with_78(environment: dict[str, str], paths: Paths, command: str) -> None:
     os.makedirs(os.path.dirname(paths.config_file))
     with open(paths.config_file, "w", encoding="utf-8") as file:
         file.write("[turns]\nquit_seconds = 5\n")
@@ -177,6 +197,17 @@ def test_a_bad_config_stops_every_command_with_78(environment: dict[str, str], p
         f"memoryd: {paths.config_file}, line 2: there is no key `turns.quit_seconds`;"
         f" did you mean `turns.quiet_seconds`?\n  fix: ${{EDITOR:-vi}} +2 {paths.config_file}\n"
     )
+
+
+def test_a_bad_config_is_a_problem_that_status_tells(environment: dict[str, str], paths: Paths) -> None:
+    os.makedirs(os.path.dirname(paths.config_file))
+    with open(paths.config_file, "w", encoding="utf-8") as file:
+        file.write("[turns]\nquit_seconds = 5\n")
+    done = memoryd(environment, "status")
+    assert done.returncode == 3
+    assert "there is no key `turns.quit_seconds`; did you mean `turns.quiet_seconds`?" in done.stdout
+    assert f"fix: ${{EDITOR:-vi}} +2 {paths.config_file}" in done.stdout
+    assert memoryd(environment, "pause").returncode == 0
 
 
 def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths) -> None:
@@ -231,6 +262,13 @@ def test_a_closed_pipe_is_no_traceback(environment: dict[str, str]) -> None:
     assert done.stderr == b""
 
 
+def test_status_without_any_output_still_has_its_exit_code(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m memoryd status >&-"], env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (3, b"")
+
+
 def test_a_terminal_without_utf8_is_no_error(environment: dict[str, str], database: Database, paths: Paths) -> None:
     session = Session(cwd="/code/größe")
     write(paths.transcripts_root, session, session.turn())
@@ -250,7 +288,18 @@ def test_status_imports_nothing_heavy(environment: dict[str, str]) -> None:
     )
     imported = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert "memoryd" in imported
-    assert not imported & {"anthropic", "watchdog", "apscheduler", "yaml", "structlog", "msgspec", "logging", "asyncio"}
+    assert not imported & {
+        "anthropic",
+        "watchdog",
+        "apscheduler",
+        "yaml",
+        "structlog",
+        "msgspec",
+        "logging",
+        "asyncio",
+        "rich",
+    }
+    assert not imported & {"subprocess", "hashlib", "random", "tomllib"}, "nor what a fresh home does not need"
 
 
 def test_names_from_files_cannot_steer_the_terminal(

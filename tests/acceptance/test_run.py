@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.acceptance.command import Daemon, as_json, memoryd
+from tests.acceptance.manager import eventually
 from tests.sample import Session, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memoryd.paths import Paths
 
 
@@ -36,7 +39,7 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
     session, other = Session("one"), Session("two", cwd="/code/beta")
     path = write(paths.transcripts_root, session, session.turn() + session.turn())
     with Daemon(quick) as daemon:
-        daemon.says("looks at ~/.claude/projects every 0.1 s")
+        daemon.says("watches ~/.claude/projects")
         daemon.says("Found 1 session")
         daemon.says("is history: memoryd backfill works on it")
         daemon.says("History: 2 turns in 1 session of 1 project.")
@@ -111,13 +114,13 @@ def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dic
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it(quick: dict[str, str], number: int) -> None:
     with Daemon(quick) as daemon:
-        daemon.says("There is nothing there yet")
+        daemon.says("nothing there yet")
         assert daemon.stop(number) == 0
 
 
 def test_a_second_one_names_the_first_and_exits_75(quick: dict[str, str]) -> None:
     with Daemon(quick) as daemon:
-        daemon.says("looks at")
+        daemon.says("watches")
         second = memoryd(quick, "run")
         assert second.returncode == 75
         assert second.stderr == (
@@ -200,8 +203,60 @@ def test_a_deleted_database_is_made_anew(quick: dict[str, str], paths: Paths) ->
         os.remove(paths.database)
         daemon.says("The state database was deleted")
         daemon.said_again("History: 1 turn")
+        (problem,) = as_json(quick, "status")["problems"]
+        assert problem["fix"] == "memoryd backfill"
         append(path, session.turn())
         daemon.says("read, nothing to keep")
+        assert memoryd(quick, "backfill", "--yes").returncode == 0
+        assert as_json(quick, "status")["problems"] == []
+
+
+def test_a_deleted_state_directory_is_made_anew_and_no_second_daemon_starts(
+    quick: dict[str, str], paths: Paths
+) -> None:
+    session = Session()
+    path = write(paths.transcripts_root, session, session.turn())
+    with Daemon(quick) as daemon:
+        daemon.says("History: 1 turn")
+        shutil.rmtree(paths.state_dir)
+        daemon.says("The lock file was deleted; it is there again")
+        second = memoryd(quick, "run")
+        assert second.returncode == 75
+        assert f"(process {daemon.process.pid})" in second.stderr
+        daemon.said_again("History: 1 turn")
+        append(path, session.turn())
+        daemon.says("read, nothing to keep")
+        assert daemon.stop(signal.SIGTERM) == 0
+
+
+def test_transcripts_that_were_there_and_are_gone_are_a_problem(quick: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    write(paths.transcripts_root, session, session.turn())
+    with Daemon(quick) as daemon:
+        daemon.says("History: 1 turn")
+        os.rename(paths.transcripts_root, f"{paths.transcripts_root}-away")
+        daemon.says("is gone, in which there were transcripts")
+        (problem,) = as_json(quick, "status")["problems"]
+        assert problem["fix"] == f"ls -ld {paths.transcripts_root}"
+        os.rename(f"{paths.transcripts_root}-away", paths.transcripts_root)
+        daemon.says("The transcripts are there.")
+        assert as_json(quick, "status")["problems"] == []
+
+
+def test_without_its_streams_it_runs_all_the_same(quick: dict[str, str], paths: Paths) -> None:
+    """A file that is opened then must not become the standard error of a child."""
+    session = Session()
+    process = subprocess.Popen(["sh", "-c", 'exec "$0" -m memoryd run <&- >&- 2>&-', sys.executable], env=quick)
+    try:
+        memory = Path(paths.transcripts_root) / "-code-acme" / "memory" / "MEMORY.md"
+        eventually(lambda: as_json(quick, "status")["running"])
+        write(paths.transcripts_root, session, session.turn("from now on, keep commits small"))
+        eventually(memory.exists)
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_newer_database_is_refused(quick: dict[str, str], paths: Paths) -> None:

@@ -48,6 +48,11 @@ class Run(NamedTuple):
 
 def run(home: str, scenario: str, action: str, *inject: str) -> Run:
     """Run the victim; `inject` are expressions for strace -e inject."""
+    return run_module(home, ("tests.crash.victim", home, scenario, action), *inject)
+
+
+def run_module(home: str, module: tuple[str, ...], *inject: str) -> Run:
+    """Run any module that marks its begin and end as the victim does."""
     strace = shutil.which("strace")
     assert strace, "this test kills a process at every system call, which strace does: apt-get install strace"
     log = os.path.join(home, "strace.log")
@@ -55,7 +60,7 @@ def run(home: str, scenario: str, action: str, *inject: str) -> Run:
         [
             *(strace, "-f", "-y", "-s", "200", "-o", log, "-e", f"trace={','.join(DISK)}"),
             *(part for one in inject for part in ("-e", f"inject={one}")),
-            *(sys.executable, "-m", "tests.crash.victim", home, scenario, action),
+            *(sys.executable, "-m", *module),
         ],
         # Every run makes the same calls: nothing is compiled, nothing depends on hashes.
         env={"PATH": os.defpath, "HOME": home, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},

@@ -10,13 +10,13 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 
 from memoryd.config import Config
-from memoryd.daemon import Daemon
+from memoryd.crew import Crew
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import bury
 from memoryd.jobs.extract import extract
@@ -126,10 +126,9 @@ def by_an_extraction(world: World, database: Database) -> None:
 
 
 def by_the_daemon(world: World, database: Database) -> None:
-    nobody: Any = None
-    daemon = Daemon(world.paths, Config(), FastClock(LATER), lambda _: None, structlog.get_logger(), nobody, {})
-    daemon._recover(database)
-    daemon._bury(database)
+    crew = Crew(world.paths, lambda _: None, structlog.get_logger(), {})
+    crew.recover(database, LATER)
+    crew.bury(database, LATER)
 
 
 RECOVERIES = (by_burying, by_an_extraction, by_the_daemon)

@@ -76,7 +76,7 @@ def test_every_message_once_after_kills_at_random_moments(
     try:
         for _ in range(200 if torture else 20):
             with Daemon(environment) as daemon:
-                daemon.says("looks at")
+                daemon.says("watches")
                 writer.quit.wait(moments.random() * 0.6)  # how long it lives; then leaving the block kills it
                 for child in psutil.Process(daemon.process.pid).children():
                     child.kill()

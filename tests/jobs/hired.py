@@ -61,7 +61,7 @@ def writes(quote: str = RULE, name: str = RULE_MD, written: str | None = None) -
 
 
 def held(office: Office) -> Hold | None:
-    return hold_of(office.database, office.paths, office.config, office.clock.now())
+    return hold_of(office.database, office.config, office.clock.now())
 
 
 def is_due(office: Office) -> bool:

@@ -173,7 +173,7 @@ def test_trouble_at_the_endpoint_is_no_fault_of_the_session(database: Database, 
         assert len(office.server.requests) == TRIES
         first, second, third = office.clock.pauses
         assert 1 <= first <= 2 <= second <= 4 <= third <= 8
-        sentence = f"The model's endpoint, {office.server.url}, has trouble: status {code}: Overloaded."
+        sentence = f'The model\'s endpoint, {office.server.url}, has trouble: status {code}: "Overloaded".'
         assert (str(caught.value), caught.value.fix) == (sentence, "memoryd retry")
         assert held(office) == Hold("engine_busy", sentence, "", office.clock.at + 60, office.clock.at)
         assert (failures(office), office.outcomes(), office.jobs()) == ([0, 0], [None, None], [("failed", sentence)])
@@ -229,7 +229,7 @@ def test_as_long_as_nobody_is_answered_no_session_is_to_blame(database: Database
         office.say("hello")
         office.say("hello", session=Session("two"))
         for _ in range(4):
-            with pytest.raises(EngineRestsError, match=f"status {code}: Overloaded"):
+            with pytest.raises(EngineRestsError, match=f'status {code}: "Overloaded"'):
                 office.work()
         assert (failures(office), office.outcomes()) == ([0, 0], [None, None])
 
@@ -271,7 +271,7 @@ def test_a_stream_that_ends_in_an_error_is_asked_again(database: Database, paths
 def test_a_stream_that_always_ends_in_an_error_is_trouble_at_the_endpoint(database: Database, paths: Paths) -> None:
     with hired(database, paths, StreamError(Reply(writes()), 4)) as office:
         office.say(RULE)
-        with pytest.raises(EngineRestsError, match="it broke off: the model failed"):
+        with pytest.raises(EngineRestsError, match='it broke off: "the model failed'):
             office.work()
         assert (office.memories(), failures(office), office.outcomes()) == ({}, [0], [None])
 
@@ -420,7 +420,7 @@ def test_an_engine_that_is_refused_stops_for_all_sessions(
         with pytest.raises(EngineStoppedError) as caught:
             office.work()
         assert caught.value.exit_code == 77
-        assert caught.value.sentence == f"{office.server.url} {why}. It says: {status.message}"
+        assert caught.value.sentence == f'{office.server.url} {why}. It says: "{status.message}"'
         assert caught.value.fix.endswith("memoryd retry")
         assert (len(office.server.requests), office.clock.pauses) == (1, [])
         assert held(office) == Hold("engine_stopped", caught.value.sentence, caught.value.fix, None, NOW)
@@ -440,10 +440,11 @@ def stopped(office: Office) -> None:
 
 def test_a_stopped_engine_is_tried_again_when_the_config_changes(database: Database, paths: Paths) -> None:
     with hired(database, paths, in_turn(STOPS[0][0])) as office:
-        os.makedirs(os.path.dirname(paths.config_file))
-        Path(paths.config_file).write_text("engine = 'auto'\n")
         stopped(office)
-        Path(paths.config_file).write_text("engine = 'anthropic'\n")
+        os.makedirs(os.path.dirname(paths.config_file))
+        Path(paths.config_file).write_text("nonsense\n")  # which cannot be used: the settings from before hold
+        assert not is_due(office)
+        office.config = replace(office.config, engine="anthropic")
         assert is_due(office)
         assert office.work() == [DONE]
         assert database.query("SELECT * FROM holds") == []
@@ -496,7 +497,7 @@ def test_what_an_endpoint_says_is_told_without_secrets_and_in_one_line(database:
         office.say("hello")
         with pytest.raises(EngineStoppedError) as caught:
             office.work()
-        assert "It says: bad key [redacted: " in caught.value.sentence
+        assert 'It says: "bad key [redacted: ' in caught.value.sentence
         assert token not in caught.value.sentence
         assert len(caught.value.sentence) < 400
 
@@ -615,8 +616,7 @@ def test_a_day_that_is_too_dear_ends_when_the_config_changes(database: Database,
         office.say("hello")
         with pytest.raises(DayCapError):
             office.work()
-        os.makedirs(os.path.dirname(paths.config_file))
-        Path(paths.config_file).write_text("[budget]\nusd_per_day = 2\n")
+        office.config = replace(office.config, budget=Budget(usd_per_day=2))
         assert is_due(office)
 
 
@@ -815,7 +815,7 @@ def test_a_request_that_is_refused_is_a_failure_of_its_session_alone(database: D
             office.say("hello", session=Session(name))
         assert office.work() == [DONE, ("failed", ()), DONE]
         assert (len(office.server.requests), held(office), failures(office)) == (3, None, [0, 1, 0])
-        assert office.jobs()[1] == ("failed", "the endpoint refuses the request: max_tokens: must be less")
+        assert office.jobs()[1] == ("failed", 'the endpoint refuses the request: "max_tokens: must be less"')
         assert spent(office).usd == pytest.approx(billed(*office.server.requests))
 
 
@@ -828,7 +828,7 @@ def test_an_endpoint_that_has_never_answered_and_refuses_our_request_stops_the_e
         office.say("hello")
         with pytest.raises(EngineStoppedError) as caught:
             office.work()
-        assert caught.value.sentence == f"{office.server.url} refuses our requests. It says: tools: not supported"
+        assert caught.value.sentence == f'{office.server.url} refuses our requests. It says: "tools: not supported"'
         assert (failures(office), office.outcomes(), spent(office)) == ([0], [None], Spent(calls=1))
 
 

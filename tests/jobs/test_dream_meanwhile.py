@@ -129,7 +129,7 @@ def test_an_edit_stays_its_group_waits_with_its_turns_and_the_others_are_committ
     assert night.turns() == {**ALL_DONE, "0": None}
     assert night.lock() == (b"", int(NOW * 1e9))
     (job,) = dreams.last_dreams(night.database, 1)
-    assert job.detail == "edited meanwhile, so it waits: project_valve.md"
+    assert job.detail == 'edited meanwhile, so it waits: "project_valve.md"'
 
 
 def test_half_a_merge_is_not_made_where_one_of_its_sources_was_edited(night: Night) -> None:

@@ -6,7 +6,6 @@ nor to pay.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import stat
@@ -98,17 +97,17 @@ def price_of(config: Config, model: str) -> Price | None:
     return price
 
 
-def settings_digest(config_file: str, settings: Anthropic) -> bytes:
-    """Changes when the config does, or the file with the key: a stopped engine is then tried again."""
-    digest = hashlib.blake2b(digest_size=16)
-    try:
-        with open(config_file, "rb") as file:
-            digest.update(file.read())
-    except OSError:
-        digest.update(b"no config")
-    if settings.api_key_file:
+def settings_digest(config: Config) -> bytes:
+    """Changes when the settings of the model do, or the file with the key: a stopped engine is then tried again.
+
+    Of the settings that hold, not of the file: in one that cannot be used, nothing has changed.
+    """
+    import hashlib  # noqa: PLC0415 - 5 ms that the embedded engine need not cost
+
+    digest = hashlib.blake2b(repr((config.engine, config.anthropic, config.budget)).encode(), digest_size=16)
+    if config.anthropic.api_key_file:
         try:
-            status = os.stat(settings.api_key_file)
+            status = os.stat(config.anthropic.api_key_file)
             digest.update(f"{status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_size}".encode())
         except OSError:
             digest.update(b"no key")

@@ -13,6 +13,7 @@ from memoryd.engines.anthropic.account import is_local
 from memoryd.engines.anthropic.wire import MOST_BYTES, BrokenReplyError, StreamError, reply_from
 from memoryd.errors import EngineStoppedError
 from memoryd.security.redact import redact
+from memoryd.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,19 +128,39 @@ class Client:
         except anthropic.APIStatusError as error:
             self._status(error)
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
-            # Before the connection stood nothing was charged; where it broke later, nobody knows.
-            if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
-                raise EndpointError("it cannot be reached") from error
-            is_late = isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException)
-            raise EndpointError(
-                "it does not answer in time" if is_late else "the connection broke", is_charged=True
-            ) from error
+            raise _no_answer(error) from error
         except StreamError as error:
-            raise EndpointError(self._one_line(f"it broke off: {error}"), is_charged=True) from error
+            raise EndpointError(f"it broke off: {self._one_line(str(error))}", is_charged=True) from error
         except BrokenReplyError as error:
             # A page of some other server, perhaps one that wants a login to the network, costs nothing.
             is_charged = "json" in kind or "event-stream" in kind
             raise EndpointError(f"its answer cannot be used: {error}", is_charged=is_charged) from error
+
+    def models(self, deadline: float) -> tuple[str, ...] | None:
+        """The models that the endpoint lists, which costs nothing; None where it answers without such a list.
+
+        Raises EndpointError and EngineStoppedError, as `send` does: a key that is refused here is refused there.
+        """
+        import anthropic  # noqa: PLC0415
+        import httpx2  # noqa: PLC0415
+
+        self._deadline = deadline
+        left = max(deadline - self._now(), 1.0)
+        try:
+            # Not by the SDK's own method: what a gateway or a local server sends may have any shape.
+            listed = self._client.get(
+                "/v1/models", cast_to=object, options={"params": {"limit": 1000}, "timeout": httpx2.Timeout(left)}
+            )
+        except anthropic.APIStatusError as error:
+            if error.status_code in _NO_LIST:
+                return None
+            self._status(error)
+        except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
+            raise _no_answer(error) from error
+        models = listed.get("data") if isinstance(listed, dict) else None
+        if not isinstance(models, list):
+            return None
+        return tuple(str(one["id"]) for one in models if isinstance(one, dict) and "id" in one)
 
     def _bound(self, response: httpx2.Response) -> None:
         """Let the body of an answer, also of an error, come in time or not at all.
@@ -186,18 +207,31 @@ class Client:
         raise EndpointError(why, after=after) from error
 
     def _one_line(self, text: str) -> str:
-        """What an endpoint says, for a person: it may repeat what we sent, the key too."""
+        """What an endpoint says, for a person, in quotes: it may repeat what we sent, the key too."""
         if len(self._account.key) >= _LEAST_KEY:  # a shorter one is made up for a local server
             text = text.replace(self._account.key, "[the key]")
-        return redact(" ".join(text.split()))[:300]
+        line = redact(" ".join(text.split()))[:300]
+        return quoted(line) if line else ""
 
 
+_NO_LIST = (400, 404, 405, 422, 501)
 _STOPS = {
     401: ("{host} refuses the API key.", "put a valid key where the config says, then: memoryd retry"),
     402: ("{host} wants to be paid first.", "settle the account, then: memoryd retry"),
     403: ("{host} does not allow this key to use the model.", "change [anthropic] in the config, then: memoryd retry"),
     404: ("{host} does not know the model or the address.", "change [anthropic] in the config, then: memoryd retry"),
 }
+
+
+def _no_answer(error: Exception) -> EndpointError:
+    """Before the connection stood nothing was charged; where it broke later, nobody knows."""
+    import anthropic  # noqa: PLC0415
+    import httpx2  # noqa: PLC0415
+
+    if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return EndpointError("it cannot be reached")
+    is_late = isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException)
+    return EndpointError("it does not answer in time" if is_late else "the connection broke", is_charged=True)
 
 
 def _without(request: dict[str, Any], left_out: set[str]) -> dict[str, Any]:

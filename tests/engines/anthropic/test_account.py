@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.config import Anthropic, Budget, Config
+from memoryd.config import Anthropic, Budget, Config, Features
 from memoryd.engines.anthropic import account as module
 from memoryd.engines.anthropic.account import Account, account_of, is_chosen, is_local, price_of, settings_digest
 from memoryd.engines.anthropic.client import Client, EndpointError
@@ -305,18 +305,20 @@ def test_a_model_on_this_machine_is_not_asked_through_a_proxy(monkeypatch: pytes
 
 
 def test_the_digest_of_the_settings_changes_with_config_and_key(tmp_path: Path) -> None:
-    config_file, path = tmp_path / "config.toml", tmp_path / "key"
-    settings = Anthropic(api_key_file=str(path))
+    path = tmp_path / "key"
+    config = Config(anthropic=Anthropic(api_key_file=str(path)))
     digests = []
 
     def look() -> None:
-        digests.append(settings_digest(str(config_file), settings))
-        assert settings_digest(str(config_file), settings) == digests[-1]
+        digests.append(settings_digest(config))
+        assert settings_digest(replace(config)) == digests[-1]
 
     look()
-    config_file.write_text("engine = 'auto'\n")
+    config = replace(config, engine="anthropic")
     look()
-    config_file.write_text("engine = 'anthropic'\n")
+    config = replace(config, budget=Budget(usd_per_day=2.0))
+    look()
+    config = replace(config, anthropic=replace(config.anthropic, extraction_model="other"))
     look()
     key_file(tmp_path)
     look()
@@ -332,12 +334,9 @@ def test_the_digest_of_the_settings_changes_with_config_and_key(tmp_path: Path) 
     assert len(set(digests)) == len(digests)
 
 
-def test_the_digest_without_a_key_file_is_of_the_config_alone(tmp_path: Path) -> None:
-    config_file = tmp_path / "config.toml"
-    config_file.write_text("x")
-    assert settings_digest(str(config_file), Anthropic()) == settings_digest(
-        str(config_file), Anthropic(api_key_command="c", api_key_variable="v")
-    )
+def test_the_digest_is_of_what_is_about_the_model_alone() -> None:
+    """Whoever is in another shell, with other features switched off, sees the same."""
+    assert settings_digest(Config()) == settings_digest(Config(features=Features(dream=False)))
 
 
 # --- where, and what it costs -----------------------------------------------------------------------------------------

@@ -1,0 +1,339 @@
+"""What a person looks at: one description of a screen, shown in colour on a terminal and as plain text elsewhere.
+
+A screen is a list of blocks:
+
+- `Paragraph(words, indent=0)`: a line, or several where it does not fit.
+- `Rows(pairs)`: names and what is said of them, in two columns.
+- `Table(columns, rows)`: the last column takes the room that is left; where there is too little of it, its cells go below
+  the others. A row may be shorter than the columns.
+- `Command(text, before="fix: ")`: what a person copies; never broken into lines by us.
+- `Section(title, blocks)`: a title, and blocks below it, indented.
+- `Gap()`: an empty line. Sections bring their own.
+
+Words are a string, a `Word` with a meaning, or a list of both: `["saved ", strong("a.md"), dim(" 3 min ago")]`. Meanings,
+not colours: `good`, `warn`, `bad`, `dim`, `strong`. Nobody escapes anything: all text goes through `words.shown`, and what
+the terminal cannot write is spelt in ASCII.
+
+    Screen(context.environment).show([Section("problems", [Paragraph(bad("It hurts.")), Command("memoryd retry")])])
+
+On a terminal rich does it: width, wrapping, NO_COLOR, wide letters; TERM=dumb means no escape codes. Without one the
+text is never wrapped, so that a line can be found with grep, and rich is not imported.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+
+from memoryd.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+Meaning = Literal["", "good", "warn", "bad", "dim", "strong"]
+
+_STYLES: dict[Meaning, str] = {
+    "": "",
+    "good": "green",
+    "warn": "yellow",
+    "bad": "bold red",
+    "dim": "dim",
+    "strong": "bold",
+}
+_SPELT = str.maketrans({"—": "-", "–": "-", "…": "...", "·": "|", "●": "*", "○": "o", "→": "->", "×": "x", "≥": ">="})  # noqa: RUF001
+_DUMB = ("", "dumb", "unknown")
+_BETWEEN = "  "
+_INDENT = 2
+_LEAST_LAST = 28
+"""A last column narrower than this goes below the others."""
+_PLAIN_MOST = 60
+"""In plain text a cell that is wider pushes aside what follows."""
+_DEFAULT_WIDTH = 80
+_LEAST_WIDTH = 20
+
+
+class Word(NamedTuple):
+    text: str
+    meaning: Meaning = ""
+
+
+Words = str | Word | Sequence[str | Word]
+
+
+def good(text: str) -> Word:
+    return Word(text, "good")
+
+
+def warn(text: str) -> Word:
+    return Word(text, "warn")
+
+
+def bad(text: str) -> Word:
+    return Word(text, "bad")
+
+
+def dim(text: str) -> Word:
+    return Word(text, "dim")
+
+
+def strong(text: str) -> Word:
+    return Word(text, "strong")
+
+
+class Paragraph(NamedTuple):
+    words: Words
+    indent: int = 0
+
+
+class Rows(NamedTuple):
+    pairs: Sequence[tuple[str, Words]]
+
+
+class Column(NamedTuple):
+    title: str = ""
+    is_number: bool = False
+    """Numbers stand at the right."""
+    most: int = 24
+    """Wider cells wrap on a terminal; plain text has the room."""
+
+
+class Table(NamedTuple):
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Words]]
+
+
+class Command(NamedTuple):
+    text: str
+    before: str = "fix: "
+
+
+class Section(NamedTuple):
+    title: Words
+    blocks: Sequence[Block]
+
+
+class Gap(NamedTuple):
+    pass
+
+
+Block = Paragraph | Rows | Table | Command | Section | Gap
+
+
+class Screen:
+    """Where blocks are shown: a stream, and what the environment says of the terminal behind it."""
+
+    def __init__(self, environment: Mapping[str, str], stream: TextIO | None = None) -> None:
+        self._environment = environment
+        self._stream = stream or sys.stdout or io.StringIO()  # started with a closed output there is none
+        self.is_terminal = self._stream.isatty()
+        self.can_redraw = self.is_terminal and environment.get("TERM", "") not in _DUMB
+        self._encoding = self._encoding_of()
+
+    def show(self, blocks: Iterable[Block]) -> None:
+        self._stream.writelines(f"{line}\n" for line in self.lines(blocks))
+
+    def write(self, codes: str) -> None:
+        """Escape codes and lines that this screen has made, at once."""
+        self._stream.write(codes)
+        self._stream.flush()
+
+    def lines(self, blocks: Iterable[Block], *, whole_commands: bool = True) -> list[str]:
+        """The screen as lines, with escape codes on a terminal. `whole_commands`: as long as they are, for copying."""
+        if self.is_terminal:
+            return [line for block in blocks for line in self._drawn(block, 0, whole_commands=whole_commands)]
+        return [line for block in blocks for line in _plain(block, 0, self._text)]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines of the terminal, as they are now."""
+        try:
+            columns, lines = os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            columns, lines = 0, 0
+        named = self._environment.get("COLUMNS", "")
+        return columns or (int(named) if named.isdecimal() and int(named) else _DEFAULT_WIDTH), lines or 24
+
+    def _encoding_of(self) -> str:
+        """What can be written. Python writes UTF-8 also where the locale is C, and the terminal may not know it."""
+        chosen = next(filter(None, map(self._environment.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+        if chosen in ("C", "POSIX"):
+            return "ascii"
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def _text(self, text: str) -> str:
+        """Safe for a terminal, and in letters that can be written."""
+        text = shown(text)
+        if text.isascii():
+            return text
+        try:
+            text.encode(self._encoding)
+        except UnicodeEncodeError:
+            return text.translate(_SPELT).encode(self._encoding, "backslashreplace").decode(self._encoding)
+        return text
+
+    # --- on a terminal ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(
+            file=self._stream,
+            force_terminal=True,
+            color_system="auto" if self.can_redraw else None,
+            no_color=bool(self._environment.get("NO_COLOR")),
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+            _environ=self._environment,
+        )
+
+    def _drawn(self, block: Block, indent: int, *, whole_commands: bool) -> Iterator[str]:
+        match block:
+            case Paragraph(words, more):
+                yield from self._rendered(self._rich(words), indent + more)
+            case Rows(pairs):
+                yield from self._rendered(self._grid([Column(), Column()], [[dim(a), b] for a, b in pairs]), indent)
+            case Table(columns, rows):
+                yield from self._table(columns, rows, indent)
+            case Command(text, before):
+                yield from self._rendered(self._rich([dim(before), text]), indent, is_whole=whole_commands)
+            case Section(title, blocks):
+                yield ""
+                yield from self._rendered(self._rich(strong(title) if isinstance(title, str) else title), indent)
+                for one in blocks:
+                    yield from self._drawn(one, indent + _INDENT, whole_commands=whole_commands)
+            case Gap():
+                yield ""
+
+    def _table(self, columns: Sequence[Column], rows: Sequence[Sequence[Words]], indent: int) -> Iterator[str]:
+        widths = _widths(columns[:-1], rows, self._text)
+        room = self._width(indent) - sum(widths) - len(_BETWEEN) * len(widths)
+        last = len(columns) - 1
+        longest = max((_width(_joined(row[last], self._text)) for row in rows if len(row) > last), default=0)
+        if room >= min(_LEAST_LAST, longest):
+            yield from self._rendered(self._grid(columns, rows), indent)
+            return
+        for row in rows:  # too narrow: what is short in one line, what is long below it
+            short: list[str | Word] = []
+            for cell, column in zip(row[:last], columns, strict=False):
+                if _joined(cell, self._text):
+                    short += [_BETWEEN, dim(f"{column.title} " if column.title else "")] if short else []
+                    short += _listed(cell)
+            if short:
+                yield from self._rendered(self._rich(short), indent)
+            if len(row) > last:
+                yield from self._rendered(self._rich(row[last]), indent + _INDENT)
+
+    def _grid(self, columns: Sequence[Column], rows: Sequence[Sequence[Words]]) -> RenderableType:
+        from rich import table
+
+        grid = table.Table.grid(padding=(0, len(_BETWEEN), 0, 0), pad_edge=False)
+        grid.header_style = ""
+        widths = _widths(columns[:-1], rows, self._text)
+        for column, width in zip(columns, [*widths, None], strict=True):
+            grid.add_column(
+                self._rich(dim(column.title)),
+                justify="right" if column.is_number else "left",
+                width=width,
+                overflow="fold",
+            )
+        grid.show_header = any(column.title for column in columns)
+        for row in rows:
+            grid.add_row(*(self._rich(cell) for cell in row))
+        return grid
+
+    def _rich(self, words: Words) -> Text:
+        from rich.text import Text
+
+        text = Text(overflow="fold")
+        for word in _listed(words):
+            piece = word if isinstance(word, Word) else Word(word)
+            text.append(self._text(piece.text), _STYLES[piece.meaning])
+        return text
+
+    def _width(self, indent: int) -> int:
+        return max(_LEAST_WIDTH, self.size[0] - indent)
+
+    def _rendered(self, what: RenderableType, indent: int, *, is_whole: bool = False) -> list[str]:
+        console = self._console
+        console.width = self._width(indent)
+        options: dict[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False} if is_whole else {}
+        with console.capture() as captured:
+            console.print(what, **options)
+        # The blanks that fill up a column are no part of what is said.
+        return [(" " * indent + line).rstrip() for line in captured.get().splitlines()]
+
+
+# --- without one ------------------------------------------------------------------------------------------------------
+
+
+def _plain(block: Block, indent: int, spelt: Callable[[str], str]) -> Iterator[str]:
+    left = " " * indent
+    joined = partial(_joined, spelt=spelt)
+    match block:
+        case Paragraph(words, more):
+            yield left + " " * more + joined(words)
+        case Rows(pairs):
+            yield from _plain(Table([Column(), Column()], list(pairs)), indent, spelt)
+        case Table(columns, rows):
+            titles = [[column.title for column in columns]] if any(column.title for column in columns) else []
+            roomy = [column._replace(most=_PLAIN_MOST) for column in columns[:-1]]
+            widths = _widths(roomy, rows, spelt)
+            for row in (*titles, *rows):
+                cells = [
+                    _padded(joined(cell), width, is_number=column.is_number)
+                    for cell, width, column in zip(row, (*widths, 0), columns, strict=False)
+                ]
+                yield (left + _BETWEEN.join(cells)).rstrip()
+        case Command(text, before):
+            yield left + joined([before, text])
+        case Section(title, blocks):
+            yield ""
+            yield left + joined(title)
+            for one in blocks:
+                yield from _plain(one, indent + _INDENT, spelt)
+        case Gap():
+            yield ""
+
+
+def _listed(words: Words) -> list[str | Word]:
+    return [words] if isinstance(words, str | Word) else list(words)
+
+
+def _joined(words: Words, spelt: Callable[[str], str]) -> str:
+    return "".join(spelt(word.text if isinstance(word, Word) else word) for word in _listed(words))
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Words]], spelt: Callable[[str], str]) -> list[int]:
+    """How wide each column has to be, within what it may."""
+    found = []
+    for number, column in enumerate(columns):
+        cells = [column.title, *(_joined(row[number], spelt) for row in rows if number < len(row))]
+        found.append(min(max(map(_width, cells)), column.most))
+    return found
+
+
+def _padded(text: str, width: int, *, is_number: bool) -> str:
+    fill = " " * (width - _width(text))
+    return fill + text if is_number else text + fill
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes: letters of East Asia take two, accents of their own none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.category(letter) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )

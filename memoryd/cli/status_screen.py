@@ -1,0 +1,376 @@
+"""`memoryd status` as a screen: what is alive at the top, what is wrong at the bottom, where the eye ends."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memoryd import __version__
+from memoryd.cli.dream_words import summary
+from memoryd.cli.screen import (
+    Column,
+    Command,
+    Gap,
+    Paragraph,
+    Rows,
+    Section,
+    Table,
+    Word,
+    bad,
+    dim,
+    good,
+    strong,
+    warn,
+)
+from memoryd.memory.census import TYPES
+from memoryd.memory.limits import MOST_BYTES, MOST_LINES
+from memoryd.model import Run, Wait
+from memoryd.words import ago, clock_time, count, short, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.cli.screen import Block, Words
+    from memoryd.memory.census import Counted, Fill
+    from memoryd.state.dreams import DreamReport
+    from memoryd.status import Status
+    from memoryd.status.projects import FullIndex, NextDream, Project
+
+DAMAGE_WORDS = {
+    "nul": "NUL bytes, taken out",
+    "utf8": "not UTF-8, replaced",
+    "joined": "newline missing, split",
+    "spliced": "torn, rest recovered",
+    "unreadable": "not JSON, left out",
+    "unknown_shape": "of unknown shape, left out",
+    "too_long": "too long, left out",
+}
+_UNTIL = {
+    "engine_stopped": "when the config or the key changes",
+    "switched_off": "not by itself",
+    "paused": "after the pause",
+}
+_GATE_WORDS = {
+    "switched_off": "off",
+    "paused": "paused",
+    "engine_stopped": "engine stopped",
+    "engine_busy": "engine busy",
+    "budget_reached": "budget used up",
+    "backing_off": "waits after a failure",
+    "lock_held": "held",
+}
+_NAMED = 5
+"""So many of a kind are named; `--json` names all."""
+_LAST = 6
+_NAMES = 3
+_NAME = 18
+"""So wide is the column of a project's name at most."""
+_NEARLY_SPENT = 0.8
+_DAY_SECONDS = 86_400
+
+
+def blocks(status: Status) -> Iterator[Block]:
+    yield from _head(status)
+    yield Gap()
+    yield Rows(list(_facts(status)))
+    yield from _now(status)
+    yield from _projects(status)
+    yield from _waiting(status)
+    yield from _last(status)
+    yield from _notes(status)
+    if status.problems:
+        told: list[Block] = []
+        for problem in status.problems:
+            told += [Paragraph(problem.text), Command(problem.fix)] if problem.fix else [Paragraph(problem.text)]
+        yield Section(bad("problem" if len(status.problems) == 1 else "problems"), told)
+    elif status.running is not None:
+        yield Section(good("All is well."), [])
+
+
+# --- at the top -------------------------------------------------------------------------------------------------------
+
+
+def _head(status: Status) -> Iterator[Block]:
+    running = status.running
+    name = strong(f"memoryd {running.version if running else __version__}")
+    if running is None:
+        yield Paragraph([bad("○ "), name, bad(" is not running")])
+        if status.is_installed:
+            yield Command("memoryd service restart", before="  start it: ")
+        else:
+            yield Command("memoryd service install", before="  start it, now and at every login: ")
+            yield Command("memoryd run", before="  or only here: ")
+    elif not running.pid:
+        yield Paragraph([warn("● "), name, " is about to start"])
+    else:
+        since = f"{_moment(running.since, status.now)} ({ago(status.now - running.since)}, process {running.pid})"
+        yield Paragraph([good("● ") if status.pause is None else warn("● "), name, f" running since {since}"])
+    if status.pause is not None:
+        yield Paragraph(warn(status.pause.sentence), 2)
+        yield Command("memoryd resume", before="  go on: ")
+
+
+def _moment(at: float, now: float) -> str:
+    """The time of day; of another day also the date."""
+    if abs(now - at) < _DAY_SECONDS:
+        return clock_time(at)
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _facts(status: Status) -> Iterator[tuple[str, Words]]:
+    place: list[str | Word] = [short(status.root, status.home)]
+    if not status.root_exists:
+        place.append(dim("  (not there yet)") if not status.totals or not status.totals.sessions else warn("  (gone)"))
+    elif status.running and status.running.watching:
+        how = f", by {status.running.watching}"
+        place.append(dim(how) if status.running.watching == "events" else warn(how))
+    yield "watches", place
+    engine = status.engine
+    if engine.model:
+        yield "engine", [engine.model, dim(f" at {engine.base_url.partition('://')[2]}")]
+        yield "spent", _spent(status)
+    else:
+        yield "engine", ["offline", dim(": no model, no network, free")]
+        if engine.base_url:
+            yield "", f'{engine.base_url} is not used without a key: engine = "anthropic" would'
+    totals = status.totals
+    if totals is None:
+        yield "sessions", dim("not looked at yet")
+        return
+    unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
+    gone = f", {totals.missing:,} no longer there" if totals.missing else ""
+    yield "sessions", f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}"
+    vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
+    pending = totals.waiting_turns - status.skipped_turns
+    yield "turns", f"{pending:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}"
+    if status.skipped:
+        reasons: dict[str, int] = {}
+        for _, skip in status.skipped:
+            reasons[skip.reason] = reasons.get(skip.reason, 0) + 1
+        why = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items()))
+        yield "skipped", f"{count(status.skipped_turns, 'turn')} of {count(len(status.skipped), 'session')} ({why})"
+    if status.dreams.outcomes:
+        yield "dreams", _counted_dreams(status)
+
+
+def _spent(status: Status) -> Words:
+    engine = status.engine
+    if not engine.has_price:
+        return "nothing: this model has no price"
+    text = f"{engine.spent_usd:.2f} of {engine.usd_per_day:g} USD today"
+    if engine.spent_usd >= engine.usd_per_day:
+        return bad(text)
+    return warn(text) if engine.spent_usd >= engine.usd_per_day * _NEARLY_SPENT else text
+
+
+def _counted_dreams(status: Status) -> str:
+    """`3 succeeded, 1 refused`: one word for all guards that refused one."""
+    words: dict[str, int] = {}
+    for outcome, number in status.dreams.outcomes:
+        word = "succeeded" if outcome.startswith("succeeded") else outcome.partition("(")[0]
+        words[word] = words.get(word, 0) + number
+    return ", ".join(f"{number:,} {word}" for word, number in words.items())
+
+
+# --- what goes on -----------------------------------------------------------------------------------------------------
+
+
+def _now(status: Status) -> Iterator[Block]:
+    rows: list[list[Words]] = [
+        [_name(job.project_root), f"reading session {job.session_id[:8]} for {ago(status.now - job.started_at)}"]
+        for job in status.working[:_NAMED]
+    ]
+    for dream, is_alive in status.dreams.running:
+        rows.append([_name(dream.project_root), _dreaming(dream, status.now, is_alive=is_alive)])
+        if is_alive:
+            rows += [["", _step(turn.at, turn.phase, turn.line, status.now)] for turn in dream.turns[-_NAMED:]]
+    if rows:
+        yield Section("now", [Table([Column(), Column()], rows), *_more(len(status.working))])
+
+
+def _dreaming(dream: DreamReport, now: float, *, is_alive: bool) -> Words:
+    if not is_alive:
+        return warn("its process died: memoryd dream-stop, or the next dream, puts right what it left")
+    facts = [f"dreaming for {ago(now - dream.started_at)}, {'stopping' if dream.stop_requested else dream.state}"]
+    facts += [count(dream.tools, "tool call")] if dream.tools else []
+    facts += [count(len(set(dream.files)), "file")] if dream.files else []
+    facts += [f"{dream.usd:.4f} USD"] if dream.usd else []
+    return good(", ".join(facts))
+
+
+def _step(at: float, phase: str, line: str, now: float) -> Words:
+    return [dim(f"{ago(now - at) + ' ago':<11} "), f"{phase:<12}{line}"]
+
+
+# --- projects ---------------------------------------------------------------------------------------------------------
+
+
+def _projects(status: Status) -> Iterator[Block]:
+    named, others = status.projects.named, status.projects.others
+    if not named:
+        return
+    dreaming = {one.memory_dir for one, is_alive in status.dreams.running if is_alive}
+    rows: list[list[Words]] = []
+    for project in named:
+        rows.append([strong(_name(project.root)), _sessions(project, status.now)])
+        rows.append(["", "no memories yet" if project.counted is None else _memories(project.counted)])
+        if project.memory_dir in dreaming:
+            rows.append(["", ["dream: ", good("now")]])
+        elif project.dream is not None:
+            rows.append(["", ["dream: ", *_next_dream(project.dream, status)]])
+    more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []
+    yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
+
+
+def _sessions(project: Project, now: float) -> Words:
+    words: list[str | Word] = [count(project.sessions, "session")]
+    if project.active_at is not None:
+        words.append(f", active {ago(now - project.active_at)} ago")
+    if project.extracted is not None:
+        words.append(f", read {ago(now - project.extracted[0])} ago")
+    if project.waiting_turns:
+        words += [", ", strong(f"{count(project.waiting_turns, 'turn')} pending")]
+    return words
+
+
+def _memories(counted: Counted) -> Words:
+    total = sum(counted.types.values())
+    if not total:
+        return "no memories yet"
+    kinds = [f"{counted.types[kind]:,} {kind}" for kind in TYPES if counted.types.get(kind)]
+    kinds += [f"{counted.types['']:,} without a type"] if counted.types.get("") else []
+    return [f"{total:,} {'memory' if total == 1 else 'memories'}: {', '.join(kinds)}; index ", _filled(counted.fill)]
+
+
+def _filled(fill: Fill) -> Word:
+    text = f"{fill.lines:,} of {MOST_LINES} lines, {fill.bytes / 1000:.1f} of {MOST_BYTES // 1000} kB"
+    if fill.is_over:
+        return bad(f"{text}: over what clients load")
+    return warn(f"{text}: nearly full") if fill.is_near else Word(text)
+
+
+def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
+    """Each gate that says no with what it waits for, then those that are open."""
+    if isinstance(dream.decision, Run):
+        yield good("at the next check" if status.running else "as soon as memoryd runs")
+        yield f", {dream.decision.why}"
+        return
+    for gate in dream.gates:
+        if isinstance(gate.decision, Wait):
+            yield strong(f"{gate.name} {_awaited(gate.decision, status.now)}")
+            yield dim(" · ")
+    is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Run)]
+    yield dim(f"{', '.join(is_open) or 'none'} ok")
+
+
+def _awaited(decision: Wait, now: float) -> str:
+    """`in 5 h`, `2 of 5`: what a gate waits for."""
+    if decision.reason == "too_few_sessions":  # it is counted again before, which is no promise
+        return decision.why.partition(" sessions")[0]
+    said = _GATE_WORDS.get(decision.reason, "")
+    if decision.until is None:
+        return said
+    left = ago(decision.until - now)
+    return f"{said} for {left}" if said else f"in {left}"
+
+
+# --- sessions and results ---------------------------------------------------------------------------------------------
+
+
+def _waiting(status: Status) -> Iterator[Block]:
+    rows: list[list[Words]] = []
+    for session, decision in status.waiting[:_NAMED]:
+        what: Words = (
+            f"ready: {decision.why}"
+            if isinstance(decision, Run)
+            else _wait(decision, status.now, is_running=status.running is not None)
+        )
+        turns = count(len(session.turn_ids), "turn")
+        rows.append([_name(session.project_root), dim(session.session_id[:8]), turns, what])
+    if rows:
+        columns = [Column(most=_NAME), Column(), Column(), Column()]
+        yield Section("waiting", [Table(columns, rows), *_more(len(status.waiting))])
+
+
+def _wait(decision: Wait, now: float, *, is_running: bool) -> Words:
+    when = _UNTIL.get(decision.reason, "when it grows")
+    if decision.until is not None:
+        when = f"in {ago(decision.until - now)}" if is_running else "once memoryd runs"
+    return [when, dim(f" ({decision.reason}): {decision.why}")]
+
+
+def _last(status: Status) -> Iterator[Block]:
+    """What the last jobs and dreams brought; a job that found nothing says nothing."""
+    found: list[tuple[float, str, Words]] = []
+    for job in status.last:
+        if job.outcome != "succeeded_no_output" or job.detail:
+            what = [f"saved {', '.join(job.saved)}"] if job.saved else []
+            what += [f"took back {', '.join(job.removed)}"] if job.removed else []
+            what = what or [job.outcome]
+            what += [job.detail] if job.detail else []
+            what += [f"{job.usd:.4f} USD"] if job.usd else []
+            found.append((job.ended_at, job.project_root, _toned("; ".join(what), job.outcome)))
+    for dream in status.dreams.last:
+        if dream.state != "skipped(dry_run)":
+            told = _toned(f"dream: {_ending(dream, status)}", dream.state)
+            found.append((dream.ended_at or dream.started_at, dream.project_root, told))
+    found.sort(key=lambda one: one[0], reverse=True)
+    rows: list[list[Words]] = [
+        [dim(f"{ago(status.now - at)} ago"), _name(root), what] for at, root, what in found[:_LAST]
+    ]
+    if rows:
+        yield Section("last", [Table([Column(), Column(most=_NAME), Column()], rows)])
+
+
+def _toned(text: str, outcome: str) -> Word:
+    return warn(text) if outcome.startswith(("failed", "refused", "gave_up")) else Word(text)
+
+
+def _ending(dream: DreamReport, status: Status) -> str:
+    change, why = status.dreams.changes.get(dream.job_id, (None, ""))
+    what = "nothing to change" if dream.state == "succeeded_no_output" else dream.state
+    if change is not None:
+        what = f"{summary(why)}: memoryd diff {change}"
+    detail = f": {dream.detail.rstrip('.')}" if dream.detail else ""
+    return f"{what}{detail}" + (f", {dream.usd:.4f} USD" if dream.usd else "")
+
+
+# --- what is no problem, and good to know -----------------------------------------------------------------------------
+
+
+def _notes(status: Status) -> Iterator[Block]:
+    told: list[Block] = [Paragraph([warn(f"{one.name}: "), one.text]) for one in status.notes]
+    named = {one.memory_dir for one in status.projects.named}  # how full theirs are stands there already
+    full = [one for one in status.projects.full if one.left_out or os.path.dirname(one.path) not in named]
+    told += [Paragraph(_full(one, status.home)) for one in full[:_NAMED]]
+    told += _more(len(full))
+    if status.damaged:
+        told.append(Paragraph(f"damage in {count(len(status.damaged), 'transcript')}; the rest was read"))
+        for damage in status.damaged[:_NAMES]:
+            kinds = "; ".join(f"{number:,}x {DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
+            told.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
+        told += _more(len(status.damaged), _NAMES)
+    if status.odd:
+        told.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
+        told += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
+        told += _more(len(status.odd), _NAMES)
+    if told:
+        yield Section("notes", told)
+
+
+def _full(one: FullIndex, home: str) -> Words:
+    words: list[str | Word] = [f"{short(one.path, home)}: ", _filled(one.fill)]
+    if one.left_out:
+        names = ", ".join(one.left_out[:_NAMES])
+        others = len(one.left_out) - _NAMES
+        words.append(f"; no line for {names}" + (f" and {others:,} more" if others > 0 else ""))
+    return words
+
+
+def _name(project_root: str) -> str:
+    return os.path.basename(project_root) or project_root
+
+
+def _more(number: int, named: int = _NAMED) -> list[Block]:
+    return [Paragraph(dim(f"and {number - named:,} more: memoryd status --json"))] if number > named else []

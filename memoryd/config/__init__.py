@@ -1,0 +1,36 @@
+"""The config file: TOML to frozen dataclasses."""
+
+from memoryd.config.reading import LEAST_WINDOW_TOKENS, key_names, load, parse
+from memoryd.config.tables import (
+    Anthropic,
+    Budget,
+    ClaudeCode,
+    Config,
+    Dream,
+    Extraction,
+    Features,
+    History,
+    Log,
+    Projects,
+    Scan,
+    Turns,
+)
+
+__all__ = [
+    "LEAST_WINDOW_TOKENS",
+    "Anthropic",
+    "Budget",
+    "ClaudeCode",
+    "Config",
+    "Dream",
+    "Extraction",
+    "Features",
+    "History",
+    "Log",
+    "Projects",
+    "Scan",
+    "Turns",
+    "key_names",
+    "load",
+    "parse",
+]

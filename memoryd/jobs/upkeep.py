@@ -1,0 +1,202 @@
+"""Upkeep, once a night: history that is older than it is kept, what dead processes left, old logs, and free room.
+
+It can be killed anywhere: each step is a small transaction or the removal of one file, and the next night does the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd import gates
+from memoryd.clock import hour_of
+from memoryd.errors import BusyError, CorruptStateError, StateError
+from memoryd.jobs.alone import clear
+from memoryd.model import Run
+from memoryd.state import jobs, retention, room, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memoryd.clock import Clock
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from memoryd.state.retention import Content, Plan
+    from memoryd.state.settings import Setting
+
+_DAY_SECONDS = 86_400.0
+_BELIEVED_DAYS = 7
+"""A clock that is further ahead than this of what the last upkeep believed may be wrong, and history that is gone is gone. So
+a wrong one costs a week for every night that it is wrong, and after a long sleep the right one is caught up with."""
+_BATCH = 50
+_BATCH_BYTES = 1 << 20
+_BREATH_SECONDS = 0.02
+"""Between two transactions: whoever waits for the database gets it."""
+_SPARE_BYTES = 64 << 20
+_ROTATED = re.compile(r"\.\d+")
+_CRASH_BYTES = 1 << 20
+
+
+class Upkept(NamedTuple):
+    """What an upkeep did."""
+
+    at: float
+    contents: int = 0
+    """Contents of files, in changes that can no longer be shown or taken back."""
+    content_bytes: int = 0
+    history_bytes: int = 0
+    """What history takes now."""
+    jobs: int = 0
+    """Jobs of which only the outcome is kept now."""
+    copies: int = 0
+    """Private copies of memories that dead processes left."""
+    locks: int = 0
+    logs: int = 0
+    freed_bytes: int = 0
+    """What the database file became smaller by."""
+    left: str = ""
+    """Why the database was not made smaller although it could be."""
+
+
+def upkeep_due(database: Database, now: float) -> bool:
+    """Whether it is time. Where there was none yet, the first look counts as one: a user who has just begun comes first."""
+    known = settings.get(database, settings.UPKEEP)
+    if known is None:
+        settings.put(database, settings.UPKEEP, {"tried_at": None, "did": None}, now)
+        return False
+    return isinstance(gates.upkeep(known.at, known.value["tried_at"], now, hour_of(now)), Run)
+
+
+def last_upkeep(database: Database) -> Upkept | None:
+    """What the last upkeep that came to its end did; None: there was none yet."""
+    known = settings.get(database, settings.UPKEEP)
+    if known is None or known.value["did"] is None:
+        return None
+    return Upkept(**{name: value for name, value in known.value["did"].items() if name in Upkept._fields})
+
+
+def excess(database: Database, config: Config, now: float) -> Plan:
+    """The contents that are older than history is kept, or beyond its room: what the next upkeep lets go."""
+    since = _believed(settings.get(database, settings.UPKEEP), now) - config.history.keep_days * _DAY_SECONDS
+    return retention.plan(database, since, config.history.keep_megabytes * 1e6, now)
+
+
+def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Upkept:
+    """Put the state directory in order.
+
+    1. note that it was begun, so that one that fails is not begun again at once
+    2. let go what is older than history is kept
+    3. remove old logs, and what dead processes left
+    4. give room back, if nobody else is at work
+    5. note what was done
+    """
+    now = clock.now()
+    known = settings.get(database, settings.UPKEEP)
+    begun = {"did": None, **(known.value if known is not None else {}), "tried_at": now}
+    settings.put(database, settings.UPKEEP, begun, known.at if known is not None else now)
+    believed = _believed(known, now)
+    since = believed - config.history.keep_days * _DAY_SECONDS
+    plan = retention.plan(database, since, config.history.keep_megabytes * 1e6, now)
+    dropped = _drop_contents(database, plan, clock)
+    ended = _drop_notes(database, since, clock)
+    logs = _remove_logs(paths, since)
+    workers, dreamers = clear(paths, "workers", "staging", since), clear(paths, "dreamers", "dreams", since)
+    freed, left = _give_back(database, paths)
+    done = Upkept(
+        at=now,
+        contents=len(dropped),
+        content_bytes=sum(content.bytes for content in dropped),
+        history_bytes=plan.kept_bytes,
+        jobs=ended,
+        copies=workers.copies + dreamers.copies,
+        locks=workers.locks + dreamers.locks,
+        logs=logs,
+        freed_bytes=freed,
+        left=left,
+    )
+    # The latest that was believed: a clock that begins in 1970 once is not caught up with for years.
+    latest = max(believed, known.value.get("believed", known.at)) if known is not None else believed
+    settings.put(database, settings.UPKEEP, {"tried_at": None, "did": done._asdict(), "believed": latest}, now)
+    return done
+
+
+def _believed(known: Setting | None, now: float) -> float:
+    """The time that history is measured by."""
+    return now if known is None else min(now, known.value.get("believed", known.at) + _BELIEVED_DAYS * _DAY_SECONDS)
+
+
+def _drop_contents(database: Database, plan: Plan, clock: Clock) -> list[Content]:
+    dropped: list[Content] = []
+    for batch in _batches(plan.contents):
+        dropped += retention.drop(database, plan, batch, clock.now())
+        clock.wait(threading.Event(), _BREATH_SECONDS)
+    return dropped
+
+
+def _batches(contents: Sequence[Content]) -> Iterator[list[Content]]:
+    """As much as goes in a moment that nobody notices."""
+    batch: list[Content] = []
+    size = 0
+    for content in contents:
+        batch.append(content)
+        size += content.bytes
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _drop_notes(database: Database, since: float, clock: Clock) -> int:
+    ended = retention.jobs_with_notes(database, since)
+    for number in range(0, len(ended), _BATCH):
+        retention.drop_notes(database, ended[number : number + _BATCH])
+        clock.wait(threading.Event(), _BREATH_SECONDS)
+    return len(ended)
+
+
+def _remove_logs(paths: Paths, since: float) -> int:
+    """Rotated logs that nothing was written to since then; the one in use rotates by itself."""
+    name = os.path.basename(paths.log_file)
+    removed = 0
+    with os.scandir(paths.state_dir) as entries:
+        for entry in list(entries):
+            if not entry.name.startswith(name) or not _ROTATED.fullmatch(entry.name[len(name) :]):
+                continue
+            with suppress(FileNotFoundError):  # it was rotated meanwhile
+                if entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_mtime < since:
+                    os.unlink(entry.path)
+                    removed += 1
+    with suppress(OSError):  # where there is none
+        if os.lstat(paths.crash_log).st_size > _CRASH_BYTES and not os.path.islink(paths.crash_log):
+            os.truncate(paths.crash_log, 0)  # launchd appends to it, so it stays
+            removed += 1
+    return removed
+
+
+def _give_back(database: Database, paths: Paths) -> tuple[int, str]:
+    """By how much the database file became smaller, and why it did not where it could."""
+    try:
+        with room.impatient(database):
+            room.settle(database)
+            before = room.room_of(database)
+            if not before.is_wasted:
+                return 0, ""
+            if jobs.number_running(database):
+                return 0, "a job was running"
+            needed = 2 * (before.bytes - before.free_bytes)  # a copy, which then goes through the log
+            if shutil.disk_usage(paths.state_dir).free < needed + _SPARE_BYTES:
+                return 0, "the disk has no room for a copy"
+            room.compact(database)
+            return before.bytes - room.room_of(database).bytes, ""
+    except BusyError:
+        return 0, "another process used the database"
+    except CorruptStateError:
+        raise
+    except StateError as error:  # it is as it was; the rest of the upkeep counts all the same
+        return 0, error.sentence

@@ -1,0 +1,36 @@
+"""What is remembered beside the ledger: a pause that the user asked for, when the last upkeep was."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from memoryd.state.database import Database
+
+PAUSE = "pause"
+UPKEEP = "upkeep"
+LOGGED = "logged"
+"""The last job that has its line in the log."""
+
+
+class Setting(NamedTuple):
+    value: Any
+    at: float
+    """When it was set."""
+
+
+def get(database: Database, name: str) -> Setting | None:
+    rows = database.query("SELECT value, at FROM settings WHERE name = ?", (name,))
+    return Setting(json.loads(rows[0]["value"]), rows[0]["at"]) if rows else None
+
+
+def put(database: Database, name: str, value: Any, now: float) -> None:
+    database.execute(
+        "INSERT OR REPLACE INTO settings (name, value, at) VALUES (?, ?, ?)", (name, json.dumps(value), now)
+    )
+
+
+def drop(database: Database, name: str) -> bool:
+    """Whether there was one."""
+    return database.execute("DELETE FROM settings WHERE name = ?", (name,)).rowcount > 0

@@ -1,0 +1,156 @@
+"""What the system reports of transcripts that grow, by watchdog. A hint only: the scan is the truth.
+
+The handler does nothing but note a folder and ring: an exception in it would end watchdog's thread without a word.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+
+from memoryd.transcripts.scan import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+# Not who opens and closes files: memoryd itself does, and would wake itself.
+_EVENTS: list[type[FileSystemEvent]] = [
+    DirCreatedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+]
+_FOLDERS = 10_000
+"""So many are remembered between two looks; beyond that one look at all is due anyway."""
+_STOP_SECONDS = 5.0
+
+
+class WatchLimitError(OSError):
+    """The system lets this user watch no more folders."""
+
+
+class Watcher:
+    """A recursive watch on the transcripts, where they are, and one on the folder of the wake file."""
+
+    def __init__(self, root: str, wake_file: str, ring: Callable[[], None]) -> None:
+        """Watch from now on. Raises WatchLimitError, and OSError where a folder cannot be watched."""
+        self._handler = _Handler(wake_file, ring)
+        self._places = root, os.path.dirname(wake_file)
+        self._identities = tuple(map(_identity, self._places))
+        self._observer: BaseObserver = Observer()
+        others = set(threading.enumerate())
+        try:
+            self._observer.start()
+            self._observer.schedule(self._handler, os.path.dirname(wake_file), event_filter=_EVENTS)
+            if self.has_root:
+                self._observer.schedule(self._handler, root, recursive=True, event_filter=_EVENTS)
+        except OSError as error:
+            _release(error)
+            self.stop()
+            if error.errno in (errno.ENOSPC, errno.EMFILE):
+                raise WatchLimitError(error.errno, error.strerror) from error
+            raise
+        # Also those that watchdog does not speak of: without the one that reads, the others wait for ever.
+        self._threads = set(threading.enumerate()) - others
+
+    @property
+    def number(self) -> int:
+        """How often something was reported."""
+        return self._handler.number
+
+    @property
+    def has_root(self) -> bool:
+        return self._identities[0] is not None
+
+    @property
+    def is_alive(self) -> bool:
+        return all(thread.is_alive() for thread in self._threads)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether what is watched is still what the paths mean: a folder made anew is another one."""
+        return tuple(map(_identity, self._places)) == self._identities
+
+    def take(self) -> frozenset[str]:
+        """The folders in which transcripts were reported to have changed since the last time."""
+        return self._handler.take()
+
+    def stop(self) -> None:
+        """In a thread, and not waited for without end: one of watchdog's may hang on a disk that does not answer.
+
+        Or it sleeps until a clock that was set back has caught up, for such is how it waits for the second half of a move.
+        """
+        stopping = threading.Thread(target=self._stop, name="unwatch", daemon=True)
+        stopping.start()
+        stopping.join(_STOP_SECONDS)
+
+    def _stop(self) -> None:
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join()
+        self._observer.unschedule_all()  # also where its thread had died
+
+
+class _Handler(FileSystemEventHandler):
+    def __init__(self, wake_file: str, ring: Callable[[], None]) -> None:
+        self._wake_file = wake_file
+        self._ring = ring
+        self._lock = threading.Lock()
+        self._folders: set[str] = set()
+        self._has_rung = False
+        self.number = 0
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        if not event.is_directory and not any(path.endswith(SUFFIX) or path == self._wake_file for path in paths):
+            return  # memories, tool results: many of them are written by memoryd itself
+        with self._lock:
+            self.number += 1
+            if len(self._folders) < _FOLDERS:
+                self._folders.update(map(os.path.dirname, paths))
+            has_rung, self._has_rung = self._has_rung, True
+        if not has_rung:
+            self._ring()
+
+    def take(self) -> frozenset[str]:
+        with self._lock:
+            self._has_rung = False
+            folders, self._folders = self._folders, set()
+        return frozenset(folders)
+
+
+def _release(error: OSError) -> None:
+    """Close what watchdog leaves open when it cannot watch all of a tree: with it, it keeps the watches that are so short."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        begun: Any = frame.f_locals.get("self")
+        if type(begun).__name__ == "Inotify" and hasattr(begun, "_kill_w"):
+            begun._close_resources()  # noqa: SLF001 - nothing else refers to it
+            return
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which folder a path means; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
