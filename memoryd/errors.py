@@ -55,6 +55,10 @@ class ServiceError(MemorydError):
     """The service manager is not there, or does not do what it is asked."""
 
 
+class ClientError(MemorydError):
+    """A client's own settings cannot be read, understood or changed."""
+
+
 class NewerStateError(StateError):
     """The state database was written by a newer memoryd; a restart would not help."""
 

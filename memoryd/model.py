@@ -264,6 +264,8 @@ class Finding(NamedTuple):
     """Earlier words that it rests on, newest first."""
     replaces: str = ""
     """The file of the memory that says the older version of this; empty where it is a new one."""
+    keys: tuple[str, ...] = ()
+    """Words and questions that a later prompt may use for it: for searching alone, and no part of what it says."""
 
 
 class Withdrawal(NamedTuple):
@@ -310,6 +312,8 @@ class Revision(NamedTuple):
     """Newer words that it rests on, oldest first."""
     from_index: tuple[str, ...] = ()
     """Passages of the index that are moved into it, each as it stands there, whole lines."""
+    keys: tuple[str, ...] = ()
+    """What the first one shall be found by; empty: what it is found by already. Those of the others join it."""
 
 
 class Progress(NamedTuple):

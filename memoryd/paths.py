@@ -34,6 +34,11 @@ class Paths:
         return os.path.join(self.state_dir, "memoryd.sqlite3")
 
     @property
+    def recall_file(self) -> str:
+        """What recall keeps for itself, a database too; it can be made anew."""
+        return os.path.join(self.state_dir, "recall.sqlite3")
+
+    @property
     def daemon_lock(self) -> str:
         return os.path.join(self.state_dir, "daemon.lock")
 

@@ -94,6 +94,8 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
         ("[projects]\nmemory_dirs = ['a']", "line 2: `projects.memory_dirs` must be a table of strings."),
         ("[projects.memory_dirs]\n'/a' = 7", "line 1: `projects.memory_dirs` must be a table of strings."),
         ("log.level = 'loud'", 'line 1: `log.level` must be one of "debug", "info", "warning", "error".'),
+        ("[recall]\nselector = 'mode'", 'line 2: `recall.selector` must be one of "local", "model".'),
+        ("[recall]\nmodel_seconds = 0", "line 2: `recall.model_seconds` must be at least 0.1."),
         ("[scan]\ninterval_seconds =", "line 2: is not valid TOML: invalid value."),
         ("[scan\n", "line 1: is not valid TOML: expected ']' at the end of a table declaration."),
         ("a = 'x", "line 1: is not valid TOML:"),

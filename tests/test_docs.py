@@ -12,8 +12,10 @@ import pytest
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.cli.dream_now import as_json as dream_as_json
+from memoryd.cli.hooks import as_json as hooks_as_json
 from memoryd.cli.status_json import as_json as status_as_json
 from memoryd.cli.status_screen import DAMAGE_WORDS
+from memoryd.clients.claude_code_hooks import Standing
 from memoryd.config import Config, key_names
 from memoryd.engines.offline import find
 from memoryd.engines.selfcheck import Fate
@@ -44,7 +46,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_readme_lists_every_command_with_its_help() -> None:
     listed = dict(re.findall(r"^\| `memoryd ([a-z-]+)` \| (.+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert {name: text.removesuffix(", and how to fix it") for name, text in listed.items()} == {
-        command.NAME: command.HELP for command in cli.COMMANDS
+        name: cli.command_of(name).HELP for name in cli.COMMANDS
     }
 
 
@@ -62,7 +64,7 @@ def test_the_make_targets_of_the_readme_exist() -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=ids)
 def test_commands_and_keys_that_are_named_exist(path: Path) -> None:
     text = path.read_text()
-    commands = {command.NAME for command in cli.COMMANDS}
+    commands = set(cli.COMMANDS)
     assert set(re.findall(r"`memoryd ([a-z-]+)", text)) <= commands
     tables = {name.split(".")[0] for name in key_names() if "." in name}
     for key in re.findall(r"`([a-z_]+\.[a-z_]+)`", text):
@@ -109,6 +111,13 @@ def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> No
     (parts,) = re.findall(r"^\| `dreams` \| `\{(.+?)\}`", _document("json.md"), re.MULTILINE)
     assert parts.split(", ") == list(status["dreams"])
     assert _fields("dream-now") == set(dream_as_json(Dreamt(None, "succeeded")))
+
+
+def test_every_field_of_the_status_of_hooks_is_in_the_contract() -> None:
+    status = hooks_as_json("/s", [Standing("Stop", "missing")], "")
+    assert _fields("hooks status") == set(status)
+    (parts,) = re.findall(r"one entry for each: `\{(.+?)\}`", _document("json.md"))
+    assert parts.split(", ") == list(status["hooks"][0])
 
 
 def test_every_trouble_of_the_daemon_is_explained() -> None:

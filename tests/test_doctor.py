@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from memoryd.clients import claude_code_settings
+from memoryd.clients.claude_code_hooks import Standing
 from memoryd.clients.claude_code_settings import Switch
 from memoryd.config import Config, parse
 from memoryd.doctor import (
@@ -20,6 +21,7 @@ from memoryd.doctor import (
     engine,
     examine,
     files,
+    hooks,
     neighbours,
     program,
     service,
@@ -46,6 +48,7 @@ from tests.sample import Session, write
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memoryd.clients.claude_code_hooks import State as HookState
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -564,6 +567,54 @@ def test_a_client_that_writes_no_transcripts_or_newer_ones() -> None:
     in_file = Switch(False, "CLAUDE_CODE_SKIP_PROMPT_HISTORY in /home/me/s.json")
     assert the("transcripts", client.judge(seen(writes_transcripts=in_file))).fix == "${EDITOR:-vi} /home/me/s.json"
     assert the("unknown_lines", client.judge(seen(unknown_lines=4))).verdict == "note"
+
+
+def test_who_switches_hooks_off_is_named(paths: Paths, tmp_path: Path) -> None:
+    managed = tmp_path / "managed-settings.json"
+
+    def off() -> Switch:
+        return claude_code_settings.read(paths, {}, str(tmp_path)).hooks_off
+
+    set_client(paths, allowManagedHooksOnly=True)
+    assert off() == Switch(None)  # that is not for users to say
+    set_client(paths, disableAllHooks=True)
+    assert off() == Switch(True, f"disableAllHooks in {paths.claude_settings}")
+    managed.write_text('{"disableAllHooks": false, "allowManagedHooksOnly": true}')
+    assert off() == Switch(True, f"allowManagedHooksOnly in {managed}")
+    managed.write_text('{"disableAllHooks": true}')
+    assert off() == Switch(True, f"disableAllHooks in {managed}")
+
+
+def hooked(*states: HookState, python_exists: bool = True) -> hooks.Facts:
+    command = "/home/me/p -P -m memoryd hook stop || true"
+    return hooks.Facts("/home/me", [Standing("Stop", state, command, python_exists) for state in states])
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "words"),
+    [
+        (hooked("installed"), "ok", "has the hooks of this memoryd"),
+        (hooked("missing"), "note", "no hooks in Claude Code"),
+        (hooked("installed", "missing"), "note", "missing: Stop"),
+        (hooked("installed", "outdated"), "problem", "another Python"),
+        (hooked("outdated", python_exists=False), "problem", "~/p is gone"),
+        (hooked("installed", "missing", python_exists=False), "problem", "~/p is gone"),
+    ],
+)
+def test_hooks_in_the_client(facts: hooks.Facts, verdict: str, words: str) -> None:
+    check = the("hooks", hooks.judge(facts))
+    assert (check.verdict, words in check.text) == (verdict, True)
+    assert check.fix == ("" if verdict == "ok" else "memoryd hooks install")
+
+
+def test_hooks_that_will_not_run_and_settings_that_cannot_be_read_are_notes(world: World, paths: Paths) -> None:
+    off = Switch(True, "disableAllHooks in /home/me/s.json")
+    _, note = hooks.judge(hooked("installed")._replace(off=off))
+    assert note == Check("hooks", "note", "Claude Code does not run them: disableAllHooks in ~/s.json")
+    Path(paths.claude_dir).mkdir()
+    Path(paths.claude_settings).write_text("{")
+    check = the("hooks", hooks.judge(hooks.look(world)))
+    assert (check.verdict, check.fix) == ("note", f"${{EDITOR:-vi}} {paths.claude_settings}")
 
 
 # --- who else ---------------------------------------------------------------------------------------------------------

@@ -6,78 +6,60 @@ import argparse
 import errno
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from memoryd import __version__
-from memoryd.cli import (
-    backfill,
-    config,
-    demo,
-    diff,
-    doctor,
-    dream_now,
-    dream_stop,
-    extract_now,
-    forget,
-    history,
-    logs,
-    memories,
-    paths,
-    pause,
-    projects,
-    remember,
-    restore,
-    resume,
-    retry,
-    run,
-    service,
-    status,
-    undo,
-    usage,
-    why,
-    work,
-)
 from memoryd.clock import SystemClock
-from memoryd.config import Config, load
-from memoryd.errors import ConfigError, MemorydError
+from memoryd.config import settled
+from memoryd.errors import MemorydError
 from memoryd.paths import paths_from
 from memoryd.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     from memoryd.clock import Clock
+    from memoryd.config import Config
     from memoryd.paths import Paths
 
 COMMANDS = (
-    demo,
-    run,
-    service,
-    status,
-    doctor,
-    logs,
-    extract_now,
-    backfill,
-    dream_now,
-    dream_stop,
-    memories,
-    remember,
-    forget,
-    why,
-    history,
-    diff,
-    undo,
-    restore,
-    retry,
-    pause,
-    resume,
-    usage,
-    projects,
-    config,
-    paths,
+    "demo",
+    "run",
+    "service",
+    "hooks",
+    "hook",
+    "status",
+    "doctor",
+    "logs",
+    "extract-now",
+    "backfill",
+    "dream-now",
+    "dream-stop",
+    "recall",
+    "context",
+    "memories",
+    "remember",
+    "forget",
+    "why",
+    "verify",
+    "history",
+    "diff",
+    "undo",
+    "restore",
+    "retry",
+    "pause",
+    "resume",
+    "usage",
+    "projects",
+    "config",
+    "paths",
 )
-"""In the order in which `--help` lists them."""
+"""In the order in which `--help` lists them; each is a module here, with hyphens for underscores."""
+_UNLISTED = ("work",)
+"""For the daemon."""
 
 INTERRUPTED = 130
 _STDERR = 2
@@ -105,7 +87,7 @@ class _Parser(argparse.ArgumentParser):
         """Like argparse, with the nearest command for one that does not exist."""
         import difflib
 
-        names = [command.NAME for command in COMMANDS]
+        names = COMMANDS
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         near = difflib.get_close_matches(words[0], names, n=1) if words and words[0] not in names else []
         if "required: command" in message:
@@ -128,8 +110,13 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help()
 
 
+def command_of(name: str) -> ModuleType:
+    """The module of a command, with NAME, HELP, `add_arguments` and `execute`."""
+    return import_module(f"memoryd.cli.{name.replace('-', '_')}")
+
+
 def parser(only: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands, or of the one with this name: to describe the others takes longer than to look."""
+    """The parser of all commands, or of the one with this name: to import the others takes longer than most of them."""
     top = _Parser(
         prog="memoryd",
         description="Watches the transcripts of your coding agents and remembers what will matter next time.",
@@ -138,15 +125,15 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     commands = top.add_subparsers(metavar="command", required=True, parser_class=_Parser)
-    every = (*COMMANDS, work)  # a command without help is not listed: `work` is for the daemon
-    for command in [one for one in every if only == one.NAME] or every:
+    every = (*COMMANDS, *_UNLISTED)
+    for command in map(command_of, [only] if only in every else every):
         sub = commands.add_parser(
             command.NAME,
-            **({"help": command.HELP} if command.HELP else {}),
+            **({"help": command.HELP} if command.HELP else {}),  # one without help is not listed
             description=command.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.set_defaults(execute=command.execute)
+        sub.set_defaults(execute=command.execute, called=command.NAME)
         command.add_arguments(sub)
     return top
 
@@ -156,18 +143,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail
-    arguments, places = argparse.Namespace(execute=None), None
+    arguments, places = argparse.Namespace(called=""), None
     environment = dict(os.environ)
+    given = sys.argv[1:] if argv is None else argv
     try:
-        given = sys.argv[1:] if argv is None else argv
         arguments = parser(given[0] if given else "").parse_args(given)
         for name in environment:
             if name.startswith("ANTHROPIC_"):
                 del os.environ[name]  # the SDK would take keys and headers from there; only the config may name one
         places = paths_from(environment)
-        settings = _settings(places, arguments)
-        if settings.claude_code.config_dir:
-            places = replace(places, claude_dir=settings.claude_code.config_dir)
+        places, settings = settled(places, any_config=getattr(arguments, "any_config", False))
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -180,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             # A child works on memories, which are named after what was said, and speaks into the journal.
-            what = f": {error.filename}" if error.filename and arguments.execute is not work.execute else ""
+            what = f": {error.filename}" if error.filename and arguments.called != "work" else ""
             print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
@@ -198,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             places,
             MemorydError(f"A fault of memoryd's own ({type(error).__name__}).", "memoryd logs"),
         )
-        if arguments.execute not in (run.execute, work.execute):
+        if arguments.called not in ("run", "work"):
             raise
         from memoryd.logbook import fault_of  # what the daemon and its children say may stand in a journal
 
@@ -218,24 +203,11 @@ def _open_what_is_closed() -> None:
         sys.stdout = open(_STDERR - 1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
 
 
-def _settings(places: Paths, arguments: argparse.Namespace) -> Config:
-    """Those in force; where the file cannot be used, for commands that say so, those from before, or the defaults."""
-    try:
-        return load(places)
-    except ConfigError:
-        if not getattr(arguments, "any_config", False):
-            raise
-    try:
-        return load(replace(places, config_file=places.kept_config))
-    except ConfigError:
-        return Config()
-
-
 def _failed(
     arguments: argparse.Namespace, environment: Mapping[str, str], places: Paths | None, error: MemorydError
 ) -> int:
     """The exit code of an error. If it has ended the daemon, whoever started that is told why."""
-    if arguments.execute is not run.execute:
+    if arguments.called != "run":
         return error.exit_code
     from memoryd.failure import Failure, tell
 

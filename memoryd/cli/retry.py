@@ -33,7 +33,7 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         number = jobs.retry(database)
-        is_lifted = holds.lift(database, MODEL)
+        is_lifted = holds.lift(database, MODEL) | holds.lift(database, jobs.RECALL)
         pause = pauses.standing(database, context.clock.now())
     finally:
         database.close()

@@ -56,6 +56,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "skipped": [_session(session, decision) for session, decision in status.skipped],
         "last": _last(status),
         "memories": [_project(one) for one in status.projects.named],
+        "recall": status.recall._asdict() if status.recall is not None else None,
         "dreams": _dreams(status),
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
@@ -128,6 +129,7 @@ def _project(one: Project) -> dict[str, Any]:
         "extraction": None if one.extracted is None else one.extracted[1],
         "types": {kind or "none": counted.types.get(kind, 0) if counted else 0 for kind in (*TYPES, "")},
         "index": {"lines": counted.fill.lines, "bytes": counted.fill.bytes} if counted else None,
+        "outdated": one.outdated,
     }
 
 

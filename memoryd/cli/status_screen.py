@@ -152,6 +152,10 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         yield "skipped", f"{count(status.skipped_turns, 'turn')} of {count(len(status.skipped), 'session')} ({why})"
     if status.dreams.outcomes:
         yield "dreams", _counted_dreams(status)
+    if status.recall is not None and status.recall.shown:
+        shown, sessions, used = status.recall
+        shown_words = "1 memory" if shown == 1 else f"{shown:,} memories"
+        yield "recall", f"{shown_words} shown to {count(sessions, 'session')} in 7 days, {used:,} read or quoted"
 
 
 def _spent(status: Status) -> Words:
@@ -215,6 +219,8 @@ def _projects(status: Status) -> Iterator[Block]:
     for project in named:
         rows.append([strong(_name(project.root)), _sessions(project, status.now)])
         rows.append(["", "no memories yet" if project.counted is None else _memories(project.counted)])
+        if project.outdated:
+            rows.append(["", _outdated(project.outdated)])
         if project.memory_dir in dreaming:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
@@ -241,6 +247,11 @@ def _memories(counted: Counted) -> Words:
     kinds = [f"{counted.types[kind]:,} {kind}" for kind in TYPES if counted.types.get(kind)]
     kinds += [f"{counted.types['']:,} without a type"] if counted.types.get("") else []
     return [f"{total:,} {'memory' if total == 1 else 'memories'}: {', '.join(kinds)}; index ", _filled(counted.fill)]
+
+
+def _outdated(number: int) -> Words:
+    names = "1 memory names" if number == 1 else f"{number:,} memories name"
+    return warn(f"{names} what the repository no longer has: memoryd verify")
 
 
 def _filled(fill: Fill) -> Word:

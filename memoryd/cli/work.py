@@ -60,19 +60,26 @@ def _upkeep(context: Context) -> int:
     """What was done is noted in the database. Told to stop, it dies at once: there is nothing that it could leave half done."""
     # A database that is made smaller is copied first: beside it, where room was looked for. SQLite reads this as it loads.
     os.putenv("SQLITE_TMPDIR", context.paths.state_dir)
+    from memoryd.jobs.aftercare import Place, nightly
     from memoryd.jobs.upkeep import upkeep
     from memoryd.state.database import open_database
+    from memoryd.state.projects import all_projects
 
     database = open_database(context.paths)
     try:
         upkeep(database, context.paths, context.config, context.clock)
+        projects = all_projects(database)
     finally:
         database.close()
+    nightly(
+        context.paths, context.config, context.clock, [Place(project.memory_dir, project.root) for project in projects]
+    )
     return 0
 
 
 def _extract(context: Context) -> int:
     from memoryd.cli.extract_now import engine
+    from memoryd.jobs.aftercare import Place, after_work
     from memoryd.jobs.work import due, work
     from memoryd.state import pauses
     from memoryd.state.database import open_database
@@ -90,10 +97,18 @@ def _extract(context: Context) -> int:
     try:
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now)
+        worked: dict[str, str] = {}
         with engine(context, database) as model, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
-            for _ in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock, model=model):
+            for done in work(database, context.paths, sessions, now, gives_way=True, clock=context.clock, model=model):
+                worked[done.memory_dir] = done.project_root
                 if stop.is_set() or pauses.standing(database, context.clock.now()) is not None:
                     break
     finally:
         database.close()
+    if not stop.is_set():
+        places = [
+            Place(memory_dir, root, tuple((one.session_id, one.path) for one in sessions[memory_dir]))
+            for memory_dir, root in worked.items()
+        ]
+        after_work(context.paths, context.config, context.clock, places)
     return 0

@@ -1,6 +1,7 @@
 """What Claude Code itself is set to do: its own memory and dreams, when it deletes transcripts, who hangs on its hooks.
 
-Read, never written: memoryd does not turn off a client's own memory. Settings of single projects are not looked at.
+Read, never written: memoryd does not turn off a client's own memory (`claude_code_file.py` puts hooks in, when asked).
+Settings of single projects are not looked at.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class ClientSettings(NamedTuple):
     """MCP servers of the user, by name, with their commands."""
     broken: tuple[str, ...]
     """Files that are not JSON: the client does not use them either."""
+    hooks_off: Switch = Switch(None)
+    """Whether the client leaves the user's own hooks alone."""
 
 
 class _File(NamedTuple):
@@ -82,6 +85,7 @@ def read(paths: Paths, environment: Mapping[str, str], managed_dir: str = MANAGE
         ),
         tuple(_servers(state)),
         tuple(broken),
+        _hooks_off(files, paths.claude_settings),
     )
 
 
@@ -162,6 +166,13 @@ def _hooks(values: Mapping[str, Any]) -> Iterator[str]:
             for entry in entries if isinstance(entries, list) else []:
                 if isinstance(entry, dict):
                     yield _command(entry)
+
+
+def _hooks_off(files: list[_File], users: str) -> Switch:
+    """By a switch that anybody has, or by one that only managed settings have."""
+    managed = [file for file in files if file.path != users]
+    switches = (_setting(files, "disableAllHooks"), _setting(managed, "allowManagedHooksOnly"))
+    return next((switch for switch in switches if switch.is_on), Switch(None))
 
 
 def _servers(state: Mapping[str, Any]) -> Iterator[str]:

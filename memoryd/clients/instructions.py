@@ -28,7 +28,12 @@ _MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin"
 
 
 def instructions_at(cwd: str, paths: Paths) -> list[str]:
-    """The texts of the instruction files that apply at `cwd`, as Claude Code finds them; later ones weigh more.
+    """The texts of the instruction files that apply at `cwd`; later ones weigh more."""
+    return [text for _, text in instruction_files_at(cwd, paths)]
+
+
+def instruction_files_at(cwd: str, paths: Paths) -> list[tuple[str, str]]:
+    """The instruction files that apply at `cwd`, as Claude Code finds them, with their texts; later ones weigh more.
 
     1. the managed one of the machine
     2. the user's own
@@ -61,7 +66,7 @@ def instructions_at(cwd: str, paths: Paths) -> list[str]:
 
     for path, inside in reversed(list(_places(cwd, paths))):
         take(path, inside, MOST_HOPS)
-    return list(reversed(found.values()))
+    return list(reversed(found.items()))
 
 
 def _imports(text: str, directory: str, paths: Paths) -> list[str]:

@@ -1,6 +1,6 @@
 """The config file: TOML to frozen dataclasses."""
 
-from memoryd.config.reading import LEAST_WINDOW_TOKENS, key_names, load, parse
+from memoryd.config.reading import LEAST_WINDOW_TOKENS, key_names, load, parse, settled
 from memoryd.config.tables import (
     Anthropic,
     Budget,
@@ -12,6 +12,7 @@ from memoryd.config.tables import (
     History,
     Log,
     Projects,
+    Recall,
     Scan,
     Turns,
 )
@@ -28,9 +29,11 @@ __all__ = [
     "History",
     "Log",
     "Projects",
+    "Recall",
     "Scan",
     "Turns",
     "key_names",
     "load",
     "parse",
+    "settled",
 ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MOST = 1e9
 LOG_LEVELS = ("debug", "info", "warning", "error")
 ENGINES = ("auto", "offline", "anthropic")
+SELECTORS = ("local", "model")
 _KEY = re.compile(r"\s*sk-")
 LEAST_WINDOW_TOKENS = 8_000
 """In a smaller window there is no room for the brief and something to read."""
@@ -28,6 +29,24 @@ def load(paths: Paths) -> Config:
     config = _read(paths)
     off = {entry.name: False for entry in fields(Features) if entry.name in paths.switched_off}
     return replace(config, features=replace(config.features, **off))
+
+
+def settled(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
+    """The settings in force, and the paths that they lead to.
+
+    Where the config file cannot be used: with `any_config` those from before, or the defaults; otherwise ConfigError.
+    """
+    try:
+        config = load(paths)
+    except ConfigError:
+        if not any_config:
+            raise
+        try:
+            config = load(replace(paths, config_file=paths.kept_config))
+        except ConfigError:
+            config = Config()
+    client = config.claude_code.config_dir
+    return (replace(paths, claude_dir=client) if client else paths), config
 
 
 def _read(paths: Paths) -> Config:
@@ -87,6 +106,8 @@ class _Reader:
             raise self._wrong(("log", "level"), _one_of(LOG_LEVELS))
         if config.engine not in ENGINES:
             raise self._wrong(("engine",), _one_of(ENGINES))
+        if config.recall.selector not in SELECTORS:
+            raise self._wrong(("recall", "selector"), _one_of(SELECTORS))
         if not re.match(r"https?://[^\s/@]+(?:/[^\s@]*)?\Z", config.anthropic.base_url):
             raise self._wrong(
                 ("anthropic", "base_url"), "an address such as https://api.anthropic.com, without a key in it"

@@ -70,6 +70,12 @@ class Features:
     dream: bool = _key(
         "Whether memories are consolidated in the background; `memoryd dream-now` works either way.", True
     )
+    recall: bool = _key(
+        "Whether memories are handed to a client's prompts by its hooks; `memoryd recall` works either way.", True
+    )
+    rot_check: bool = _key(
+        "Whether memories are compared with the repository for paths, symbols and commands that are gone.", True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,17 @@ class Dream:
     least_hours: float = _key("So long after the last consolidation of a project the next one may come.", 24.0, least=0)
     least_sessions: int = _key("And only when so many of its sessions have changed since then.", 5, least=1)
     scan_minutes: float = _key("How often the sessions of a project are counted for that.", 10.0, least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    selector: str = _key(
+        'Who picks the memories for a prompt: "local" (built in, free, at once) or "model", where a model reads the turns.',
+        "local",
+    )
+    model_seconds: float = _key(
+        "How long a prompt waits for the model's choice; after that the built in one counts.", 4.0, least=0.1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +185,7 @@ class Config:
     turns: Turns = field(default_factory=Turns)
     extraction: Extraction = field(default_factory=Extraction)
     dream: Dream = field(default_factory=Dream)
+    recall: Recall = field(default_factory=Recall)
     features: Features = field(default_factory=Features)
     projects: Projects = field(default_factory=Projects)
     history: History = field(default_factory=History)

@@ -47,6 +47,7 @@ EXAMINATIONS = (
     _examination("clock", "times"),
     _examination("engine", "engine"),
     _examination("Claude Code", "client"),
+    _examination("hooks", "hooks"),
     _examination("who else remembers", "neighbours"),
 )
 

@@ -54,6 +54,7 @@ Name = Literal[
     "unknown_lines",
     "deletion",
     "client_settings",
+    "hooks",
     "auto_memory",
     "auto_dream",
     "other_tools",

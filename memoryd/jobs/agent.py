@@ -112,7 +112,7 @@ def with_fewer(work: Callable[[int], T], taken: int, copy: Staged) -> tuple[T, i
 
 
 def is_same(change: FileChange) -> bool:
-    """Whether a rewritten memory says what it said, but for white space or keys that are ours to set."""
+    """Whether a rewritten memory says what it said, but for white space, search keys or what is ours to set."""
     if change.before is None or change.after is None:
         return False
     before, after = parse(change.before), parse(change.after)
@@ -126,4 +126,4 @@ def _meant(change: FileChange, evidence: Sequence[Evidence]) -> Finding | Withdr
         return Withdrawal(change.name, newest)
     given = parse(change.after)
     assert given.type is not None  # noqa: S101 - judged
-    return Finding(given.type, given.name, given.description, given.body, newest, tuple(older), change.name)
+    return Finding(given.type, given.name, given.description, given.body, newest, tuple(older), change.name, given.keys)

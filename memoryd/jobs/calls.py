@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memoryd.clock import day_of
 from memoryd.engines.anthropic.client import EndpointError
@@ -22,7 +22,6 @@ from memoryd.state import steps
 if TYPE_CHECKING:
     from memoryd.clock import Clock
     from memoryd.config import Budget
-    from memoryd.engines.anthropic.client import Client
     from memoryd.engines.anthropic.wire import Reply
     from memoryd.prices import Price
     from memoryd.state.database import Database
@@ -43,6 +42,12 @@ class RunCapError(Exception):
     """The next request could cost more than a run may."""
 
 
+class Endpoint(Protocol):
+    """Who requests are sent to: `Client`, or one that is given up in time."""
+
+    def send(self, request: dict[str, Any], deadline: float) -> Reply: ...
+
+
 class Calls:
     """Made for one job."""
 
@@ -51,7 +56,7 @@ class Calls:
         database: Database,
         job_id: int,
         memory_dir: str,
-        client: Client,
+        client: Endpoint,
         price: Price | None,
         budget: Budget,
         clock: Clock,

@@ -89,7 +89,7 @@ def group_of(change: FileChange, one: Finding | Withdrawal, session_id: str, now
             values |= {("type",): one.type, ("metadata", "type"): one.type}
         for path, value in (values | {("metadata", "modified"): iso(now)}).items():
             document = document.with_value(path, value)
-        document = document.with_body(one.body.strip("\n") + "\n")
+        document = document.with_keys(one.keys).with_body(one.body.strip("\n") + "\n")
     change = change._replace(after=document.render())
     evidence = tuple((change.name, piece) for piece in reversed((one.evidence, *one.also)))
     why = "you said" if change.before is None else "you said later"
@@ -105,6 +105,7 @@ def _new_document(finding: Finding, session_id: str, now: float) -> Document:
         session_id=session_id,
         evidence=finding.evidence.hash,
         modified=iso(now),
+        keys=finding.keys,
     )
 
 

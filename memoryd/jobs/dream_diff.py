@@ -106,7 +106,15 @@ def _revision(
     rests_on = sorted(
         {one for file in (name, *removed) for one in evidence.get(file, ())}, key=lambda one: one.said_at or 0
     )
-    common = (after.type, "" if files else _title(after), after.description, after.body, tuple(rests_on))
+    common = (
+        after.type,
+        "" if files else _title(after),
+        after.description,
+        after.body,
+        tuple(rests_on),
+        (),
+        after.keys,
+    )
     if was is None:
         return Revision("learnt", f"Learning {topic_of(name)}", (), *common)
     if len(files) > 1:

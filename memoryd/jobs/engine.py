@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clock import day_of
 from memoryd.engines.anthropic import account, dreaming, extraction
-from memoryd.engines.anthropic.client import BadRequestError, Client, EndpointError
+from memoryd.engines.anthropic.client import BadRequestError, Client
 from memoryd.engines.anthropic.loop import RunFailedError
-from memoryd.errors import EngineRestsError, EngineStoppedError, MemorydError
+from memoryd.errors import EngineStoppedError, MemorydError
 from memoryd.jobs import agent, dream_agent
-from memoryd.jobs.calls import Calls, DayCapError, RunCapError
+from memoryd.jobs.calls import Calls, RunCapError
+from memoryd.jobs.trouble import recorded
 from memoryd.projects import is_below
 from memoryd.state import holds, steps
 
@@ -129,7 +129,7 @@ class ModelEngine:
         self, job_id: int, memory_dir: str, model: str, prompt: str, deadline: float, budget: Budget
     ) -> Iterator[_Run]:
         """A run of the agent: with a price and a purse, its errors told as those of a job or of the engine."""
-        with self._recorded():
+        with recorded(self._database, self._config, self._settings, self._clock):
             price = account.price_of(self._config, model)
             if self._client is None:
                 self._client = Client(account.account_of(self._config.anthropic, self._environment), self._clock.now)
@@ -161,20 +161,3 @@ class ModelEngine:
                     ) from error
                 raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
             holds.lift(self._database, account.NAME)
-
-    @contextmanager
-    def _recorded(self) -> Iterator[None]:
-        """What keeps the engine from working on anything is put down, so that nobody tries in vain."""
-        try:
-            yield
-        except EngineStoppedError as error:
-            holds.stop(self._database, account.NAME, error.sentence, error.fix, self._settings, self._clock.now())
-            raise
-        except DayCapError as error:
-            now = self._clock.now()
-            holds.pause(self._database, account.NAME, error.sentence, error.fix, self._settings, day_of(now)[1], now)
-            raise
-        except EndpointError as error:
-            text = f"The model's endpoint, {self._config.anthropic.base_url}, has trouble: {str(error).rstrip('.')}."
-            until = holds.rest(self._database, account.NAME, text, error.after, self._settings, self._clock.now())
-            raise EngineRestsError(text, "memoryd retry", until=until) from error

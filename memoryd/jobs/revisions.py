@@ -92,16 +92,17 @@ def _target(revision: Revision, drawn: Drawn, taken: set[str], now: float) -> Fi
             session_id=newest.session_id if newest else "",
             evidence=newest.hash if newest else "",
             modified=iso(now),
+            keys=revision.keys,
         )
         return FileChange(name, None, document.render())
     name = revision.files[0]
     state = drawn.files[name]
-    return FileChange(name, state.data, _rewritten(revision, state.data, now), state.mtime_ns, mode=state.mode)
+    return FileChange(name, state.data, _rewritten(revision, drawn, now), state.mtime_ns, mode=state.mode)
 
 
-def _rewritten(revision: Revision, before: bytes, now: float) -> bytes:
+def _rewritten(revision: Revision, drawn: Drawn, now: float) -> bytes:
     """Only what changes is touched: other keys, comments and the blank line above the text stay."""
-    document = parse(before)
+    document, *others = (parse(drawn.files[name].data) for name in revision.files)
     values: dict[tuple[str, ...], str] = {}
     if revision.description and revision.description != document.description:
         values["description",] = revision.description
@@ -117,7 +118,9 @@ def _rewritten(revision: Revision, before: bytes, now: float) -> bytes:
             document = document.with_value(path, value)
     except DocumentError as error:
         raise RefusedError("valid frontmatter", f"{revision.files[0]} cannot be edited: {error}.") from error
-    return document.with_body(head.replace("\r\n", "\n") + revision.body.strip("\n") + "\n").render()
+    # Who looked for one of the others finds this one from now on.
+    keys = (*(revision.keys or document.keys), *(key for other in others for key in other.keys))
+    return document.with_keys(keys).with_body(head.replace("\r\n", "\n") + revision.body.strip("\n") + "\n").render()
 
 
 def _evidence(revision: Revision, target: str, drawn: Drawn) -> list[tuple[str, Evidence]]:

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memoryd.errors import StateError
-from memoryd.memory.index import NAME as INDEX_NAME
+from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MEMORY_BYTES = 1 << 20
-"""A larger file is no memory that anybody wrote: it gets its line in the index and is otherwise left alone."""
 HEAD_BYTES = 32_768
 
 TEMPORARY_PREFIX = ".memoryd-"

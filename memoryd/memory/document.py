@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from memoryd.memory import keys as search_keys
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoryd.model import MemoryType
 
 FRONTMATTER_BYTES = 16_384
@@ -75,6 +79,11 @@ class Document:
     def origin_session_id(self) -> str:
         return _scalar(self.metadata.get("originSessionId") or self.values.get("originSessionId"))
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What a later prompt may call it: for searching, and no part of what it says."""
+        return search_keys.keys_in(self.metadata.get("keys")) or search_keys.keys_in(self.values.get("keys"))
+
     def render(self) -> bytes:
         return self.text.encode("utf-8", "surrogateescape")
 
@@ -100,6 +109,16 @@ class Document:
         if result.problem or result.values != _with(self.values, path, value) or result.body != self.body:
             raise DocumentError(f"`{'.'.join(path)}` cannot be set in this frontmatter")
         return result
+
+    def with_keys(self, keys: Iterable[str]) -> Document:
+        """The same file with these keys; as it is where there are none, or where they cannot be set: they are only a help."""
+        value = search_keys.joined(keys)
+        if not value or search_keys.keys_in(value) == self.keys:
+            return self
+        try:
+            return self.with_value(("metadata", "keys"), value)
+        except DocumentError:
+            return self
 
     @property
     def _newline(self) -> str:
@@ -163,9 +182,18 @@ def _unquoted(value: str) -> str:
 
 
 def new_document(
-    *, name: str, description: str, kind: MemoryType, body: str, session_id: str, evidence: str, modified: str
+    *,
+    name: str,
+    description: str,
+    kind: MemoryType,
+    body: str,
+    session_id: str,
+    evidence: str,
+    modified: str,
+    keys: Iterable[str] = (),
 ) -> Document:
     """A topic file as memoryd writes it; `type` stands in both places that clients look at."""
+    searched = search_keys.joined(keys)
     lines = [
         "---",
         f"name: {_quoted(name)}",
@@ -175,6 +203,7 @@ def new_document(
         f"  type: {kind}",
         *([f"  originSessionId: {_quoted(session_id)}"] if session_id else []),
         *([f"  evidence: {_quoted(evidence)}"] if evidence else []),
+        *([f"  keys: {_quoted(searched)}"] if searched else []),
         f"  modified: {modified}",
         "---",
         body.strip("\n"),

@@ -7,9 +7,9 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.memory.directory import MEMORY_BYTES, Listing, open_directory
+from memoryd.memory.directory import Listing, open_directory
 from memoryd.memory.guards import RefusedError
-from memoryd.memory.index import NAME as INDEX_NAME
+from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
 from memoryd.model import FileChange
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from memoryd.state.database import Database
 
+RECALL = "recall"
 FIRST_DELAY_SECONDS = 60.0
 LONGEST_DELAY_SECONDS = 6 * 3600.0
 _MOST_DOUBLINGS = 16
@@ -90,6 +91,29 @@ def claim(
         assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
         database.execute_many("UPDATE turns SET job_id = ? WHERE id = ?", [(job_id, turn.id) for turn in turns])
     return Job(job_id, token, transcript_id, session_id, turns)
+
+
+def begin_recall(database: Database, memory_dir: str, now: float) -> int:
+    """A job that is over in seconds: a question to a model about a prompt. It belongs to no session.
+
+    It counts as failed until it is known better, so that nobody has to look for the dead ones.
+    """
+    job_id = database.execute(
+        "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at, ended_at, outcome, detail)"
+        " VALUES (?, ?, '', '', ?3, ?3, 'failed', 'its process died')",
+        (RECALL, memory_dir, now),
+    ).lastrowid
+    assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
+    return job_id
+
+
+def end_recall(database: Database, job_id: int, outcome: str, now: float, detail: str = "") -> None:
+    with database.transaction():
+        database.execute(
+            "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ?", (outcome, now, detail, job_id)
+        )
+        if outcome != "failed":  # only its own: a dream has no session either, and may need the answers it paid for
+            database.execute("UPDATE steps SET reply = NULL WHERE job_id = ?", (job_id,))
 
 
 def waiting_turns(database: Database, transcript_id: int, *, history: bool = False) -> tuple[WaitingTurn, ...]:
@@ -173,7 +197,7 @@ def postpone(database: Database, job: Job, why: str, now: float, until: float) -
     Whose fault it is shows when others have been answered since this session failed the last time: then it is its own.
     """
     others_fared_well = database.query(
-        "SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND sent_at >"
+        "SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND kind <> 'recall' AND sent_at >"
         " (SELECT ended_at FROM jobs AS before WHERE before.session_id = ?1 AND outcome = 'failed' AND id < ?2"
         " ORDER BY id DESC LIMIT 1) LIMIT 1",
         (job.session_id, job.id),
@@ -194,12 +218,16 @@ def retry(database: Database) -> int:
 
 
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
-    """Jobs behind this one that have ended, up to the first that still runs, with the files that they changed."""
+    """Jobs behind this one that have ended, up to the first that still runs, with the files that they changed.
+
+    Those for recall are left out: one comes with every prompt, and `usage` sums them up.
+    """
     rows = database.query(
         "SELECT jobs.*, saved, removed, coalesce(project_root, (SELECT root FROM projects WHERE id = (SELECT project_id FROM"
         " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)), '') AS project, coalesce(engine, (SELECT model"
         " FROM steps WHERE steps.job_id = jobs.id ORDER BY steps.id DESC LIMIT 1), '') AS engine FROM jobs JOIN job_files ON"
         " job_files.job_id = jobs.id LEFT JOIN dreams ON dreams.job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
+        " AND kind <> 'recall'"
         " AND job_files.job_id > ?1"  # said twice: the view would be made of all jobs otherwise
         " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
@@ -229,7 +257,8 @@ def names_in(joined: str | None) -> tuple[str, ...]:
 
 
 def last_id(database: Database) -> int:
-    number: int = database.query("SELECT coalesce(max(id), 0) FROM jobs")[0][0]
+    """Of those on sessions or memories."""
+    number: int = database.query("SELECT coalesce(max(id), 0) FROM jobs WHERE kind <> 'recall'")[0][0]
     return number
 
 

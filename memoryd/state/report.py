@@ -136,7 +136,7 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
     rows = database.query(
         # The newest are looked at and no others; what a job wrote is asked of those that are told.
         "WITH told AS (SELECT * FROM jobs WHERE id > (SELECT coalesce(max(id), 0) FROM jobs) - ?3 AND outcome IS NOT NULL"
-        " AND kind <> ?1 ORDER BY ended_at DESC, id DESC LIMIT ?2)"
+        " AND kind NOT IN (?1, 'recall') ORDER BY ended_at DESC, id DESC LIMIT ?2)"
         " SELECT told.session_id, coalesce(projects.root, '') AS root, ended_at, told.outcome, detail,"
         " (SELECT group_concat(name, char(0)) FROM changes JOIN change_files ON change_id = changes.id AND group_number >= 0"
         " AND change_files.state = 'applied' AND after_hash IS NOT NULL WHERE changes.job_id = told.id) AS saved,"
@@ -178,7 +178,8 @@ def dreamers(database: Database) -> list[Dreamer]:
 def extractions(database: Database) -> dict[str, tuple[float, str]]:
     """When and how the last job on a session ended, for each memory directory."""
     rows = database.query(
-        "SELECT memory_dir, max(ended_at), outcome FROM jobs WHERE outcome IS NOT NULL AND kind <> ? GROUP BY memory_dir",
+        "SELECT memory_dir, max(ended_at), outcome FROM jobs WHERE outcome IS NOT NULL AND kind NOT IN (?, 'recall')"
+        " GROUP BY memory_dir",
         (DREAM,),
     )
     return {row["memory_dir"]: (row[1], row["outcome"]) for row in rows}

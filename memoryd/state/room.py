@@ -36,9 +36,9 @@ def room_of(database: Database) -> Room:
 
 
 @contextmanager
-def impatient(database: Database) -> Iterator[None]:
-    """Whoever else uses the database goes first: what needs it alone gives up at once, as BusyError."""
-    database.execute(f"PRAGMA busy_timeout = {int(_PATIENCE_SECONDS * 1000)}")
+def impatient(database: Database, seconds: float = _PATIENCE_SECONDS) -> Iterator[None]:
+    """Whoever else uses the database goes first: what needs it gives up after so long, or at once, as BusyError."""
+    database.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
     try:
         yield
     finally:

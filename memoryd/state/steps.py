@@ -126,7 +126,8 @@ def usage(database: Database, since: float | None = None) -> list[UsageRow]:
     rows = database.query(
         f"SELECT date(sent_at, 'unixepoch', 'localtime') AS day, coalesce((SELECT projects.root FROM transcripts JOIN projects ON"  # noqa: S608 - ours
         " projects.id = project_id WHERE transcripts.session_id = jobs.session_id LIMIT 1), (SELECT project_root FROM dreams"
-        " WHERE dreams.job_id = jobs.id), memory_dir) AS project,"
+        " WHERE dreams.job_id = jobs.id), (SELECT root FROM projects WHERE projects.memory_dir = jobs.memory_dir AND NOT is_shared"
+        " ORDER BY projects.id LIMIT 1), memory_dir) AS project,"
         f" kind, model, {_SPENT} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
         " GROUP BY day, project, kind, model ORDER BY day, project, kind, model",
         (since or 0.0,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from memoryd.instance import running_instance
 from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.memory.census import Census
 from memoryd.model import Skip
+from memoryd.recall.store import store_to_look
 from memoryd.state import dreams, pauses, report, steps, waiting
 from memoryd.state.database import open_for_reading
 from memoryd.status import problems as found_problems
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
     from memoryd.instance import Instance, Trouble
     from memoryd.model import Run, Wait, WaitingSession
     from memoryd.paths import Paths
+    from memoryd.recall.store import Use
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamReport
     from memoryd.state.pauses import Pause
 
+RECALL_SECONDS = 7 * 86_400.0
 _LAST = 8
 _DREAM_TURNS = 30
 _SERVICE_FILES = ("{config}/systemd/user/memoryd.service", "{home}/Library/LaunchAgents/local.memoryd.plist")
@@ -88,6 +92,8 @@ class Status(NamedTuple):
     unreadable: tuple[tuple[str, str], ...] = ()
     projects: Projects = Projects()
     dreams: Dreams = Dreams()
+    recall: Use | None = None
+    """What came of recall in the last days; None: it was never used."""
 
     @property
     def skipped_turns(self) -> int:
@@ -132,7 +138,21 @@ def gather(
     finally:
         if database is not None:
             database.close()
-    return known._replace(problems=tuple(problems))
+    return _with_recall(known, paths)._replace(problems=tuple(problems))
+
+
+def _with_recall(known: Status, paths: Paths) -> Status:
+    """What recall has noted, if it has noted anything; that it cannot be read is told by `doctor`."""
+    store = store_to_look(paths)
+    if store is None:
+        return known
+    with closing(store), suppress(StateError, BusyError):
+        outdated = {os.fsdecode(path): number for path, number in store.outdated()}
+        named = tuple(one._replace(outdated=outdated.get(one.memory_dir, 0)) for one in known.projects.named)
+        return known._replace(
+            recall=store.use(known.now - RECALL_SECONDS), projects=known.projects._replace(named=named)
+        )
+    return known
 
 
 def _from_ledger(

@@ -48,6 +48,8 @@ class Project(NamedTuple):
     """None: there is no such directory yet, or nobody may look into it."""
     dream: NextDream | None = None
     """None: nothing is there to dream of."""
+    outdated: int = 0
+    """Memories that name what the repository no longer has."""
 
 
 class FullIndex(NamedTuple):

@@ -108,8 +108,10 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
                 "extraction": None,
                 "types": {"user": 0, "feedback": 0, "project": 0, "reference": 0, "none": 0},
                 "index": None,
+                "outdated": 0,
             }
         ],
+        "recall": None,
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],

@@ -136,20 +136,20 @@ def _turn(exchange: Exchange, before: str, mark: str, *, is_last: bool = False) 
     when = ""
     if said.said_at is not None:
         when = datetime.fromtimestamp(said.said_at).astimezone().strftime("%A %Y-%m-%d %H:%M")
-    did = "; ".join(_cut(call, _CALL_CHARACTERS) for call in calls[:_CALLS])
+    did = "; ".join(cut(call, _CALL_CHARACTERS) for call in calls[:_CALLS])
     if len(calls) > _CALLS:
         did += f"; and {len(calls) - _CALLS} more"
-    parts = [("agent", _cut(said.answer, _AGENT_CHARACTERS))] if said.answer != before else []
+    parts = [("agent", cut(said.answer, _AGENT_CHARACTERS))] if said.answer != before else []
     parts += [
         ("turn", when or "at an unknown time"),
-        ("user", _cut(said.text, USER_CHARACTERS)),
+        ("user", cut(said.text, USER_CHARACTERS)),
         ("did", did),
-        ("agent", _cut(reply, _LAST_CHARACTERS if is_last else _AGENT_CHARACTERS)),
+        ("agent", cut(reply, _LAST_CHARACTERS if is_last else _AGENT_CHARACTERS)),
     ]
     return "\n".join(f"[{mark} {name}] {text}" for name, text in parts if text)
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
     """Two thirds of the room for the beginning, the rest for the end."""
     text = text.strip()
     if len(text) <= most:

@@ -34,7 +34,13 @@ _TOO_LONG = re.compile(
 )
 _LENGTHS = re.compile(r"(\d{3,})\s*tokens?\s*>\s*(\d{3,})")
 _OUT_OF_MONEY = re.compile(r"(?i)credit balance|billing|spend(?:ing)? limit|usage limit|quota")
-_OPTIONAL = {"context_management": "context_management", "cache_control": "cache_control", "effort": "output_config"}
+_OPTIONAL = {
+    "context_management": "context_management",
+    "cache_control": "cache_control",
+    "effort": "output_config",
+    "output_config": "output_config",
+    "thinking": "thinking",
+}
 """What an endpoint may not know: where it complains of the word, it is asked again without the field."""
 
 
@@ -102,7 +108,8 @@ class Client:
             try:
                 return self._send(_without(request, self._left_out), deadline)
             except BadRequestError as error:
-                unknown = {field for word, field in _OPTIONAL.items() if word in str(error)} - self._left_out
+                sent = {*request, "cache_control"} - self._left_out
+                unknown = {field for word, field in _OPTIONAL.items() if word in str(error) and field in sent}
                 if not unknown:
                     raise
                 self._left_out |= unknown
@@ -244,7 +251,7 @@ def _without(request: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
             return {key: stripped(item) for key, item in value.items() if key not in left_out}
         return [stripped(item) for item in value] if isinstance(value, list) else value
 
-    # The words of a conversation are strings: only our own markers are keys.
+    # The words of a conversation are strings: only our own markers are keys. Whoever asks not to think sends no thoughts.
     return {
         key: stripped(value) if key in ("system", "messages") else value
         for key, value in request.items()

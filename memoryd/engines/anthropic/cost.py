@@ -37,7 +37,7 @@ def most_usd(price: Price | None, request: dict[str, Any]) -> float:
     """What a request may cost at most: nothing of it cached, all of it to be cached, and the longest reply."""
     if price is None:
         return 0.0
-    sent = json.dumps([request["system"], request["tools"], request["messages"]], ensure_ascii=False)
+    sent = json.dumps([request["system"], request.get("tools", []), request["messages"]], ensure_ascii=False)
     prompt = len(sent.encode("utf-8", "replace")) / _LEAST_BYTES_PER_TOKEN
     usd = prompt * _dearest(price) + float(request["max_tokens"]) * price.output
     return usd * _factor(price, prompt) / _MILLION

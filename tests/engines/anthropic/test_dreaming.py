@@ -44,8 +44,8 @@ def wrote(name: str, content: str = "x") -> Ran:
 
 
 def test_the_brief_is_not_that_of_extraction() -> None:
-    assert dreaming.prompt_name() == "dream 1"
-    assert extraction.prompt_name() == "extract 1"
+    assert dreaming.prompt_name() == "dream 2"
+    assert extraction.prompt_name() == "extract 2"
     dream = dreaming.brief_of((), material(), LIMITS)
     assert dream.system != extraction.brief_of((), ()).system
     for phase in ("Orient", "Gather", "Consolidate", "Prune"):

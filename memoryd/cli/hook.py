@@ -1,0 +1,32 @@
+"""Answer a hook of Claude Code: its JSON on standard input, ours on standard output.
+
+    memoryd hook user-prompt-submit     the memories that help with the prompt
+    memoryd hook session-start          the index, where the client does not load it by itself;
+                                        after a compaction, what was shown may be shown again
+    memoryd hook stop                   tell the daemon that a turn has ended
+    memoryd hook session-end            tell the daemon that the session has
+
+`memoryd hooks install` sets them up. Whatever goes wrong, it ends with 0 and prints nothing; `memoryd logs` tells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.hook import EVENTS, answer
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "hook"
+HELP = "for a client: answer one of its hooks"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("event", metavar="EVENT", help=", ".join(EVENTS))
+
+
+def execute(context: Context) -> int:
+    return answer([context.arguments.event], context.environment)

@@ -1,0 +1,87 @@
+"""Compare memories with the repository: paths, symbols and commands that they name and that are no longer there.
+
+No model is asked, and nothing is changed. What was never in the repository's history is passed over: a memory may speak
+of a library or of another repository. Exits with 1 where something is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.words import count, short, shown
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from memoryd.cli import Context
+    from memoryd.model import Project
+
+NAME = "verify"
+HELP = "what memories name and the code has no more"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="*", help="only these memories (default: all)")
+    add_project_option(parser)
+    add_json_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.recall.rot import Repository, check
+
+    project = project_of(context)
+    texts = _texts(project, context.arguments.files)
+    repository = Repository(project.root)
+    found = check(texts, repository)
+    if context.arguments.json:
+        print_json(
+            {
+                "project": project.root,
+                "problem": repository.problem or None,
+                "checked": 0 if repository.problem else len(texts),
+                "gone": [
+                    {"file": name, "kind": one.claim.kind, "text": one.claim.text, "why": one.why}
+                    for name, gone in found.items()
+                    for one in gone
+                ],
+            }
+        )
+        return 1 if found else 0
+    for name, gone in found.items():
+        print(shown(name))
+        for one in gone:
+            print(f"    {shown(one.claim.text)}: {shown(one.why)}")
+    print(_in_all(short(project.root, context.paths.home), len(texts), len(found), repository.problem), file=sys.stderr)
+    return 1 if found else 0
+
+
+def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
+    """What is checked of each memory, by file name. Raises MemorydError for one that is not there."""
+    from memoryd.recall.rot import text_of
+
+    texts: dict[str, str] = {}
+    if not files and not os.path.isdir(project.memory_dir):
+        return texts  # no memory yet, and so nothing gone
+    with memory_of(project) as directory:
+        names = [memory_name(directory, file) for file in files] or sorted(directory.listing().topics)
+        for name in names:
+            try:
+                state = directory.read(name)
+            except PermissionError:
+                continue  # `memoryd memories` says so
+            if state is not None:
+                texts[name] = text_of(state.data)
+    return texts
+
+
+def _in_all(place: str, checked: int, stale: int, problem: str) -> str:
+    if problem:
+        return f"Nothing could be checked against {place}: {problem}."
+    if not stale:
+        return f"Nothing is gone that {count(checked, 'memory').replace('memorys', 'memories')} here could be held to."
+    return f"{stale} of {checked} name something that is gone. memoryd forget FILE removes one; an edit mends it."

@@ -1,0 +1,166 @@
+"""Selection by a model: which memories help with a prompt, asked in one small request that is paid for like all others.
+
+It is only a help: whatever goes wrong, there is a choice without it, and a reason that the log can tell. What kill -9 leaves:
+a job that counts as failed from its first moment, and a step that is reserved and counts as spent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.clock import elapsed
+from memoryd.engines.anthropic import account, selector
+from memoryd.engines.anthropic.client import BadRequestError, Client, EndpointError, PromptTooLongError
+from memoryd.engines.anthropic.punctual import PunctualClient
+from memoryd.errors import EngineRestsError, MemorydError
+from memoryd.jobs.calls import Calls, RunCapError
+from memoryd.jobs.standing import hold_of
+from memoryd.jobs.trouble import recorded
+from memoryd.state import holds, jobs, room
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from memoryd.clock import Clock
+    from memoryd.config import Config
+    from memoryd.engines.anthropic.selector import Question
+    from memoryd.state.database import Database
+
+PATIENCE_SECONDS = 0.5
+"""Who keeps the database longer than this is not waited for: somebody waits for us."""
+
+
+class Selected(NamedTuple):
+    names: tuple[str, ...] | None
+    """The memories that help, the most useful first; None: nobody chose."""
+    why: str = ""
+    """Why nobody did."""
+
+
+class _Desk(NamedTuple):
+    """What a selection is done with."""
+
+    database: Database
+    config: Config
+    environment: Mapping[str, str]
+    clock: Clock
+    memory_dir: str
+    seconds: float
+    until: float
+    """By `elapsed`: the time runs from the first moment on."""
+
+    @property
+    def settings(self) -> bytes:
+        """Those of the model, as they are now; a hold is about them."""
+        return account.settings_digest(self.config)
+
+    @property
+    def own_settings(self) -> bytes:
+        """Those of the selection: who gives it more time wants it to be tried again."""
+        return hashlib.blake2b(self.settings + repr(self.seconds).encode(), digest_size=16).digest()
+
+
+def select_by_model(
+    database: Database,
+    config: Config,
+    environment: Mapping[str, str],
+    clock: Clock,
+    *,
+    memory_dir: str,
+    query: str,
+    manifest_lines: Sequence[str],
+    names: Collection[str],
+    tools: Sequence[str] = (),
+    limit: int = selector.MOST_SELECTED,
+    seconds: float,
+) -> Selected:
+    """The memories that a model picks for a prompt; it never raises what a caller could only fall back from.
+
+    1. whether the model may be asked at all: it is chosen, nobody has paused, nothing keeps it from working
+    2. ask, within the time, the budget included
+    3. judge the answer, and put down what came of it
+
+    `database` is open for writing. After a late answer a thread may still wait for it: it dies with the process.
+    """
+    until = elapsed() + seconds
+    if not names or not manifest_lines or not query.strip():
+        return Selected(())
+    desk = _Desk(database, config, environment, clock, memory_dir, seconds, until)
+    question = selector.Question(query, manifest_lines, names, tools)
+    try:
+        with room.impatient(database, PATIENCE_SECONDS):
+            if why := _why_not(desk):
+                return Selected(None, why)
+            return _selected(desk, question, limit)
+    except MemorydError as error:
+        return Selected(None, error.sentence)
+
+
+def _why_not(desk: _Desk) -> str:
+    """Why the model is not asked; empty where it may be."""
+    if not account.is_chosen(desk.config):
+        return "No model is set up: the config names no key."
+    now = desk.clock.now()
+    hold = hold_of(desk.database, desk.config, now) or holds.standing(
+        desk.database, jobs.RECALL, desk.own_settings, now
+    )
+    return hold.text if hold is not None else ""
+
+
+def _selected(desk: _Desk, question: Question, limit: int) -> Selected:
+    job_id = jobs.begin_recall(desk.database, desk.memory_dir, desk.clock.now())
+    try:
+        selected = Selected(_asked(desk, job_id, question, limit))
+    except (selector.NoChoiceError, RunCapError, BadRequestError, PromptTooLongError) as error:
+        selected = Selected(None, f"The model chose nothing: {error}.")
+    except MemorydError as error:
+        selected = Selected(None, error.sentence)
+    names, why = selected
+    outcome = "failed" if names is None else "succeeded" if names else "succeeded_no_output"
+    with suppress(MemorydError):  # a choice that nobody could put down is one all the same
+        jobs.end_recall(desk.database, job_id, outcome, desk.clock.now(), why)
+    return selected
+
+
+def _asked(desk: _Desk, job_id: int, question: Question, limit: int) -> tuple[str, ...]:
+    """What the model picks. Raises NoChoiceError and what `Calls.ask` does; what would be in vain again is recorded."""
+    database, config, clock = desk.database, desk.config, desk.clock
+    settings = desk.settings  # before the key is read: what is mended while a request runs is another thing
+
+    def connect() -> Client:
+        return Client(account.account_of(config.anthropic, desk.environment), clock.now)
+
+    with recorded(database, config, settings, clock):
+        request = selector.request_of(question, config)
+        calls = Calls(
+            database,
+            job_id,
+            desk.memory_dir,
+            PunctualClient(connect, desk.until),
+            account.price_of(config, request["model"]),
+            config.budget,
+            clock,
+            clock.now() + desk.until - elapsed(),
+            selector.prefix_name(request),
+        )
+        try:
+            reply = calls.ask(request)
+        except EndpointError as error:
+            raise _resting(desk, error) from error
+        holds.lift(database, account.NAME)
+        holds.lift(database, jobs.RECALL)
+        try:
+            return selector.choice_in(reply, selector.shown_in(request, question.names), limit)
+        except selector.NoChoiceError:
+            calls.forget_last()
+            raise
+
+
+def _resting(desk: _Desk, error: EndpointError) -> EngineRestsError:
+    """Prompts do not wait in vain again and again. Only they: jobs have more time and more tries, and see for themselves."""
+    why = f"it did not answer within {desk.seconds:g} s" if elapsed() >= desk.until else str(error).rstrip(".")
+    text = f"The model chose nothing: {why}."
+    until = holds.rest(desk.database, jobs.RECALL, text, error.after, desk.own_settings, desk.clock.now())
+    return EngineRestsError(text, "memoryd retry", until=until)

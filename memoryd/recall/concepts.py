@@ -1,0 +1,96 @@
+"""Other words for the same thing: `deploy`, `roll out`, `ausliefern`, `发布` are one concept, whatever a memory calls it.
+
+concepts.txt is made by `make train` from the lists in training/concepts: a phrase a line, with the numbers of what it
+can mean.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from functools import cache
+from typing import NamedTuple
+
+from memoryd.recall.terms import is_stop, is_unspaced, pairs_of, split, stem
+
+FILE = os.path.join(os.path.dirname(__file__), "concepts.txt")
+MOST_WORDS = 4
+MOST_CHARACTERS = 8
+"""Of a phrase, in a script without spaces."""
+
+
+class _Named(NamedTuple):
+    """A phrase in a text that names concepts: from and to which term, and their numbers."""
+
+    start: int
+    end: int
+    numbers: tuple[str, ...]
+
+
+def concepts_in(text: str) -> list[str]:
+    """The number of every concept that a text names, as often as it does."""
+    return [number for named in _scanned(text)[1] for number in named.numbers]
+
+
+def terms_with_concepts(text: str) -> dict[str, set[str]]:
+    """Every word that tells something, as `terms_of` has it, and the concepts that it names or helps to name."""
+    terms, named = _scanned(text)
+    found: dict[str, set[str]] = {term: set() for term in terms if term}
+    for one in named:
+        for term in terms[one.start : one.end]:
+            if term:
+                found[term].update(one.numbers)
+    return found
+
+
+@cache
+def _lines() -> list[str]:
+    """In order, so that a phrase is found by halving: to make a dictionary of them takes ten times as long as a prompt."""
+    with open(FILE, encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def _meanings(phrase: str) -> tuple[str, ...]:
+    """The numbers of the concepts that a phrase names."""
+    lines, start = _lines(), f"{phrase}\t"
+    at = bisect_left(lines, start)
+    is_known = at < len(lines) and lines[at].startswith(start)
+    return tuple(lines[at][len(start) :].split()) if is_known else ()
+
+
+def _scanned(text: str) -> tuple[list[str], list[_Named]]:
+    """The terms of a text, empty ones for words that tell nothing, and the phrases among them."""
+    terms: list[str] = []
+    named: list[_Named] = []
+    stems: list[str] = []
+    for word in split(text):
+        if is_unspaced(word):
+            stems.clear()
+            named += _named_in_run(word, len(terms))
+            terms += pairs_of(word)
+            continue
+        stems = [*stems[1 - MOST_WORDS :], stem(word)]
+        terms.append("" if is_stop(word) else stems[-1])
+        for length in range(1, len(stems) + 1):
+            if numbers := _meanings(" ".join(stems[-length:])):
+                named.append(_Named(len(terms) - length, len(terms), numbers))
+    return terms, _longest(named)
+
+
+def _named_in_run(run: str, first: int) -> list[_Named]:
+    """`first`: the number of the run's first pair of characters."""
+    return [
+        _Named(first + start, first + end - 1, numbers)
+        for start in range(len(run) - 1)
+        for end in range(start + 2, min(len(run), start + MOST_CHARACTERS) + 1)
+        if (numbers := _meanings(run[start:end]))
+    ]
+
+
+def _longest(named: list[_Named]) -> list[_Named]:
+    """Without phrases that are a part of a longer one: November is no January, though 十一月 holds 一月."""
+    found: list[_Named] = []
+    for one in sorted(named, key=lambda one: (one.start, -one.end)):
+        if not found or one.end > found[-1].end or one[:2] == found[-1][:2]:
+            found.append(one)
+    return found

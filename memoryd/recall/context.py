@@ -1,0 +1,69 @@
+"""What a client without a memory of its own is given at the start: what memories are, how to use them, and the index."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from memoryd.memory.index import as_loaded
+from memoryd.memory.limits import INDEX_NAME, MOST_BYTES, MOST_LINES
+
+_INDEX_BYTES = 1 << 20
+
+GUIDE = """\
+# Memory
+
+You have memories of earlier sessions, one Markdown file each, in `{directory}`. Its index stands below; read a file when
+its line has to do with the work at hand.
+
+## What a memory is
+- user: who the person is, what they know, want and like
+- feedback: how to work: what was corrected, and what was approved
+- project: the situation: dates, decisions, incidents, owners
+- reference: where to look: trackers, dashboards, channels, documents
+
+## Saving
+memoryd reads the finished conversation and saves what is worth it; you need not. If you are asked to remember something,
+write one file for one fact, with `name`, `description` and `type` in its frontmatter, and nothing into the index: that is
+made by memoryd. Never save what the code, its history or the instruction files already say, how a bug was fixed, where
+the task at hand stands, or a secret. Write dates as dates, not as "next week".
+
+## Using
+- A memory was true when it was written. Before you recommend a path, a function or a flag that it names, look whether
+  it is still there; for the present state of things ask the repository (`git log`), not a memory.
+- Where a memory and what you see disagree, trust what you see, and say so.
+- Told to leave memory aside, act as if there were none.
+"""
+_CUT = (
+    "\n> Only a part of the index was loaded: it is longer than {lines} lines or {kilobytes} KB. What is further below is"
+    " in the directory."
+)
+
+
+class Index(NamedTuple):
+    text: str
+    """As a client loads it: cut, and warned where it was."""
+    is_cut: bool
+
+
+def index_of(memory_dir: str, most_characters: int = 0) -> Index:
+    """The index of a directory, empty where there is none. `most_characters`: that a client takes of all."""
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(os.path.join(memory_dir, INDEX_NAME), flags), "rb") as file:
+            text = file.read(_INDEX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return Index("", is_cut=False)
+    loaded, is_cut = as_loaded(text)
+    if most_characters and len(loaded) > most_characters:
+        loaded, is_cut = loaded[: loaded.rfind("\n", 0, most_characters) + 1], True
+    note = _CUT.format(lines=MOST_LINES, kilobytes=MOST_BYTES // 1000) if is_cut else ""
+    return Index(f"{loaded.rstrip()}\n{note}" if loaded.strip() else "", is_cut)
+
+
+def context_of(memory_dir: str) -> str:
+    """Everything: the guide, and the index as a client would load it."""
+    index = index_of(memory_dir)
+    return (
+        f"{GUIDE.format(directory=memory_dir)}\n## {INDEX_NAME}\n{index.text or 'There are no memories yet.'}".rstrip()
+    )

@@ -1,0 +1,216 @@
+"""Which memories a prompt may mean, and how surely: terms in common, weighed by how rare they are.
+
+A word of the prompt is found in a memory as it stands, or by another word for the same concept; beside that, pieces of
+words find other forms, typos and compounds. The two sums together rank. What is known of the best ones is then weighed by
+a small model, fitted by `make train` to labelled prompts, into the probability that a memory is meant.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from bisect import bisect_left
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.recall.concepts import terms_with_concepts
+from memoryd.recall.store import HEAVIEST, WEIGHT_BITS
+from memoryd.recall.terms import terms_of
+from memoryd.recall.weights import CONCEPT, GRAM, SCALE
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Mapping, Sequence
+
+    from memoryd.recall.store import Directory, Known, Store
+
+MODEL_FILE = os.path.join(os.path.dirname(__file__), "model.json")
+COMMON_FILE = os.path.join(os.path.dirname(__file__), "common.txt")
+FEATURES = (
+    "words",  # the sum of what its words weigh there,
+    "best_word",  # the heaviest of them,
+    "word_count",  # how many there are,
+    "words_covered",  # and which part of the prompt, by weight, they are
+    "pieces",  # the sum of what pieces of words weigh
+    "prompt",  # how much the prompt says at all
+    "words_beside_best",  # the same as a part of what the best memory has
+    "sum_beside_best",
+    "place",
+)
+CANDIDATES = 20
+_AT_ONCE = 40
+"""Looked up together: more than CANDIDATES, since some may be left of memories that have gone."""
+_MOST_COUNTED = 8
+_ASKED_CHARACTERS = 1500
+_BY_CONCEPT = 0.8
+"""What a word counts that is found only by another word for it."""
+_COMMON_SHARE = 0.25
+"""A piece of a word that stands in so many memories tells nothing, and costs the most,"""
+_FEW = 100
+"""once there are more memories than so many."""
+
+
+class Query(NamedTuple):
+    """A prompt in search terms."""
+
+    words: Mapping[str, frozenset[str]]
+    """Each with the concepts that it names."""
+    pieces: tuple[str, ...]
+
+
+class Candidate(NamedTuple):
+    memory: Known
+    probability: float
+    """That this memory is meant."""
+    values: tuple[float, ...]
+    """Of FEATURES."""
+
+
+def query_of(prompt: str) -> Query:
+    """Of a long prompt its beginning and its end: between them stands what was pasted."""
+    if len(prompt) > 2 * _ASKED_CHARACTERS:
+        prompt = f"{prompt[:_ASKED_CHARACTERS]}\n{prompt[-_ASKED_CHARACTERS:]}"
+    words = {
+        word: frozenset(CONCEPT + number for number in numbers) for word, numbers in terms_with_concepts(prompt).items()
+    }
+    return Query(words, tuple(GRAM + piece for piece in terms_of(prompt).grams))
+
+
+def candidates(store: Store, directory: Directory, query: Query) -> list[Candidate]:
+    """The memories that a prompt may mean, the most probable first."""
+    with store.snapshot():
+        found = _Search(store, directory, query)
+        best = sorted(found.sums, key=lambda number: (-found.sums[number], -number))
+        ranked: list[Known] = []
+        for at in range(0, len(best), _AT_ONCE):
+            some = best[at : at + _AT_ONCE]
+            alive = {one.id: one for one in store.known(directory.id, some)}
+            ranked += [alive[number] for number in some if number in alive]
+            if len(ranked) >= CANDIDATES:
+                break
+    del ranked[CANDIDATES:]
+    sums = [found.sums[one.id] for one in ranked]
+    # Who has as much shares a place: so the model cannot tell them apart, and the one that was learnt last comes first.
+    told = [(one, found.values(one.id, sums.index(found.sums[one.id]), ranked[0].id)) for one in ranked]
+    return sorted(
+        (Candidate(memory, probability(values), values) for memory, values in told), key=lambda one: -one.probability
+    )
+
+
+def probability(values: Sequence[float]) -> float:
+    bias, weights = _model()
+    return 1 / (1 + math.exp(-bias - sum(weight * value for weight, value in zip(weights, values, strict=True))))
+
+
+@cache
+def _model() -> tuple[float, tuple[float, ...]]:
+    with open(MODEL_FILE, encoding="utf-8") as file:
+        model = json.load(file)
+    return model["bias"], tuple(model["weights"][name] for name in FEATURES)
+
+
+@cache
+def _common() -> Mapping[str, float]:
+    """Words and concepts that prompts are full of, and what is left of their weight: `run` and `fix` name nothing."""
+    with open(COMMON_FILE, encoding="utf-8") as file:
+        return {term: float(left) for term, left in (line.split("\t") for line in file.read().splitlines())}
+
+
+class _Search:
+    """One prompt in one directory."""
+
+    def __init__(self, store: Store, directory: Directory, query: Query) -> None:
+        self._query = query
+        self._count = directory.memories
+        concepts = {concept for concepts in query.words.values() for concept in concepts}
+        self._entries = store.postings(directory.id, [*query.words, *concepts, *query.pieces])
+        self._words = self._word_sums()
+        self._pieces = self._piece_sums()
+        self._best_words = max(self._words.values(), default=0.0) or 1.0
+        best_pieces = max(self._pieces.values(), default=0.0) or 1.0
+        self.sums = {
+            number: self._words.get(number, 0.0) / self._best_words + self._pieces.get(number, 0.0) / best_pieces
+            for number in {*self._words, *self._pieces}
+        }
+        self._said = sum(map(self._rarity, query.words))
+
+    def values(self, number: int, place: int, first: int) -> tuple[float, ...]:
+        """What is known of a memory, in the order of FEATURES. `first`: the number of the best one."""
+        weights = [(word, self._weight(word, number)) for word in self._query.words]
+        there = [(word, weight) for word, weight in weights if weight]
+        covered = sum(self._rarity(word) * (1.0 if self._stands(word, number) else _BY_CONCEPT) for word, _ in there)
+        return (
+            math.sqrt(self._words.get(number, 0.0)),
+            max((weight for _, weight in there), default=0.0),
+            min(len(there), _MOST_COUNTED),
+            covered / (self._said or 1.0),
+            math.sqrt(self._pieces.get(number, 0.0)),
+            math.sqrt(self._said),
+            self._words.get(number, 0.0) / self._best_words,
+            self.sums[number] / self.sums[first],
+            math.log1p(place),
+        )
+
+    def _rarity(self, term: str) -> float:
+        """How much it tells that a memory has a term: less if many have it, or if prompts are full of it."""
+        return self._idf(term) * _common().get(term, 1.0)
+
+    def _idf(self, term: str) -> float:
+        """From 0 to 1. A term that both of two memories have is not common: so few tell nothing of that."""
+        count = max(self._count, _FEW)
+        having = len(self._entries.get(term, ()))
+        return math.log1p(max(0.5, count - having + 0.5) / (having + 0.5)) / math.log1p(2 * count)
+
+    def _word_sums(self) -> dict[int, float]:
+        sums: dict[int, float] = {}
+        for word, concepts in self._query.words.items():
+            here = self._found(word, 1.0)
+            for concept in concepts:
+                for number, weight in self._found(concept, _BY_CONCEPT).items():
+                    if weight > here.get(number, 0.0) and not self._stands(word, number):
+                        here[number] = weight
+            for number, weight in here.items():
+                sums[number] = sums.get(number, 0.0) + weight
+        return sums
+
+    def _found(self, term: str, share: float) -> dict[int, float]:
+        """What a term weighs in each memory that has it."""
+        entries = self._entries.get(term)
+        if entries is None:
+            return {}
+        weight = share * self._rarity(term) / SCALE
+        return {entry >> WEIGHT_BITS: weight * (entry & HEAVIEST) for entry in entries}
+
+    def _piece_sums(self) -> dict[int, float]:
+        sums: dict[int, float] = {}
+        for piece in self._query.pieces:
+            entries = self._entries.get(piece, ())
+            if self._count > _FEW and len(entries) > self._count * _COMMON_SHARE:
+                continue
+            weight = self._idf(piece) / SCALE
+            for entry in entries:
+                number = entry >> WEIGHT_BITS
+                sums[number] = sums.get(number, 0.0) + weight * (entry & HEAVIEST)
+        return sums
+
+    def _weight(self, word: str, number: int) -> float:
+        """What a word of the prompt weighs in a memory, as it stands there or by the best of its concepts."""
+        if at := self._entry(word, number):
+            return self._rarity(word) * (at & HEAVIEST) / SCALE
+        return max(
+            (
+                _BY_CONCEPT * self._rarity(concept) * (self._entry(concept, number) & HEAVIEST) / SCALE
+                for concept in self._query.words[word]
+            ),
+            default=0.0,
+        )
+
+    def _stands(self, term: str, number: int) -> bool:
+        return bool(self._entry(term, number))
+
+    def _entry(self, term: str, number: int) -> int:
+        """The entry of a memory among those of a term, which are in the order of their numbers; 0 where there is none."""
+        entries: array[int] | tuple[()] = self._entries.get(term, ())
+        at = bisect_left(entries, number << WEIGHT_BITS)
+        return entries[at] if at < len(entries) and entries[at] >> WEIGHT_BITS == number else 0

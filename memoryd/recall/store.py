@@ -1,0 +1,274 @@
+"""What recall keeps: which memory has which terms, what sessions were shown, what the code has left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memoryd.recall.database import open_database, open_to_look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from memoryd.paths import Paths
+    from memoryd.recall.database import Database
+
+WEIGHT_BITS = 8
+HEAVIEST = (1 << WEIGHT_BITS) - 1
+
+
+class Known(NamedTuple):
+    """A memory whose terms are kept."""
+
+    id: int
+    name: str
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    type: str
+    has_secret: bool
+
+
+class Directory(NamedTuple):
+    id: int
+    mtime_ns: int
+    checked_at: float
+    dead: int
+    memories: int
+    """How many are known."""
+
+
+class Learnt(NamedTuple):
+    """A memory as it was just read."""
+
+    name: str
+    stamp: tuple[int, int, int]
+    """Times of modification and of change, and size: a file with the same three is the same."""
+    type: str
+    has_secret: bool
+    weights: Mapping[str, int]
+    """Of each term, from 1 to HEAVIEST."""
+
+
+class Shown(NamedTuple):
+    """A memory that a session was shown since it was last compacted."""
+
+    name: str
+    bytes: int
+
+
+class Use(NamedTuple):
+    """How often memories were shown, in how many sessions, and how often that was of use."""
+
+    shown: int
+    sessions: int
+    used: int
+
+
+class Store:
+    """Open it with `open_store`. Its methods raise StateError, BusyError."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        self._database.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._database.transaction()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """What is read inside is of one moment, whatever others write meanwhile."""
+        return self._database.snapshot()
+
+    # --- terms --------------------------------------------------------------------------------------------------------
+
+    def directory(self, path: str) -> Directory | None:
+        rows = self._database.query(
+            "SELECT id, mtime_ns, checked_at, dead, (SELECT count(*) FROM memories WHERE directory_id = directories.id)"
+            " FROM directories WHERE path = ?",
+            (os.fsencode(path),),
+        )
+        return Directory(*rows[0]) if rows else None
+
+    def record_check(self, path: str, mtime_ns: int, at: float) -> int:
+        """The files of a directory were looked at; it is known from now on. Its number."""
+        number: int = self._database.query(
+            "INSERT INTO directories (path, mtime_ns, checked_at) VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE"
+            " SET mtime_ns = excluded.mtime_ns, checked_at = excluded.checked_at RETURNING id",
+            (os.fsencode(path), mtime_ns, at),
+        )[0][0]
+        return number
+
+    def known(self, directory_id: int, ids: Iterable[int] | None = None) -> list[Known]:
+        """All memories of a directory, or those of these numbers that are still there."""
+        sql = "SELECT id, name, mtime_ns, ctime_ns, size, type, has_secret FROM memories WHERE directory_id = ?"
+        values: list[Any] = [directory_id]
+        if ids is not None:
+            values += ids
+            sql += f" AND id IN ({_places(values[1:])})"
+        return list(map(Known._make, self._database.query(sql, values)))
+
+    def postings(self, directory_id: int, terms: Iterable[str]) -> dict[str, array[int]]:
+        """For each term that stands somewhere: which memories have it, and what it weighs there, in one number."""
+        found = {}
+        wanted = list(terms)
+        for at in range(0, len(wanted), 500):
+            some = wanted[at : at + 500]
+            rows = self._database.query(
+                f"SELECT term, entries FROM postings WHERE directory_id = ? AND term IN ({_places(some)})",  # noqa: S608
+                (directory_id, *some),
+            )
+            for term, entries in rows:
+                found[term] = array("I", entries)
+        return found
+
+    def learn(self, directory_id: int, memories: Iterable[Learnt]) -> None:
+        """Take in the terms of memories, in the place of those that they had. Inside a transaction."""
+        fresh: dict[str, array[int]] = {}
+        for one in memories:
+            self.forget(directory_id, [one.name])
+            cursor = self._database.execute(
+                "INSERT INTO memories (directory_id, name, mtime_ns, ctime_ns, size, type, has_secret)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (directory_id, one.name, *one.stamp, one.type, one.has_secret),
+            )
+            number = int(cursor.lastrowid or 0) << WEIGHT_BITS
+            for term, weight in one.weights.items():
+                fresh.setdefault(term, array("I")).append(number | weight)
+        before = self.postings(directory_id, fresh)
+        self._database.execute_many(
+            "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
+            (
+                (directory_id, term, (before[term] + entries if term in before else entries).tobytes())
+                for term, entries in sorted(fresh.items())
+            ),
+        )
+
+    def forget(self, directory_id: int, names: Iterable[str]) -> None:
+        """Their postings stay until the directory is begun anew: nobody has their numbers any more."""
+        for name in names:
+            cursor = self._database.execute(
+                "DELETE FROM memories WHERE directory_id = ? AND name = ?", (directory_id, name)
+            )
+            self._database.execute(
+                "UPDATE directories SET dead = dead + ? WHERE id = ?", (cursor.rowcount, directory_id)
+            )
+
+    def forget_all(self, directory_id: int) -> None:
+        for table in ("postings", "memories"):
+            self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
+        self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
+
+    # --- what sessions were shown ------------------------------------------------------------------------------------
+
+    def shown(self, session_id: str, directory_id: int) -> list[Shown]:
+        rows = self._database.query(
+            "SELECT name, bytes FROM surfaced WHERE session_id = ? AND directory_id = ? AND NOT is_forgotten",
+            (session_id, directory_id),
+        )
+        return list(map(Shown._make, rows))
+
+    def record_shown(self, session_id: str, directory_id: int, shown: Iterable[Shown], at: float) -> None:
+        self._database.execute_many(
+            "INSERT INTO surfaced (session_id, directory_id, name, bytes, at) VALUES (?, ?, ?, ?, ?)",
+            ((session_id, directory_id, one.name, one.bytes, at) for one in shown),
+        )
+
+    def forget_shown(self, session_id: str) -> None:
+        """The session was compacted: what it was shown is gone from its context."""
+        self._database.execute("UPDATE surfaced SET is_forgotten = 1 WHERE session_id = ?", (session_id,))
+
+    def unused(self, session_id: str, directory_id: int) -> list[str]:
+        """The memories that a session was shown and has done nothing with yet."""
+        rows = self._database.query(
+            "SELECT DISTINCT name FROM surfaced WHERE session_id = ? AND directory_id = ? AND used = ''",
+            (session_id, directory_id),
+        )
+        return [name for (name,) in rows]
+
+    def record_use(self, session_id: str, directory_id: int, used: Mapping[str, str]) -> None:
+        self._database.execute_many(
+            "UPDATE surfaced SET used = ? WHERE session_id = ? AND directory_id = ? AND name = ?",
+            ((how, session_id, directory_id, name) for name, how in used.items()),
+        )
+
+    def use(self, since: float) -> Use:
+        """What came of recall since then."""
+        row = self._database.query(
+            "SELECT count(*), count(DISTINCT session_id), count(nullif(used, '')) FROM surfaced WHERE at >= ?", (since,)
+        )[0]
+        return Use(*row)
+
+    def drop_shown_before(self, since: float) -> None:
+        self._database.execute("DELETE FROM surfaced WHERE at < ?", (since,))
+
+    # --- directories --------------------------------------------------------------------------------------------------
+
+    def directories(self) -> list[tuple[int, str]]:
+        return [
+            (number, os.fsdecode(path)) for number, path in self._database.query("SELECT id, path FROM directories")
+        ]
+
+    def drop_directory(self, directory_id: int) -> None:
+        """Everything about a directory that is no more. Inside a transaction."""
+        for table in ("postings", "memories", "surfaced", "rot", "rot_checks"):
+            self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
+        self._database.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
+
+    def newest_change(self, directory_id: int) -> int:
+        rows = self._database.query(
+            "SELECT coalesce(max(ctime_ns), 0) FROM memories WHERE directory_id = ?", (directory_id,)
+        )
+        return int(rows[0][0])
+
+    # --- what the code has left behind --------------------------------------------------------------------------------
+
+    def gone(self, directory_id: int) -> dict[str, tuple[str, ...]]:
+        """What memories name and their repository no longer has, in words; of those that are as they were then."""
+        rows = self._database.query(
+            "SELECT name, gone FROM rot JOIN memories USING (directory_id, name, ctime_ns) WHERE directory_id = ?",
+            (directory_id,),
+        )
+        return {name: tuple(json.loads(gone)) for name, gone in rows}
+
+    def outdated(self) -> list[tuple[bytes, int]]:
+        """How many memories of a directory name what is gone, for those with any."""
+        return self._database.query(
+            "SELECT path, count(*) FROM rot JOIN memories USING (directory_id, name, ctime_ns)"
+            " JOIN directories ON directories.id = directory_id GROUP BY path"
+        )
+
+    def rot_stamp(self, directory_id: int) -> str:
+        """Of the repository when its memories were last compared with it; empty: never."""
+        rows = self._database.query("SELECT stamp FROM rot_checks WHERE directory_id = ?", (directory_id,))
+        return rows[0][0] if rows else ""
+
+    def record_rot(self, directory_id: int, gone: Mapping[str, Iterable[str]], stamp: str, at: float) -> None:
+        """What was found in all memories of a directory. Inside a transaction."""
+        self._database.execute("DELETE FROM rot WHERE directory_id = ?", (directory_id,))
+        for name, words in gone.items():
+            self._database.execute(
+                "INSERT INTO rot SELECT directory_id, name, ctime_ns, ? FROM memories"
+                " WHERE directory_id = ? AND name = ?",
+                (json.dumps(list(words), ensure_ascii=False), directory_id, name),
+            )
+        self._database.execute("INSERT OR REPLACE INTO rot_checks VALUES (?, ?, ?)", (directory_id, stamp, at))
+
+
+def open_store(paths: Paths) -> Store:
+    """Close it. Raises StateError, BusyError."""
+    return Store(open_database(paths))
+
+
+def store_to_look(paths: Paths) -> Store | None:
+    """Without ever writing; None where there is nothing to read."""
+    database = open_to_look(paths)
+    return Store(database) if database is not None else None
+
+
+def _places(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))

@@ -1,0 +1,261 @@
+"""`memoryd hook`: whatever a client sends, it ends with 0, and says either a whole answer or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+RULE = "Releases are cut from the branch stable, never from main"
+PROMPT = "cut a release from the right branch"
+EVENTS = ("user-prompt-submit", "session-start", "stop", "session-end")
+
+
+def hook(environment: dict[str, str], event: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "memoryd", "hook", event],
+        env=environment,
+        input=given,
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def sent(project: Path, prompt: str = PROMPT, **other: Any) -> bytes:
+    """What the client sends, with something that a later version may add."""
+    call = {
+        "session_id": "0f8d3c1e-3a52-4f0c-9c43-0a6a3a2a5a11",
+        "transcript_path": str(project / "none.jsonl"),
+        "cwd": str(project),
+        "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt,
+        "something_new": {"nested": [1, 2]},
+    }
+    return json.dumps(call | other).encode()
+
+
+def context_in(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The text that the client is to add."""
+    answer = json.loads(done.stdout)["hookSpecificOutput"]
+    assert answer.keys() == {"hookEventName", "additionalContext"}
+    return str(answer["additionalContext"])
+
+
+def logged(paths: Paths) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in Path(paths.log_file).read_text().splitlines()]
+    except FileNotFoundError:
+        return []
+
+
+@pytest.fixture
+def project(environment: dict[str, str], tmp_path: Path) -> Path:
+    place = tmp_path / "acme"
+    (place / ".git").mkdir(parents=True)
+    assert memoryd(environment, "remember", "--project", str(place), RULE).returncode == 0
+    return place
+
+
+def test_a_prompt_gets_its_memory_inside_our_mark_and_only_once(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    done = hook(environment, "user-prompt-submit", sent(project))
+    text = context_in(done)
+    assert text.startswith("<memoryd-recall>\n")
+    assert text.endswith("\n</memoryd-recall>")
+    assert RULE in text
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert hook(environment, "user-prompt-submit", sent(project)).stdout == b""
+    assert RULE in context_in(hook(environment, "user-prompt-submit", sent(project, session_id="another")))
+    assert logged(paths) == []
+
+
+def test_after_a_compaction_it_comes_again(environment: dict[str, str], project: Path) -> None:
+    assert hook(environment, "user-prompt-submit", sent(project)).stdout
+    assert hook(environment, "session-start", sent(project, source="resume")).stdout == b""
+    assert hook(environment, "user-prompt-submit", sent(project)).stdout == b""
+    assert hook(environment, "session-start", sent(project, source="compact")).stdout == b""
+    assert hook(environment, "user-prompt-submit", sent(project)).stdout
+
+
+def test_what_the_session_has_read_itself_does_not_come(
+    environment: dict[str, str], project: Path, paths: Paths, tmp_path: Path
+) -> None:
+    (memory,) = Path(paths.transcripts_root).glob("*/memory/feedback_*.md")
+    block = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(memory)}}
+    transcript = tmp_path / "session.jsonl"
+    transcript.write_text(json.dumps({"type": "assistant", "message": {"content": [block]}}) + "\n")
+    assert hook(environment, "user-prompt-submit", sent(project, transcript_path=str(transcript))).stdout == b""
+    transcript.unlink()
+    assert hook(environment, "user-prompt-submit", sent(project, transcript_path=str(transcript))).stdout
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<task-notification>cut a release from the right branch</task-notification>",
+        "<system-reminder>release branch</system-reminder>",
+        "/release from the branch",
+        "release",
+        "",
+        "thanks, that is all",
+    ],
+)
+def test_what_is_not_the_users_or_says_nothing_gets_nothing(
+    environment: dict[str, str], project: Path, paths: Paths, prompt: str
+) -> None:
+    done = hook(environment, "user-prompt-submit", sent(project, prompt))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert logged(paths) == []
+
+
+@pytest.mark.parametrize("event", [*EVENTS, "later-event"])
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (b"", "no input"),
+        (b"cut a release", "input that is no JSON"),
+        (b"[" * 100_000, "input that is no JSON"),
+        (b"[1]", "input that is no JSON object"),
+        (b"{}", "input without a session or its directory"),
+        (b'{"session_id": 7, "cwd": ["/"]}', "input without a session or its directory"),
+        (b'{"session_id": "s", "cwd": "relative"}', "input without a session or its directory"),
+        (b'{"prompt": "' + b"x" * (9 << 20) + b'"}', "more than 8 MB of input"),
+        (b'\xff\xfe{"session_id"', "input that is no JSON"),
+    ],
+    ids=["empty", "words", "deep", "list", "bare", "types", "relative", "huge", "bytes"],
+)
+def test_bad_input_is_one_line_in_the_log(
+    environment: dict[str, str], paths: Paths, event: str, given: bytes, why: str
+) -> None:
+    done = hook(environment, event, given)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    (line,) = logged(paths)
+    known = event in EVENTS
+    assert (line["event"], line["hook"]) == ("hook", event if known else "?")
+    assert line["why"] == (why if known else "an event that this memoryd does not know")
+
+
+def test_a_directory_that_is_gone_and_odd_text_get_nothing(
+    environment: dict[str, str], project: Path, paths: Paths, tmp_path: Path
+) -> None:
+    for given in (
+        sent(project, cwd=str(tmp_path / "vanished")),
+        sent(project, cwd="/\u0000"),
+        sent(project, "cut a \ud800 release \u0000 from main"),
+        sent(project, "\u202e" * 500_000),
+    ):
+        done = hook(environment, "user-prompt-submit", given)
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert logged(paths) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_silent"),
+    [
+        ("[features]\nrecall = false\n", True),
+        ('[projects]\nexclude = ["{project}"]\n', True),
+        ("nonsense = 1\n", False),
+    ],
+    ids=["off", "excluded", "broken"],
+)
+def test_settings_count_and_broken_ones_are_no_reason_to_be_silent(
+    environment: dict[str, str], project: Path, paths: Paths, text: str, *, is_silent: bool
+) -> None:
+    os.makedirs(os.path.dirname(paths.config_file))
+    Path(paths.config_file).write_text(text.replace("{project}", str(project)))
+    done = hook(environment, "user-prompt-submit", sent(project))
+    assert done.returncode == 0
+    assert (done.stdout == b"") is is_silent
+
+
+def test_the_environment_turns_it_off(environment: dict[str, str], project: Path) -> None:
+    assert hook({**environment, "MEMORYD_DISABLE_RECALL": "1"}, "user-prompt-submit", sent(project)).stdout == b""
+
+
+def test_where_the_client_does_not_load_the_index_a_new_session_is_given_it(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    start = [sent(project, source=source) for source in ("startup", "clear", "compact", "resume", "fork")]
+    assert [bool(hook(environment, "session-start", one).stdout) for one in start] == [False] * 5
+    Path(paths.claude_settings).write_text('{"autoMemoryEnabled": false}')
+    assert [bool(hook(environment, "session-start", one).stdout) for one in start] == [True, True, True, False, False]
+    text = context_in(hook(environment, "session-start", start[0]))
+    assert RULE in text
+    assert text.startswith("<memoryd-recall>")
+
+
+def test_the_end_of_a_turn_wakes_the_daemon(environment: dict[str, str], project: Path, paths: Paths) -> None:
+    for event in ("stop", "session-end"):
+        shutil.rmtree(os.path.dirname(paths.wake_file), ignore_errors=True)
+        done = hook(environment, event, sent(project))
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert os.path.exists(paths.wake_file)
+
+
+def test_what_keeps_the_file_of_recall_locked_is_not_waited_for_long(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    assert hook(environment, "user-prompt-submit", sent(project)).stdout
+    other = sqlite3.connect(paths.recall_file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    done = hook(environment, "user-prompt-submit", sent(project, session_id="another"))
+    other.close()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    (line,) = logged(paths)
+    assert "locked" in line["why"]
+
+
+def test_a_state_directory_that_cannot_be_used_is_silence(environment: dict[str, str], project: Path) -> None:
+    done = hook({**environment, "XDG_STATE_HOME": "/proc/nowhere"}, "user-prompt-submit", sent(project))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_ten_at_once_all_get_their_answer(environment: dict[str, str], project: Path, paths: Paths) -> None:
+    """Also the first time, when the memories have to be read."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "memoryd", "hook", "user-prompt-submit"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(10)
+    ]
+    for number, process in enumerate(started):
+        assert process.stdin is not None
+        process.stdin.write(sent(project, session_id=f"session-{number}"))
+        process.stdin.close()
+    for process in started:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        said = process.stdout.read()
+        assert process.stderr.read() == b""
+        assert said, logged(paths)
+        assert RULE in json.loads(said)["hookSpecificOutput"]["additionalContext"]
+        assert process.wait(PATIENCE_SECONDS) == 0
+        process.stdout.close()
+        process.stderr.close()
+    assert logged(paths) == []
+    assert as_json(environment, "status")["recall"] == {"shown": 10, "sessions": 10, "used": 0}
+
+
+def test_its_help_is_for_people(environment: dict[str, str]) -> None:
+    done = memoryd(environment, "hook", "--help")
+    assert done.returncode == 0
+    assert "memoryd hooks install" in done.stdout

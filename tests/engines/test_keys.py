@@ -1,0 +1,76 @@
+"""What the embedded engine lets a memory be searched by: names in code around the words, and nothing made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryd.engines import offline
+from memoryd.engines.offline.keys import keys_of
+from memoryd.model import Finding, Said, Shelved
+
+RULE = "From now on, never retry payments automatically."
+
+
+def keys(text: str, answer: str = "", fact: str = RULE) -> tuple[str, ...]:
+    """Those of a memory that was made of one sentence in a message."""
+    return keys_of(Said("s", "m", None, text, answer), offline.statement(Said("s", "m", None, fact)))
+
+
+def test_what_is_found_has_keys() -> None:
+    text = "can you fix src/pay/handler.ts? from now on, never retry payments automatically"
+    (finding,) = offline.find([Said("s", "m", None, text, "I added retry_policy.")])
+    assert isinstance(finding, Finding)
+    assert finding.keys == ("handler.ts", "retry_policy")
+    assert "handler" not in finding.body + finding.description + finding.name
+
+
+def test_files_and_names_beside_a_wish_are_keys() -> None:
+    text = f"Please fix src/pay/handler.ts and `npm run lint`, PaymentClient breaks on max_retries. {RULE}"
+    assert keys(text) == ("handler.ts", "npm run lint", "PaymentClient", "max_retries")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RULE,
+        f"Look at the importer and/or the exporter, e.g. v1.2, it is 3.5 times slower. {RULE}",
+        f"See https://acme.dev/src/handler.ts or ask ops@acme_corp.io. {RULE}",
+        f"The token is [redacted: github_token.txt]. {RULE}",
+        f"Bitte prüfe die Datei und den Fehler im Modul. {RULE}",
+    ],
+)
+def test_plain_words_addresses_and_secrets_are_none(text: str) -> None:
+    assert keys(text) == ()
+
+
+def test_what_the_memory_says_itself_is_no_key() -> None:
+    assert keys("Look at retry.py.", fact="From now on, never import Retry.py in tests.") == ()
+
+
+def test_what_the_assistant_named_is_a_key_of_a_rule_about_it_most_named_first() -> None:
+    answer = "I changed `a_one`, b_two and c_three in src/d.py. b_two is called by e_five and f_six; g_seven too."
+    assert keys(RULE, answer) == ("b_two", "a_one", "c_three", "d.py")
+    assert keys(f"In my_own.py it is slow. {RULE}", answer) == ("my_own.py", "b_two", "a_one", "c_three", "d.py")
+
+
+def test_what_the_assistant_named_says_nothing_of_the_person() -> None:
+    fact = "I am a nurse and new to programming."
+    assert offline.statement(Said("s", "m", None, fact)).type == "user"
+    assert keys(fact, "I changed a_one in src/d.py.", fact) == ()
+
+
+def test_there_are_eight_at_most_and_always_the_same() -> None:
+    text = " ".join(f"file_{number}.py" for number in range(30)) + f" are slow. {RULE}"
+    assert keys(text) == keys(text) == tuple(f"file_{number}.py" for number in range(8))
+
+
+def test_a_memory_that_is_brought_up_to_date_keeps_its_own() -> None:
+    first = Said("s", "m1", None, "can you look at a_one.py? from now on, reviews have 400 changed lines at most")
+    (found,) = offline.find([first])
+    assert isinstance(found, Finding)
+    assert found.keys == ("a_one.py",)
+    shelf = [Shelved("feedback_reviews.md", found.type, found.description, found.body, is_ours=True)]
+    later = Said("s", "m2", None, "can you look at b_two.py? from now on, reviews have 300 changed lines at most")
+    (newer,) = offline.find([later], lambda: shelf)
+    assert isinstance(newer, Finding)
+    assert (newer.replaces, newer.keys) == ("feedback_reviews.md", ())

@@ -1,0 +1,545 @@
+"""Selection by a model: one small request, in time and within the budget; whatever goes wrong has a reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anthropic  # noqa: F401 - the seconds that this takes are not what is measured here
+import pytest
+
+from memoryd.clock import SystemClock, elapsed
+from memoryd.config import Budget
+from memoryd.engines.anthropic.client import Client
+from memoryd.jobs.selection import Selected, select_by_model
+from memoryd.memory.directory import FileState
+from memoryd.memory.manifest import manifest_of
+from memoryd.state import jobs, pauses, report, steps
+from tests.jobs.desk import NOW
+from tests.jobs.hired import NOTHING, held, hired, in_turn, spent
+from tests.jobs.office import VARIABLE
+from tests.messages_server import Drop, Garbage, Hang, MessagesServer, Reply, Status, Trickle, last_text, text, thinking
+from tests.security.labelled import SECRETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from tests.jobs.office import Office
+    from tests.messages_server import Answer, Request
+
+NAMES = ("feedback_deploy.md", "project_freeze.md", "user_role.md")
+PROMPT = "when may I release the importer?"
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+BUSY = Status(529, "overloaded_error", "Overloaded")
+
+
+def picks(*names: Any, **beside: Any) -> Reply:
+    return Reply(text(json.dumps({"selected_memories": names, **beside})))
+
+
+def select(office: Office, *, seconds: float = 60.0, **given: Any) -> Selected:
+    names = given.get("names", NAMES)
+    lines = [f"- [project] {name} (2026-10-30T12:00:00Z): what {name} says" for name in names]
+    asked = {"query": PROMPT, "manifest_lines": lines, "names": names} | given
+    return select_by_model(
+        office.database,
+        office.config,
+        {VARIABLE: office.key},
+        office.clock,
+        memory_dir=str(office.memory),
+        seconds=seconds,
+        **asked,
+    )
+
+
+def outcomes(office: Office) -> list[tuple[str, str, str]]:
+    rows = office.database.query("SELECT kind, outcome, detail FROM jobs ORDER BY id")
+    return [(row["kind"], row["outcome"], row["detail"]) for row in rows]
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+
+def test_it_picks_from_the_memories_and_is_paid_for(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(NAMES[1], NAMES[0])) as office:
+        assert select(office) == Selected((NAMES[1], NAMES[0]))
+        assert outcomes(office) == [("recall", "succeeded", "")]
+        (row,) = steps.usage(database)
+        assert (row.project, row.job, row.model) == (str(office.memory), "recall", "claude-haiku-5-5")
+        usage = office.server.requests[0].usage
+        assert row.spent.usd > 0
+        assert (row.spent.calls, row.spent.unsettled_usd) == (1, 0.0)
+        assert row.spent.output_tokens == usage["output_tokens"]
+
+
+def test_its_cost_is_that_of_its_project(database: Database, paths: Paths) -> None:
+    with hired(database, paths, in_turn(NOTHING, picks())) as office:
+        office.say("hello")
+        office.work()
+        assert select(office) == Selected(())
+        assert [(row.project, row.job) for row in steps.usage(database)] == [
+            ("/code/acme", "extract"),
+            ("/code/acme", "recall"),
+        ]
+
+
+def test_the_request_is_small_and_begins_with_what_stays_the_same(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks()) as office:
+        select(office)
+        select(office, query="and the exporter?", tools=("Bash", "mcp__github"))
+        one, two = (request.body for request in office.server.requests)
+        assert one["model"] == "claude-haiku-5-5"
+        assert one["max_tokens"] <= 256
+        assert one["output_config"]["format"] == {
+            "type": "json_schema",
+            "schema": {
+                "type": "object",
+                "properties": {"selected_memories": {"type": "array", "items": {"type": "string"}}},
+                "required": ["selected_memories"],
+                "additionalProperties": False,
+            },
+        }
+        assert "tools" not in one
+        assert one["system"] == two["system"]
+        memories, prompt = one["messages"][0]["content"]
+        assert two["messages"][0]["content"][0] == memories
+        assert memories["cache_control"]["type"] == "ephemeral"
+        assert "cache_control" not in prompt
+        assert all(
+            f"- [project] {name} (2026-10-30T12:00:00Z): what {name} says\n" in memories["text"] for name in NAMES
+        )
+        assert last_text(office.server.requests[0]).endswith(f"<prompt>\n{PROMPT}\n</prompt>")
+        assert "<tools>" not in prompt["text"]
+        assert "<tools>\nBash, mcp__github\n</tools>" in two["messages"][0]["content"][1]["text"]
+
+
+def test_the_second_prompt_reads_the_memories_from_the_cache(database: Database, paths: Paths) -> None:
+    lines = [f"- [project] m{number}.md (2026-10-30T12:00:00Z): {'what it says ' * 10}" for number in range(60)]
+    with hired(database, paths, picks()) as office:
+        for prompt in ("the first one", "the second one"):
+            select(office, query=prompt, manifest_lines=lines, names=("m1.md",))
+        usage = office.server.requests[1].usage
+        assert usage["cache_read_input_tokens"] > 10 * usage["input_tokens"]
+
+
+def test_other_memories_than_before_are_no_lost_cache(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks()) as office:
+        for number in range(2):
+            select(office, manifest_lines=[f"- [user] m.md: {number} {'x' * 4000}"] * 50, names=("m.md",))
+        assert office.server.requests[1].usage["cache_read_input_tokens"] == 0
+        assert database.query("SELECT * FROM remarks") == []
+
+
+def test_at_most_200_lines_are_shown_none_of_them_long(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks("m1.md", "m250.md")) as office:
+        lines = [f"- [user] m{number}.md: {'x' * 1000}" for number in range(300)]
+        names = [f"m{number}.md" for number in range(300)]
+        assert select(office, manifest_lines=lines, names=names, query="y" * 100_000).names == ("m1.md",)
+        shown = office.server.requests[0].body["messages"][0]["content"][0]["text"]
+        assert (shown.count("- [user]"), "m199.md" in shown, "m200.md" in shown) == (200, True, False)
+        assert len(office.server.requests[0].raw) < 100_000
+
+
+def test_a_small_window_is_not_filled(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(), context_window_tokens=8000) as office:
+        select(office, manifest_lines=[f"- [user] m.md: {'x' * 390}"] * 200)
+        assert len(office.server.requests[0].raw) < 8000 * 4
+
+
+def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
+    """Neither of the prompt, nor of a memory, nor of a tool, nor where a cut goes through it."""
+    with hired(database, paths, picks()) as office:
+        for start in range(0, len(SECRETS), 20):
+            part = SECRETS[start : start + 20]
+            states = {
+                f"m{number}.md": FileState(f"---\nname: a\ntype: user\n---\n{one.text}\n".encode(), 0, 0o600)
+                for number, one in enumerate(part)
+            }
+            select(
+                office,
+                query="\n\n".join(one.text for one in part),
+                manifest_lines=[*manifest_of(states), f"- [user] a.md: {TOKEN}"],
+                tools=(f"Bash {TOKEN}",),
+            )
+        for cut in range(2600, 2700, 3):
+            select(office, query=f"{'x' * cut} {TOKEN} {'y' * 4000}")
+        sent = b"".join(request.raw for request in office.server.requests)
+        assert TOKEN[:20].encode() not in sent
+        leaked = [
+            one.marked
+            for one in SECRETS
+            for secret in one.secrets
+            if len(secret) >= 12
+            and "\n" not in secret
+            and json.dumps(secret, ensure_ascii=False)[1:-1].encode() in sent
+        ]
+        assert leaked == []
+
+
+def test_half_an_emoji_can_be_asked_about(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(NAMES[0])) as office:
+        assert select(office, query="deploy \ud83d now", tools=("\udcff",)).names == (NAMES[0],)
+
+
+def test_without_a_memory_or_a_prompt_nobody_is_asked(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks()) as office:
+        assert select(office, names=()) == Selected(())
+        assert select(office, manifest_lines=()) == Selected(())
+        assert select(office, query=" \n") == Selected(())
+        assert (office.server.requests, outcomes(office)) == ([], [])
+
+
+# --- what is answered -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "names"),
+    [
+        (picks(), ()),
+        (picks("nobody.md", NAMES[2], "../../etc/passwd", "MEMORY.md"), (NAMES[2],)),
+        (picks(NAMES[0], NAMES[0], f" {NAMES[0]}\n"), (NAMES[0],)),
+        (picks(*(f"m{number}.md" for number in range(9))), tuple(f"m{number}.md" for number in range(5))),
+        (Reply(thinking("hm"), text(f'```json\n{{"selected_memories": ["{NAMES[0]}"]}}\n```')), (NAMES[0],)),
+        (picks(NAMES[0], because="it says so"), (NAMES[0],)),
+    ],
+)
+def test_only_names_that_were_asked_about_come_out(
+    database: Database, paths: Paths, reply: Reply, names: tuple[str, ...]
+) -> None:
+    with hired(database, paths, reply) as office:
+        assert select(office, names=(*NAMES, *(f"m{number}.md" for number in range(9)))) == Selected(names)
+        assert outcomes(office) == [("recall", "succeeded" if names else "succeeded_no_output", "")]
+
+
+def test_fewer_can_be_asked_for_but_not_more(database: Database, paths: Paths) -> None:
+    many = [f"m{number}.md" for number in range(9)]
+    with hired(database, paths, picks(*many)) as office:
+        assert select(office, names=many, limit=2).names == ("m0.md", "m1.md")
+        assert select(office, names=many, limit=50).names == tuple(many[:5])
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (Reply(text("I would take the first one.")), "the model's reply is no JSON"),
+        (Reply(text('{"selected_memories": ["a')), "the model's reply is no JSON"),
+        (Reply(text("{" * 100_000 + "}")), "the model's reply is no JSON"),
+        (Reply(text("[]")), "the model's reply is no JSON"),
+        (Reply(text("{}")), "the model's reply is no list of memories"),
+        (picks(7), "the model's reply is no list of memories"),
+        (Reply(text('{"selected_memories": "a.md"}')), "the model's reply is no list of memories"),
+        (Reply(text("{}"), stop_reason="max_tokens"), "the model's reply was cut off"),
+        (Reply(text("no"), stop_reason="refusal"), "the model does not want to choose"),
+        (Status(400, "invalid_request_error", "strange"), '"strange"'),
+        (
+            Status(400, "invalid_request_error", "prompt is too long: 9000 tokens > 8000"),
+            "the prompt does not fit into",
+        ),
+    ],
+)
+def test_an_answer_that_is_no_choice_has_a_reason(database: Database, paths: Paths, reply: Answer, why: str) -> None:
+    with hired(database, paths, in_turn(reply, picks(NAMES[0]))) as office:
+        selected = select(office)
+        assert selected.names is None
+        assert selected.why.startswith(f"The model chose nothing: {why}")
+        assert outcomes(office) == [("recall", "failed", selected.why)]
+        assert held(office) is None
+        assert select(office).names == (NAMES[0],)  # what was of no use is not used again
+
+
+def test_an_endpoint_that_knows_no_schema_is_asked_without(database: Database, paths: Paths) -> None:
+    def answer(request: Request) -> Answer:
+        for field in ("thinking", "output_config"):
+            if field in request.body:
+                return Status(400, "invalid_request_error", f"{field}: Extra inputs are not permitted")
+        return picks(NAMES[0])
+
+    with hired(database, paths, answer) as office:
+        assert select(office).names == (NAMES[0],)
+        assert [sorted({"thinking", "output_config"} & {*one.body}) for one in office.server.requests] == [
+            ["output_config", "thinking"],
+            ["output_config"],
+            [],
+        ]
+        assert spent(office).calls == 1
+
+
+# --- what keeps it from being asked -----------------------------------------------------------------------------------
+
+
+def test_without_a_model_nobody_is_asked(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(), engine="offline") as office:
+        assert select(office) == Selected(None, "No model is set up: the config names no key.")
+        assert (office.server.requests, outcomes(office)) == ([], [])
+
+
+def test_a_pause_is_kept(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks()) as office:
+        pauses.begin(database, None, NOW - 10)
+        selected = select(office)
+        assert (selected.names, office.server.requests) == (None, [])
+        assert "paused" in selected.why.lower()
+
+
+@pytest.mark.parametrize("code", [401, 402, 403, 404])
+def test_a_key_that_is_refused_stops_the_engine_for_all(database: Database, paths: Paths, code: int) -> None:
+    with hired(database, paths, Status(code, "authentication_error", "no")) as office:
+        first, second = select(office), select(office)
+        assert first.names is second.names is None
+        assert first.why == second.why
+        assert len(office.server.requests) == 1
+        hold = held(office)
+        assert hold is not None
+        assert (hold.reason, hold.text) == ("engine_stopped", first.why)
+        assert spent(office).usd == 0
+
+
+def test_a_key_that_cannot_be_had_is_told(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks()) as office:
+        office.key = ""
+        assert select(office).why.startswith(f"The variable {VARIABLE}")
+        assert (office.server.requests, spent(office).usd) == ([], 0)
+
+
+def test_a_busy_endpoint_is_tried_again_as_the_time_allows_and_then_left_alone(
+    database: Database, paths: Paths
+) -> None:
+    """Only by prompts: a job has more patience, and finds out by itself."""
+    answers: list[Answer] = [BUSY]
+    with hired(database, paths, lambda _: answers[-1]) as office:
+        assert select(office, seconds=3.0).names is None
+        tried = len(office.server.requests)
+        assert 2 <= tried <= 3
+        selected = select(office, seconds=3.0)
+        assert (selected.names, len(office.server.requests)) == (None, tried)
+        assert selected.why.startswith("The model chose nothing: status 529")
+        assert held(office) is None
+        answers.append(picks(NAMES[0]))
+        office.clock.at += 61
+        assert select(office).names == (NAMES[0],)
+        assert database.query("SELECT * FROM holds") == []
+
+
+def test_who_asks_to_be_left_alone_is(database: Database, paths: Paths) -> None:
+    busy = Status(429, "rate_limit_error", "later", {"retry-after": "600"})
+    with hired(database, paths, in_turn(busy, picks(NAMES[0]))) as office:
+        assert select(office).names is None
+        office.clock.at += 599
+        assert select(office).names is None
+        office.clock.at += 2
+        assert select(office).names == (NAMES[0],)
+
+
+def test_more_time_lifts_the_rest(database: Database, paths: Paths) -> None:
+    with hired(database, paths, in_turn(Status(429, "e", "m", {"retry-after": "600"}), picks(NAMES[0]))) as office:
+        assert select(office, seconds=4.0).names is None
+        assert select(office, seconds=8.0).names == (NAMES[0],)
+
+
+def test_the_budget_is_kept_and_its_end_rests_the_model(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(NAMES[0]), budget=Budget(usd_per_day=0.001)) as office:
+        while (selected := select(office)).names is not None:
+            assert spent(office).usd <= 0.001
+        assert selected.why.startswith("The day's budget is used up")
+        assert spent(office).usd <= 0.001
+        sent = len(office.server.requests)
+        assert sent > 0
+        assert select(office).names is None
+        assert len(office.server.requests) == sent
+        hold = held(office)
+        assert hold is not None
+        assert hold.reason == "budget_reached"
+
+
+def test_a_request_beyond_what_a_run_may_cost_is_not_sent(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(NAMES[0]), budget=Budget(usd_per_run=0.00001)) as office:
+        assert "budget.usd_per_run" in select(office).why
+        assert office.server.requests == []
+
+
+def test_a_database_that_is_kept_is_not_waited_for(database: Database, paths: Paths) -> None:
+    from memoryd.state.database import open_database  # noqa: PLC0415 - a second connection
+
+    with hired(database, paths, picks(NAMES[0])) as office:
+        other = open_database(paths)
+        try:
+            with other.transaction():
+                began = elapsed()
+                selected = select(office)
+                assert elapsed() - began < 5
+        finally:
+            other.close()
+        assert selected.names is None
+        assert "locked" in selected.why
+        assert select(office).names == (NAMES[0],)
+
+
+# --- in time ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def timed(office: Office) -> Iterator[threading.Event]:
+    """With a clock that goes by itself, and a gate that opens in the end."""
+    gate = threading.Event()
+    office.clock = SystemClock()  # type: ignore[assignment]
+    try:
+        yield gate
+    finally:
+        gate.set()
+
+
+@pytest.mark.parametrize("answer", [Hang, lambda gate: Trickle(picks(NAMES[0]), gate)])
+def test_an_answer_that_does_not_come_in_time_is_given_up(
+    database: Database, paths: Paths, answer: Callable[[threading.Event], Answer]
+) -> None:
+    """What it may cost stays reserved: it was sent."""
+    gates: list[threading.Event] = []
+    with hired(database, paths, lambda _: answer(gates[0])) as office, timed(office) as gate:
+        gates.append(gate)
+        began = elapsed()
+        selected = select(office, seconds=1.0)
+        assert elapsed() - began < 4
+        assert selected == Selected(None, "The model chose nothing: it did not answer within 1 s.")
+        assert outcomes(office) == [("recall", "failed", selected.why)]
+        assert spent(office).unsettled_usd > 0
+        assert held(office) is None
+        assert select(office, seconds=1.0) == selected
+        assert len(office.server.requests) == 1
+
+
+def test_what_is_late_before_it_is_sent_is_never_sent(
+    database: Database, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that takes its time, or an SDK that does: nothing is charged, and nothing is sent behind our back."""
+    gone_on, is_over = threading.Event(), threading.Event()
+
+    class Slow(Client):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            gone_on.wait(30)
+
+        def close(self) -> None:
+            super().close()
+            is_over.set()
+
+    monkeypatch.setattr("memoryd.jobs.selection.Client", Slow)
+    with hired(database, paths, picks(NAMES[0])) as office, timed(office):
+        assert select(office, seconds=0.2).names is None
+        gone_on.set()
+        assert is_over.wait(30)
+        assert (office.server.requests, spent(office).usd) == ([], 0)
+
+
+def test_a_command_that_prints_the_key_slowly_is_not_waited_for(database: Database, paths: Paths) -> None:
+    slow = hired(database, paths, picks(NAMES[0]), api_key_variable="", api_key_command="sleep 5")
+    with slow as office, timed(office):
+        began = elapsed()
+        assert select(office, seconds=0.5).names is None
+        assert elapsed() - began < 4
+        assert spent(office).usd == 0
+
+
+@pytest.mark.parametrize("answer", [Drop(picks(NAMES[0]), 40), Garbage(b"<html>"), Status(500, "api_error", "no")])
+def test_a_broken_answer_has_a_reason(database: Database, paths: Paths, answer: Answer) -> None:
+    with hired(database, paths, answer) as office, timed(office):
+        assert select(office, seconds=0.9).why.startswith("The model chose nothing: ")
+
+
+def test_an_endpoint_that_is_not_there_costs_nothing(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks()) as office, timed(office):
+        office.server.stop()
+        assert select(office, seconds=0.9) == Selected(None, "The model chose nothing: it cannot be reached.")
+        assert spent(office).usd == 0
+
+
+# --- who else looks at jobs -------------------------------------------------------------------------------------------
+
+
+def test_it_is_no_job_that_others_wait_for_or_tell_of(database: Database, paths: Paths) -> None:
+    with hired(database, paths, in_turn(NOTHING, picks(NAMES[0]), BUSY)) as office:
+        office.say("hello")
+        office.work()
+        before = jobs.last_id(database)
+        told, extracted = report.last_jobs(database, 10), report.extractions(database)
+        office.clock.at += 60
+        select(office)
+        select(office, seconds=0.9)
+        assert [one[0] for one in outcomes(office)] == ["extract", "recall", "recall"]
+        assert jobs.last_id(database) == before
+        assert jobs.ended_since(database, before) == []
+        assert jobs.number_running(database) == 0
+        assert jobs.directories_with_running(database) == []
+        assert report.working(database) == []
+        assert (report.last_jobs(database, 10), report.extractions(database)) == (told, extracted)
+
+
+def test_it_leaves_the_answers_alone_that_a_dream_paid_for(database: Database, paths: Paths) -> None:
+    with hired(database, paths, picks(NAMES[0])) as office:
+        database.execute(
+            "INSERT INTO jobs (id, kind, memory_dir, session_id, token, started_at) VALUES (7, 'dream', ?, '', 't', ?)",
+            (str(office.memory), NOW),
+        )
+        step = steps.reserve(database, 7, b"r", model="m", prompt="p", usd=0.1, now=NOW)
+        steps.settle(database, step, steps.Spent(1, 1, 0, 0, 1, 0.1), b"kept")
+        assert select(office).names == (NAMES[0],)
+        assert steps.answer_to(database, b"r", str(office.memory)) == (step, b"kept")
+
+
+# --- kill -9 ----------------------------------------------------------------------------------------------------------
+
+VICTIM = """
+import sys
+from memoryd.clock import SystemClock
+from memoryd.config import load
+from memoryd.jobs.selection import select_by_model
+from memoryd.paths import paths_from
+from memoryd.state.database import open_database
+import os
+
+paths = paths_from(dict(os.environ))
+database = open_database(paths)
+print(select_by_model(database, load(paths), dict(os.environ), SystemClock(), memory_dir=sys.argv[1],
+    query="when may I release?", manifest_lines=["- [user] a.md: a"], names=["a.md"], seconds=30.0))
+"""
+
+
+def test_a_kill_leaves_nothing_stuck_and_what_was_reserved_counts(
+    environment: dict[str, str], database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    victims: list[subprocess.Popen[bytes]] = []
+    is_there = threading.Event()
+
+    def answer(_: Request) -> Answer:
+        if len(victims) == 1:
+            is_there.wait(30)
+            os.kill(victims[0].pid, signal.SIGKILL)
+            victims[0].wait()
+        return picks("a.md")
+
+    with MessagesServer(answer) as server:
+        os.makedirs(os.path.dirname(paths.config_file))
+        with open(paths.config_file, "w", encoding="utf-8") as file:
+            file.write(f'[anthropic]\napi_key_variable = "{VARIABLE}"\nbase_url = "{server.url}"\n')
+        command = [sys.executable, "-c", VICTIM, str(tmp_path / "memory")]
+        theirs = environment | {VARIABLE: "test-key", "PYTHONPATH": os.getcwd()}
+        victims.append(subprocess.Popen(command, env=theirs))
+        is_there.set()
+        assert victims[0].wait(60) == -signal.SIGKILL
+        assert jobs.number_running(database) == 0
+        assert database.query("SELECT outcome, detail FROM jobs")[0][:] == ("failed", "its process died")
+        (row,) = steps.usage(database)
+        assert row.spent.unsettled_usd == row.spent.usd > 0
+        victims.append(victims[0])
+        done = subprocess.run(command, env=theirs, capture_output=True, check=True)
+        assert done.stdout.decode() == "Selected(names=('a.md',), why='')\n"
+        (row,) = steps.usage(database)
+        assert row.spent.calls == 2
