@@ -18,8 +18,8 @@ help:
 	@echo "make test        set up, then linters, types and all tests"
 	@echo "make acceptance  set up, fetch Claude Code, then the tests with the real client"
 	@echo "make bench       speed and memory, as ratios to a limit measured in the same run"
-	@echo "make eval        quality of what is extracted, on the sets in EVAL=directory"
-	@echo "make train       fit the weights of the embedded engine to training/sessions"
+	@echo "make eval        quality of what is extracted, dreamt and recalled, on the sets in EVAL=directory"
+	@echo "make train       fit the weights of the embedded engine and of recall to what is labelled in training"
 	@echo "make torture     the long campaigns behind the short ones in make test"
 	@echo "make clean       remove what the others made"
 
@@ -71,7 +71,9 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Compiled beforehand, also where PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes.
 test: lint
+	@$(BIN)/python -m compileall -q memoryd tests
 	$(BIN)/pytest
 
 # The program lies ready in the package for this system, so nobody's install script has to run.
@@ -96,6 +98,8 @@ torture: $(VENV)/installed-dev
 train: $(VENV)/installed-dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
 	$(BIN)/python -m training --folds
+	$(BIN)/python -m training.words
+	$(BIN)/python -m training.ranking
 
 eval: $(VENV)/installed-dev
 	$(BIN)/python -m evaluation $(EVAL)

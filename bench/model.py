@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench import corpus, table
@@ -106,8 +105,7 @@ def _extract(home: str, batches: list[list[tuple[str, bytes]]]) -> Sent:
     clock = SystemClock()
     runs = 0
     with closing(open_database(paths)) as database, MessagesServer(scribe) as server:
-        config = replace(
-            Config(),
+        config = Config()._replace(
             turns=Turns(quiet_seconds=0.0),
             anthropic=Anthropic(api_key_variable="KEY", base_url=server.url),
             budget=Budget(usd_per_day=100.0),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 
 
 def main(project: str) -> None:
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())  # what it has begun is done before it ends
     number = 0
-    while True:
+    while not stop.is_set():
         number += 1
         for command in (
             ("remember", "--project", project, f"The gate of dock {number} opens at {number % 12 + 6}:00 on workdays"),

@@ -2,7 +2,8 @@
 
     python -m evaluation DIRECTORY [--verbose]
 
-DIRECTORY holds `render.py`, `score_extraction.py`, `score_dream.py` and sets named `extraction*.json` and `dream*.json`.
+DIRECTORY holds `render.py`, `score_extraction.py`, `score_dream.py`, `score_recall.py` and sets named `extraction*.json`,
+`dream*.json` and `recall*.json`; notes with questions, `locomo-*.json`, are ranked if there are any.
 What the embedded engine was not fitted to, training/heldout and training/dreams-heldout, is scored beside them. What a
 model would be sent of sessions is searched for their secrets.
 """
@@ -17,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from evaluation import recall
 from evaluation.dreams import TRAINING, cases_in
 from evaluation.requests import look
 from training.labels import sessions_in
@@ -25,7 +27,7 @@ from training.labels import sessions_in
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     tools = Path(arguments[0] if arguments else "eval").resolve()
-    for name in ("render.py", "score_extraction.py", "score_dream.py"):
+    for name in ("render.py", "score_extraction.py", "score_dream.py", "score_recall.py"):
         if not (tools / name).exists():
             print(f"There is no {name} in {tools}. Name the directory that holds it: make eval EVAL=DIRECTORY")
             return 1
@@ -43,6 +45,12 @@ def main() -> int:
             print(f"\n{cases.stem}", flush=True)
             if not score_dreams(tools, cases, Path(place, cases.stem)):
                 return 1
+        for prompts in sorted(tools.glob("recall*.json")):
+            print(f"\n{prompts.stem}", flush=True)
+            if not recall.score(tools, prompts, Path(place, prompts.stem)):
+                return 1
+        for notes in sorted(tools.glob("locomo-*.json")):
+            print(f"{notes.stem}: {recall.any_among_five(notes):.3f} with an answer among five", flush=True)
     return 0
 
 

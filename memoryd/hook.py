@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from memoryd.config import Config
     from memoryd.paths import Paths
+    from memoryd.projects import Project
 
 EVENTS = ("user-prompt-submit", "session-start", "stop", "session-end")
 
@@ -113,13 +114,10 @@ def _recalled(call: _Call, paths: Paths, config: Config, environment: Mapping[st
 def _started(call: _Call, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> str:
     """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
     if call.source == _COMPACTED:
-        from memoryd.recall.store import open_store
+        from memoryd.clock import SystemClock
+        from memoryd.recall.sessions import forget
 
-        store = open_store(paths)
-        try:
-            store.forget_shown(call.session_id)
-        finally:
-            store.close()
+        forget(paths, call.session_id, SystemClock().now())
     if call.source not in _WITHOUT_INDEX or _is_loaded(call.cwd, paths, environment, memory_dir):
         return ""
     from memoryd.recall.context import index_of
@@ -132,8 +130,6 @@ def _started(call: _Call, paths: Paths, environment: Mapping[str, str], memory_d
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:
     """Whether the client loads this directory's index by itself: its own memory is on, and it is where it keeps it."""
-    from dataclasses import replace
-
     from memoryd.clients.claude_code_settings import read
     from memoryd.config import Config
     from memoryd.projects import project_at, root_of
@@ -141,7 +137,7 @@ def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_di
     if read(paths, environment).auto_memory.is_on is False:
         return False
     own = environment.get("CLAUDE_COWORK_MEMORY_PATH_OVERRIDE")
-    return memory_dir == (own or project_at(root_of(cwd), replace(paths, forced_memory_dir=None), Config()).memory_dir)
+    return memory_dir == (own or project_at(root_of(cwd), paths._replace(forced_memory_dir=None), Config()).memory_dir)
 
 
 def _memory_dir(cwd: str, paths: Paths, config: Config) -> str:
@@ -154,7 +150,26 @@ def _memory_dir(cwd: str, paths: Paths, config: Config) -> str:
     patterns = config.projects.exclude
     if is_excluded(root, patterns) or is_excluded(cwd, patterns):
         return ""
-    return project_at(root, paths, config).memory_dir
+    project = project_at(root, paths, config)
+    return "" if _is_anothers(project, paths) else project.memory_dir
+
+
+def _is_anothers(project: Project, paths: Paths) -> bool:
+    """Whether a project that memoryd saw first has this directory: their names clash, and their memories must not meet."""
+    from contextlib import closing, suppress
+
+    from memoryd.errors import BusyError, StateError
+    from memoryd.state.database import open_for_reading
+    from memoryd.state.projects import owner_of
+
+    if project.is_shared:
+        return False
+    with suppress(StateError, BusyError):  # who cannot say is no reason for silence
+        database = open_for_reading(paths)
+        if database is not None:
+            with closing(database):
+                return owner_of(database, project.memory_dir) not in ("", project.root)
+    return False
 
 
 def _input() -> Any:

@@ -1,15 +1,12 @@
 """The value types that the parts of memoryd speak in. They know nothing of files, databases or clients.
 
 Named tuples, not dataclasses: one is made for every line of every transcript, and `status` has to start in an instant.
+For the same reason annotations are not put off here: of one that is a string, a named tuple compiles it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 # --- what a transcript says -------------------------------------------------------------------------------------------
 
@@ -127,17 +124,7 @@ class Reading(NamedTuple):
     damage: Mapping[str, int] = MappingProxyType({})
 
 
-# --- projects ---------------------------------------------------------------------------------------------------------
-
-
-class Project(NamedTuple):
-    """One canonical git root, or a working directory outside git, and where its memory is kept."""
-
-    root: str
-    slug: str
-    memory_dir: str
-    is_shared: bool = False
-    """The user named one memory directory for several projects: sharing it is no collision."""
+# --- sessions ---------------------------------------------------------------------------------------------------------
 
 
 class WaitingSession(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import ConfigError
 
@@ -16,8 +15,7 @@ _DISABLE = "MEMORYD_DISABLE_"
 _NO = ("", "0", "false", "no", "off")
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(NamedTuple):
     """Every path is absolute. Nothing is created here."""
 
     home: str

@@ -14,8 +14,6 @@ import unicodedata
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.model import Project
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,6 +23,16 @@ if TYPE_CHECKING:
 SLUG_LENGTH = 200
 _SMALL_FILE_BYTES = 1 << 20
 _INDEX_BYTES = 64 << 20
+
+
+class Project(NamedTuple):
+    """One canonical git root, or a working directory outside git, and where its memory is kept."""
+
+    root: str
+    slug: str
+    memory_dir: str
+    is_shared: bool = False
+    """The user named one memory directory for several projects: sharing it is no collision."""
 
 
 # --- which project ----------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config", "log", "projects", "instance", "failure", "logbook", "wake"}),
     frozenset({"state", "service"}),
     frozenset({"transcripts", "gates", "engines", "memory", "clients"}),
-    frozenset({"recall"}),
+    frozenset({"recall", "rot"}),
     frozenset({"jobs"}),
     frozenset({"narration", "status"}),
     frozenset({"condition", "crew"}),
@@ -48,7 +48,7 @@ ONLY_IMPORTER = {
         "engines/anthropic/account.py",
         "engines/anthropic/shell.py",
         "jobs/worker.py",
-        "recall/git.py",
+        "rot/git.py",
         "service/tools.py",
     },
     "socket": {"notify.py"},
@@ -142,7 +142,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers = {"private.py", "state/database.py", "instance.py", "log.py", "jobs/alone.py", "cli/demo.py"}
     writers |= {"failure.py", "service/tools.py"}
     writers |= {"config/keeping.py", "wake.py", "jobs/upkeep.py"}
-    writers |= {"recall/database.py"}  # a database of its own in the state directory
+    writers |= {"recall/database.py", "recall/sessions.py"}  # in the state directory
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/anthropic/view.py"}  # in the private copy of a memory directory
     writers |= {"clients/claude_code_file.py"}  # our hooks in the user's settings, when asked by `memoryd hooks`

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import tomllib
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from memoryd.config import Config, Extraction, Projects, Scan, key_names, load, parse
+from memoryd.config.reading import fields_of
 from memoryd.errors import ConfigError
 from memoryd.paths import paths_from
 
@@ -152,15 +152,15 @@ def _expected() -> dict[str, tuple[str, str]]:
     expected = {}
 
     def take(prefix: str, part: Any) -> None:
-        for entry in fields(part):
-            value = getattr(part, entry.name)
-            if is_dataclass(value):
-                take(f"{entry.name}.", value)
+        for name, field in fields_of(type(part)).items():
+            value = getattr(part, name)
+            if field.key is None:
+                take(f"{name}.", value)
                 continue
-            default = entry.metadata["example"]
+            default = field.key.example
             if not default:
                 default = json.dumps(value) if isinstance(value, str | bool) else f"{value:g}"
-            expected[prefix + entry.name] = (entry.metadata["sentence"], default)
+            expected[prefix + name] = (field.key.sentence, default)
 
     take("", Config())
     return expected
@@ -175,7 +175,7 @@ def test_the_example_is_a_valid_config_also_with_every_key_set(paths: Paths) -> 
     text = EXAMPLE.read_text()
     assert parse(text.encode(), paths) == Config()
     everything = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
-    assert len(tomllib.loads(everything)) == len(fields(Config))
+    assert len(tomllib.loads(everything)) == len(Config._fields)
     parse(everything.encode(), paths)
 
 

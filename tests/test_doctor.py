@@ -22,6 +22,7 @@ from memoryd.doctor import (
     examine,
     files,
     hooks,
+    memories,
     neighbours,
     program,
     service,
@@ -583,6 +584,30 @@ def test_who_switches_hooks_off_is_named(paths: Paths, tmp_path: Path) -> None:
     assert off() == Switch(True, f"allowManagedHooksOnly in {managed}")
     managed.write_text('{"disableAllHooks": true}')
     assert off() == Switch(True, f"disableAllHooks in {managed}")
+
+
+@pytest.mark.parametrize(
+    ("outdated", "verdict", "words", "fix"),
+    [
+        ({}, "ok", "no memory is known", ""),
+        (
+            {"/home/me/a b": 1},
+            "note",
+            "1 memory names what ~/a b no longer has",
+            "memoryd verify --project '/home/me/a b'",
+        ),
+        ({"/srv/x": 2}, "note", "2 memories name what /srv/x no longer has", "memoryd verify --project /srv/x"),
+    ],
+)
+def test_memories_that_the_code_has_left(outdated: dict[str, int], verdict: str, words: str, fix: str) -> None:
+    check = the("rot", memories.judge(memories.Facts("/home/me", is_switched_off=False, outdated=outdated)))
+    assert (check.verdict, check.fix) == (verdict, fix)
+    assert words in check.text
+
+
+def test_what_is_switched_off_is_not_called_sound() -> None:
+    check = the("rot", memories.judge(memories.Facts("/home/me", is_switched_off=True, outdated={"/srv/x": 2})))
+    assert (check.verdict, check.text) == ("note", "memories are not compared with the code: features.rot_check is off")
 
 
 def hooked(*states: HookState, python_exists: bool = True) -> hooks.Facts:

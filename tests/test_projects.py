@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -164,9 +163,9 @@ def test_the_first_that_is_set_wins(repository: Path, paths: Paths, tmp_path: Pa
     assert memory_dir(repository, paths, config) == "/local"
     settings(tmp_path / "home" / ".claude" / "settings.json", "~/mine")
     assert memory_dir(repository, paths, config) == f"{paths.home}/mine"
-    config = replace(config, projects=Projects(memory_dirs={str(repository): "/own"}))
+    config = config._replace(projects=Projects(memory_dirs={str(repository): "/own"}))
     assert memory_dir(repository, paths, config) == "/own"
-    assert memory_dir(repository, replace(paths, forced_memory_dir="/forced"), config) == "/forced"
+    assert memory_dir(repository, paths._replace(forced_memory_dir="/forced"), config) == "/forced"
 
 
 def test_settings_that_the_repository_ships_never_count(repository: Path, paths: Paths) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -225,7 +224,7 @@ def test_skipped_sessions_are_counted_apart(paths: Paths, sweeper: Sweeper) -> N
 
 def test_what_is_switched_off_waits_for_nobody(paths: Paths, sweeper: Sweeper) -> None:
     say(sweeper, paths, "acme")
-    found = look(paths, replace(Config(), features=Features(extraction=False)))
+    found = look(paths, Config()._replace(features=Features(extraction=False)))
     ((_, decision),) = found.waiting
     assert isinstance(decision, Wait)
     assert "  not by itself (switched_off): " in screen(found)

@@ -6,9 +6,8 @@ import argparse
 import errno
 import os
 import sys
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from memoryd import __version__
 from memoryd.clock import SystemClock
@@ -71,8 +70,7 @@ Data goes to standard output, talk to standard error.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a command gets: the parsed line and the world around it."""
 
     arguments: argparse.Namespace

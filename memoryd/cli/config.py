@@ -6,7 +6,7 @@ Exits with 78 if the file cannot be used, and names the line.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
@@ -35,20 +35,27 @@ def execute(context: Context) -> int:
     if running_instance(context.paths) is not None:
         wake(context.paths)  # it takes in what has just been checked
     if context.arguments.json:
-        print_json(asdict(settings))
+        print_json(_plain(settings))
         return 0
     if not os.path.exists(context.paths.config_file):
         print(f"There is no {context.paths.config_file}; these are the defaults.", file=sys.stderr)
-    values = asdict(settings)
+    values = _plain(settings)
     for name, value in values.items():
-        if not is_dataclass(getattr(settings, name)):
+        if not isinstance(value, dict):
             print(_line(name, value))
     for name, table in values.items():
-        if is_dataclass(getattr(settings, name)):
+        if isinstance(table, dict):
             print(f"\n[{name}]")
             for key, value in table.items():
                 print(_line(key, value))
     return 0
+
+
+def _plain(value: Any) -> Any:
+    """Tables and prices as dictionaries."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def _line(key: str, value: Any) -> str:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError, UsageError
-from memoryd.model import Project
 
 if TYPE_CHECKING:
     import argparse
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.memory.directory import MemoryDirectory
+    from memoryd.projects import Project
 
 
 def add_project_option(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_project_option(parser: argparse.ArgumentParser) -> None:
 
 def project_of(context: Context) -> Project:
     """The project of the directory that was named. Raises UsageError where there is none."""
-    from memoryd.projects import project_at, root_of
+    from memoryd.projects import Project, project_at, root_of
 
     given = os.path.expanduser(getattr(context.arguments, "file", None) or "")
     if context.arguments.project == "." and os.path.isabs(given):  # as the terminal shows it

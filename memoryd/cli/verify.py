@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.cli import Context
-    from memoryd.model import Project
+    from memoryd.projects import Project
 
 NAME = "verify"
 HELP = "what memories name and the code has no more"
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.recall.rot import Repository, check
+    from memoryd.rot.check import Repository, check
 
     project = project_of(context)
     texts = _texts(project, context.arguments.files)
@@ -62,7 +62,7 @@ def execute(context: Context) -> int:
 
 def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
     """What is checked of each memory, by file name. Raises MemorydError for one that is not there."""
-    from memoryd.recall.rot import text_of
+    from memoryd.rot.check import text_of
 
     texts: dict[str, str] = {}
     if not files and not os.path.isdir(project.memory_dir):

@@ -1,4 +1,4 @@
-"""The config file: TOML to frozen dataclasses."""
+"""The config file: TOML to named tuples."""
 
 from memoryd.config.reading import LEAST_WINDOW_TOKENS, key_names, load, parse, settled
 from memoryd.config.tables import (

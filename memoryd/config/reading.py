@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, get_type_hints
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from memoryd.config.tables import Config, Features
 from memoryd.errors import ConfigError
 from memoryd.prices import Price
 
 if TYPE_CHECKING:
+    from memoryd.config.tables import Key
     from memoryd.paths import Paths
 
 _MOST = 1e9
@@ -24,11 +26,20 @@ LEAST_WINDOW_TOKENS = 8_000
 """In a smaller window there is no room for the brief and something to read."""
 
 
+class Field(NamedTuple):
+    """What a table says of one of its fields."""
+
+    kind: Any
+    """Its type."""
+    key: Key | None
+    """None: it is a table of its own."""
+
+
 def load(paths: Paths) -> Config:
     """Read the config file; without one, the defaults. What the environment turns off is off. Raises ConfigError."""
     config = _read(paths)
-    off = {entry.name: False for entry in fields(Features) if entry.name in paths.switched_off}
-    return replace(config, features=replace(config.features, **off))
+    off = {name: False for name in Features._fields if name in paths.switched_off}
+    return config._replace(features=config.features._replace(**off))
 
 
 def settled(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
@@ -42,11 +53,11 @@ def settled(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
         if not any_config:
             raise
         try:
-            config = load(replace(paths, config_file=paths.kept_config))
+            config = load(paths._replace(config_file=paths.kept_config))
         except ConfigError:
             config = Config()
     client = config.claude_code.config_dir
-    return (replace(paths, claude_dir=client) if client else paths), config
+    return (paths._replace(claude_dir=client) if client else paths), config
 
 
 def _read(paths: Paths) -> Config:
@@ -94,7 +105,7 @@ def _error(paths: Paths, line: int, sentence: str) -> ConfigError:
 
 
 class _Reader:
-    """Builds the dataclasses from parsed tables and knows where in the text each key stands."""
+    """Builds the named tuples from parsed tables and knows where in the text each key stands."""
 
     def __init__(self, text: str, paths: Paths) -> None:
         self._text = text
@@ -125,20 +136,19 @@ class _Reader:
         return config
 
     def _build(self, kind: type[Any], values: dict[str, Any], where: tuple[str, ...]) -> Any:
-        hints = get_type_hints(kind)
-        known = {entry.name: entry for entry in fields(kind)}
+        known = fields_of(kind)
         built = {}
         for name, value in values.items():
             path = (*where, name)
             if name not in known:
                 raise self._unknown(path, list(known))
-            hint = hints[name]
-            if isinstance(hint, type) and is_dataclass(hint):
+            field = known[name]
+            if field.key is None:
                 if not isinstance(value, dict):
                     raise self._wrong(path, "a table")
-                built[name] = self._build(hint, value, path)
+                built[name] = self._build(field.kind, value, path)
             else:
-                built[name] = self._checked(hint, value, path, known[name].metadata["least"])
+                built[name] = self._checked(field.kind, value, path, field.key.least)
         return kind(**built)
 
     def _checked(self, hint: Any, value: Any, path: tuple[str, ...], least: float | None) -> Any:
@@ -161,27 +171,26 @@ class _Reader:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise self._wrong(path, "a list of strings")
             return tuple(_real_pattern(self._directory(item, path)) for item in value)
-        if hint == dict[str, Price]:
+        if hint == Mapping[str, Price]:
             return self._prices(value, path)
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             raise self._wrong(path, "a table of strings")
-        return {
-            os.path.realpath(self._directory(key, path)): self._directory(item, path) for key, item in value.items()
-        }
+        return MappingProxyType(
+            {os.path.realpath(self._directory(key, path)): self._directory(item, path) for key, item in value.items()}
+        )
 
-    def _prices(self, value: Any, path: tuple[str, ...]) -> dict[str, Price]:
-        known = {entry.name for entry in fields(Price)}
+    def _prices(self, value: Any, path: tuple[str, ...]) -> Mapping[str, Price]:
         if not isinstance(value, dict) or not all(isinstance(price, dict) for price in value.values()):
             raise self._wrong(path, "a table of prices by model")
         for model, price in value.items():
             for name, number in price.items():
-                if name not in known:
-                    raise self._unknown((*path, model, name), sorted(known))
+                if name not in Price._fields:
+                    raise self._unknown((*path, model, name), sorted(Price._fields))
                 if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < _MOST:
                     raise self._wrong((*path, model, name), "a number of at least 0")
             if not {"input", "output"} <= price.keys():
                 raise self._wrong((*path, model), "a table with input and output")
-        return {model: Price(**price) for model, price in value.items()}
+        return MappingProxyType({model: Price(**price) for model, price in value.items()})
 
     def _directory(self, value: str, path: tuple[str, ...]) -> str:
         expanded = self._paths.expand(value)
@@ -223,12 +232,18 @@ def _real_pattern(pattern: str) -> str:
     return os.path.join(os.path.realpath(fixed[0]), rest) if rest else os.path.realpath(fixed[0])
 
 
+def fields_of(table: type[Any]) -> dict[str, Field]:
+    """By name. To look annotations up takes as long as to parse the file: for those who have one."""
+    hints = get_type_hints(table, include_extras=True)
+    return {name: Field(*(get_args(hint) or (hint, None))) for name, hint in hints.items()}
+
+
 def key_names() -> list[str]:
     """Every key that works, as `table.key`."""
     names = []
-    for name, hint in get_type_hints(Config).items():
-        if isinstance(hint, type) and is_dataclass(hint):
-            names += [f"{name}.{entry.name}" for entry in fields(hint)]
+    for name, field in fields_of(Config).items():
+        if field.key is None:
+            names += [f"{name}.{inner}" for inner in field.kind._fields]
         else:
             names.append(name)
     return names

@@ -48,6 +48,7 @@ EXAMINATIONS = (
     _examination("engine", "engine"),
     _examination("Claude Code", "client"),
     _examination("hooks", "hooks"),
+    _examination("memories", "memories"),
     _examination("who else remembers", "neighbours"),
 )
 

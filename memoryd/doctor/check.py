@@ -55,6 +55,7 @@ Name = Literal[
     "deletion",
     "client_settings",
     "hooks",
+    "rot",
     "auto_memory",
     "auto_dream",
     "other_tools",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.doctor.check import Check
@@ -27,7 +26,7 @@ class Facts(NamedTuple):
 
 def look(world: World) -> Facts:
     features = world.config.features
-    off = tuple(one.name for one in fields(features) if not getattr(features, one.name))
+    off = tuple(name for name, is_on in features._asdict().items() if not is_on)
     by_environment = tuple(name for name in off if name in world.paths.switched_off)
     path = world.paths.config_file
     return Facts(path, world.paths.home, os.path.lexists(path), world.config_error, off, by_environment)

@@ -6,15 +6,15 @@ All of it can wait or be lost: it is done behind the work, and what fails is one
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.errors import MemorydError
+from memoryd.errors import MemorydError, StateError
 from memoryd.log import open_log
-from memoryd.recall import use
+from memoryd.recall import sessions, use
 from memoryd.recall.catalogue import catalogue_of, read_memory
-from memoryd.recall.rot import Repository, check
 from memoryd.recall.store import open_store
+from memoryd.rot.check import Repository, check
 from memoryd.transcripts.claude_code import entries_of, may_be_a_reply
 from memoryd.transcripts.glimpse import glimpse_of, tail_of
 
@@ -42,37 +42,42 @@ def after_work(paths: Paths, config: Config, clock: Clock, places: Iterable[Plac
     try:
         with closing(open_store(paths)) as store:
             for place in places:
-                _care(store, config, place, clock.now())
+                _care(store, paths, config, place, clock.now())
     except (MemorydError, OSError) as error:
         _tell(paths, config, error)
 
 
 def nightly(paths: Paths, config: Config, clock: Clock, places: Iterable[Place]) -> None:
-    """The same for every project, and what is too old goes."""
+    """The same for every project, and what is damaged or too old goes."""
+    try:
+        with closing(open_store(paths)) as store:
+            store.let_go_if_damaged()
+    except MemorydError as error:
+        _tell(paths, config, error)
     after_work(paths, config, clock, places)
     try:
+        sessions.drop_before(paths, clock.now() - _KEPT_SECONDS)
         with closing(open_store(paths)) as store, store.transaction():
-            store.drop_shown_before(clock.now() - _KEPT_SECONDS)
             for directory_id, path in store.directories():
                 if not os.path.isdir(path):
                     store.drop_directory(directory_id)
-    except MemorydError as error:
+    except (MemorydError, OSError) as error:
         _tell(paths, config, error)
 
 
-def _care(store: Store, config: Config, place: Place, now: float) -> None:
+def _care(store: Store, paths: Paths, config: Config, place: Place, now: float) -> None:
     directory = catalogue_of(store, place.memory_dir, now, thorough=True)
     if directory is None:
         return
     for session_id, transcript in place.sessions:
-        _note_use(store, directory, place.memory_dir, session_id, transcript)
+        _note_use(paths, place.memory_dir, session_id, transcript, now)
     if config.features.rot_check and place.root:
         _compare(store, directory, place, now)
 
 
-def _note_use(store: Store, directory: Directory, memory_dir: str, session_id: str, transcript: str) -> None:
+def _note_use(paths: Paths, memory_dir: str, session_id: str, transcript: str, now: float) -> None:
     """What the session has read, or repeated, of what it was shown and had not used before."""
-    unused = store.unused(session_id, directory.id)
+    unused = sessions.unused(paths, session_id, memory_dir)
     if not unused:
         return
     read = glimpse_of(transcript, memory_dir).files
@@ -84,8 +89,7 @@ def _note_use(store: Store, directory: Directory, memory_dir: str, session_id: s
         elif use.is_quoted(name, read_memory(memory_dir, name), replies):
             used[name] = use.QUOTED
     if used:
-        with store.transaction():
-            store.record_use(session_id, directory.id, used)
+        sessions.record_use(paths, session_id, used, now)
 
 
 def _replies(transcript: str) -> Iterator[str]:
@@ -117,5 +121,5 @@ def _compare(store: Store, directory: Directory, place: Place, now: float) -> No
 
 
 def _tell(paths: Paths, config: Config, error: Exception) -> None:
-    with closing(open_log(paths, config.log.level)) as log:
+    with suppress(StateError), closing(open_log(paths, config.log.level)) as log:
         log.warning("recall was not brought up to date", why=getattr(error, "sentence", None) or error)

@@ -25,7 +25,8 @@ from memoryd.jobs.judge import (
     words_behind,
 )
 from memoryd.memory.directory import open_directory
-from memoryd.memory.document import glance, parse
+from memoryd.memory.document import parse
+from memoryd.memory.glance import glance_at
 from memoryd.security.redact import find_secret
 from memoryd.state import history
 
@@ -143,8 +144,8 @@ def is_memory(data: bytes) -> bool:
 
 def _glanced(data: bytes) -> str:
     """What `told_by` says, of hundreds of files at each call."""
-    _, description, body = glance(data)
-    return f"{description}\n{body}"
+    glance = glance_at(data)
+    return f"{glance.description}\n{glance.body}"
 
 
 def _first_new(text: str, known: str) -> str:

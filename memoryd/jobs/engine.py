@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,8 +106,8 @@ class ModelEngine:
         # Somebody's whole home is no project, even where a session was started there.
         is_home = is_below(self._paths.home, project_root)
         signal = dream_agent.Signal(exchanges, sessions, changed, instructions, "" if is_home else project_root)
-        budget = replace(self._config.budget, usd_per_run=self._config.budget.usd_per_dream)
-        config = replace(self._config, budget=budget)
+        budget = self._config.budget._replace(usd_per_run=self._config.budget.usd_per_dream)
+        config = self._config._replace(budget=budget)
         with self._run(job_id, memory_dir, model, dreaming.prompt_name(), deadline, budget) as run:
             return dream_agent.dream(
                 self._database,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.recall import choose, rank, surface
-from memoryd.recall.catalogue import catalogue_of, read_memory
-from memoryd.recall.store import Known, Shown, open_store
+from memoryd.errors import StateError
+from memoryd.recall import choose, rank, sessions, surface
+from memoryd.recall.catalogue import catalogue_of, is_unchanged, read_memory
+from memoryd.recall.store import Known, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from memoryd.memory.glance import Glance
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
-    from memoryd.recall.store import Directory, Store
 
 SINGLE_WORD = "a single word says too little"
 NO_MEMORIES = "there are no memories yet"
@@ -67,6 +67,7 @@ class _Match(NamedTuple):
 
     candidate: Candidate
     glance: Glance
+    may_have_secret: bool
 
 
 def recall(
@@ -88,7 +89,7 @@ def recall(
         directory = catalogue_of(store, memory_dir, now)
         if directory is None or not directory.memories:
             return Answer(why_not=NO_MEMORIES)
-        shown = store.shown(request.session_id, directory.id) if request.session_id else []
+        shown = sessions.shown(paths, request.session_id, memory_dir) if request.session_id else []
         left = surface.SESSION_BYTES - sum(one.bytes for one in shown)
         if left <= 0:
             return Answer(why_not=BUDGET_USED)
@@ -104,9 +105,18 @@ def recall(
         if not matches:
             is_known = any(one.probability >= request.least and one.memory.name in known for one in found)
             return answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
-        answer = _surfaced(store, directory, matches, request, min(left, surface.QUERY_BYTES), now, answer)
+        gone = store.gone(directory.id)
     finally:
         store.close()
+    pieces, answer = _surfaced(matches, gone, request, min(left, surface.QUERY_BYTES), now, answer)
+    if request.session_id and pieces:
+        try:
+            shown_now = [sessions.Shown(piece.name, piece.bytes) for piece in pieces]
+            sessions.record(paths, request.session_id, memory_dir, shown_now, now)
+        except OSError as error:
+            raise StateError(
+                f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"
+            ) from error
     return answer
 
 
@@ -123,21 +133,20 @@ def _matches(memory_dir: str, found: Sequence[Candidate], tools: Sequence[str]) 
             if choose.is_manual(glance):
                 continue
             if choose.is_pitfall(glance):
-                one = one._replace(probability=one.probability + choose.PITFALL_BONUS)  # noqa: PLW2901
-        matches.append(_Match(one, glance))
+                one = one._replace(probability=min(1.0, one.probability + choose.PITFALL_BONUS))  # noqa: PLW2901
+        # Looked at behind the reading: what has changed since its terms were taken may have got a secret with that.
+        matches.append(_Match(one, glance, one.memory.has_secret or not is_unchanged(memory_dir, one.memory)))
     return sorted(matches, key=lambda match: -match.candidate.probability)
 
 
 def _surfaced(
-    store: Store,
-    directory: Directory,
     matches: Sequence[_Match],
+    gone: Mapping[str, tuple[str, ...]],
     request: Request,
     most_bytes: int,
     now: float,
     answer: Answer,
-) -> Answer:
-    gone = store.gone(directory.id)
+) -> tuple[list[surface.Piece], Answer]:
     memories = [
         surface.Memory(
             match.candidate.memory.name,
@@ -150,26 +159,20 @@ def _surfaced(
     ]
     pieces = surface.pieces_of(memories, now, most_bytes=most_bytes, most_characters=request.most_characters)
     if not pieces:
-        return answer._replace(why_not=BUDGET_USED)
-    if request.session_id:
-        with store.transaction():
-            shown = [Shown(piece.name, piece.bytes) for piece in pieces]
-            store.record_shown(request.session_id, directory.id, shown, now)
+        return [], answer._replace(why_not=BUDGET_USED)
     fitting = {piece.name for piece in pieces}
-    return answer._replace(
-        memories=tuple(
-            Recalled(one.name, one.type, one.description, match.candidate.probability, one.at, one.gone)
-            for one, match in zip(memories, matches, strict=True)
-            if one.name in fitting
-        ),
-        text=surface.rendered(pieces),
+    recalled = tuple(
+        Recalled(one.name, one.type, one.description, match.candidate.probability, one.at, one.gone)
+        for one, match in zip(memories, matches, strict=True)
+        if one.name in fitting
     )
+    return pieces, answer._replace(memories=recalled, text=surface.rendered(pieces))
 
 
 def _without_secrets(match: _Match) -> tuple[str, str]:
     """Description and body. A client or a person may have written a secret there; whether one did is known already."""
     description, body = match.glance.description, match.glance.body
-    if not match.candidate.memory.has_secret:
+    if not match.may_have_secret:
         return description, body
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms that hardly any memory costs
 
@@ -226,4 +229,5 @@ def _by_model(
 def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
     """A memory that only the model thought of."""
     glance = read_memory(memory_dir, name)
-    return _Match(rank.Candidate(Known(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True), 0.0, ()), glance)
+    known = Known(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True)
+    return _Match(rank.Candidate(known, 0.0, ()), glance, may_have_secret=True)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.config import Config
-    from memoryd.model import Found, Inventory, Project, Reading
+    from memoryd.model import Found, Inventory, Reading
     from memoryd.paths import Paths
+    from memoryd.projects import Project
     from memoryd.state.database import Database
 
 READ_BYTES = 256 << 20

@@ -154,33 +154,6 @@ def body_of(data: bytes) -> str:
     return text[closing.end() :] if closing else text
 
 
-_TYPE_LINE = re.compile(r"^\s*type:\s*[\"']?(user|feedback|project|reference)(?![\w-])", re.MULTILINE)
-_DESCRIPTION_LINE = re.compile(r"^description:[ \t]*(.+)$", re.MULTILINE)
-
-
-def glance(data: bytes) -> tuple[MemoryType | None, str, str]:
-    """Type, description and body, as far as they can be told without parsing: enough to compare thousands of files."""
-    text = data.decode("utf-8", "surrogateescape")
-    body = body_of(data)
-    head = text[: len(text) - len(body)]
-    kind = _TYPE_LINE.search(head)
-    description = _DESCRIPTION_LINE.search(head)
-    return (
-        next((one for one in TYPES if kind and one == kind[1]), None),
-        _unquoted(description[1].strip()) if description else "",
-        body,
-    )
-
-
-def _unquoted(value: str) -> str:
-    if value.startswith('"'):
-        try:
-            return str(json.loads(value))  # what we write, and nearly all that others do
-        except ValueError:
-            pass
-    return value.strip("\"'")
-
-
 def new_document(
     *,
     name: str,

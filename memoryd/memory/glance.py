@@ -17,12 +17,12 @@ _FRONTMATTER = re.compile(
 )
 _LINE = re.compile(r"( *)([A-Za-z_][\w-]{0,100}):(?: +(.*?))? *", re.ASCII)
 _NO_LINE = re.compile(r" *(?:#.*)?")
-_ODD = re.compile("[\t\r\x85\u2028\u2029\ufeff]")
+_ODD = "\t\r\x85\u2028\u2029\ufeff"
 """What ends a line for YAML alone, or is no space for us."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\["\\/nt])*"|\'(?:[^\']|\'\')*\'')
 _NOT_PLAIN = frozenset("|>[]{}&*!%@`\"',?:-")
 """What a value begins with that is something else than the text of its line."""
-_LOOKS_LIKE = re.compile(r"^[ \t]*(name|description|type|keys):[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
+_LOOKS_LIKE = r"(?m)^[ \t]*(name|description|type|keys):[ \t]*(.*?)[ \t]*\r?$"
 
 
 class Glance(NamedTuple):
@@ -47,7 +47,7 @@ def glance_at(data: bytes) -> Glance:
         document = _parsed(data)
         if document.values:
             return Glance(document.name, document.description, document.type, document.keys, document.body)
-        values = {key: value.strip("\"'") for key, value in _LOOKS_LIKE.findall(found[1])}
+        values = {key: value.strip("\"'") for key, value in re.findall(_LOOKS_LIKE, found[1])}
         inside = values
     else:
         values, inside = told
@@ -62,7 +62,7 @@ def glance_at(data: bytes) -> Glance:
 
 def _told(block: str) -> tuple[dict[str, str], dict[str, str]] | None:
     """The scalars of a frontmatter and those inside its `metadata`; None where a line is not plainly one of them."""
-    if _ODD.search(block):
+    if any(character in block for character in _ODD):
         return None
     values: dict[str, str] = {}
     inside: dict[str, dict[str, str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.clock import iso
-from memoryd.memory.document import glance
+from memoryd.memory.glance import glance_at
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def manifest_of(memories: Mapping[str, FileState], most: int = MOST_LINES) -> li
 
 
 def _line(name: str, state: FileState) -> str:
-    kind, description, body = glance(state.data)
-    says = redact(" ".join((description or body).split()))[
+    glance = glance_at(state.data)
+    says = redact(" ".join((glance.description or glance.body).split()))[
         :_DESCRIPTION_CHARACTERS
     ]  # in this order: a cut hides secrets
-    line = f"- [{kind or 'unknown'}] {name} ({iso(state.mtime_ns / 1e9)}): {says}"
+    line = f"- [{glance.type or 'unknown'}] {name} ({iso(state.mtime_ns / 1e9)}): {says}"
     return line.encode("utf-8", "replace").decode()

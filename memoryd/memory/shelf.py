@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.memory.document import glance, parse
+from memoryd.memory.document import parse
+from memoryd.memory.glance import glance_at
 from memoryd.model import Shelved
 from memoryd.state import history
 from memoryd.state.changes import digest
@@ -28,14 +29,16 @@ def shelf_of(database: Database, directory: MemoryDirectory) -> list[Shelved]:
         if state is None:
             continue
         is_ours = name not in listing.odd and (name, digest(state.data)) in made
-        kind, description, body = glance(state.data)
-        is_fixed = name in listing.odd or kind is None or (b"pinned" in state.data and parse(state.data).is_pinned)
+        glance = glance_at(state.data)
+        is_fixed = (
+            name in listing.odd or glance.type is None or (b"pinned" in state.data and parse(state.data).is_pinned)
+        )
         found.append(
             Shelved(
                 name,
-                kind,
-                description,
-                body,
+                glance.type,
+                glance.description,
+                glance.body,
                 is_ours,
                 tuple(evidence.get(name, ())),
                 listing.topics[name] / 1e9,

@@ -1,6 +1,6 @@
 """Handing memories back: which ones help with a prompt, and what a client is shown of them.
 
-`terms` makes search terms of text, `store` keeps which memory has which, `rank` weighs them, `choose` decides or stays
-silent, `surface` words what is shown. `claims` and `rot` tell what the code has left behind, `context` what a client
-without a memory of its own would load.
+`terms` and `concepts` make search terms of text, `weights` says what they weigh, `store` keeps which memory has which,
+`catalogue` keeps that true, `rank` finds, `choose` judges, `surface` words what is shown, `sessions` remembers to whom and
+`use` whether it helped. `context` is for clients without a memory of their own.
 """

@@ -7,6 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from memoryd.errors import BusyError
 from memoryd.memory.glance import glance_at
 from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
 from memoryd.recall.store import Learnt
@@ -14,11 +15,12 @@ from memoryd.recall.weights import weights_of
 
 if TYPE_CHECKING:
     from memoryd.memory.glance import Glance
-    from memoryd.recall.store import Directory, Store
+    from memoryd.recall.store import Directory, Known, Store
 
 _MANY = 2000
 """A look at so many files takes 5 ms, and nobody has more. Who has waits for no look that was made a minute ago."""
 _FRESH_SECONDS = 60.0
+_SOME = 250
 _DEAD_SHARE = 4
 """When a quarter as many memories have gone as there are, their terms are cleared away."""
 _TICK_SECONDS = 0.02
@@ -46,7 +48,8 @@ def catalogue_of(store: Store, memory_dir: str, now: float, *, thorough: bool = 
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     if known is None or known.memories > _MANY or _stamps(store, known) != files:
-        _refresh(store, memory_dir, mtime_ns, now, files)
+        with suppress(*() if known is None else (BusyError,)):  # who is at it already will have done it for us
+            _refresh(store, memory_dir, mtime_ns, now, files, wait=known is None, thorough=thorough)
         known = store.directory(memory_dir)
     return known
 
@@ -57,23 +60,32 @@ def _stamps(store: Store, known: Directory | None) -> dict[str, _Stamp]:
     return {one.name: (one.mtime_ns, one.ctime_ns, one.size) for one in found}
 
 
-def _refresh(store: Store, memory_dir: str, mtime_ns: int, now: float, files: dict[str, _Stamp]) -> None:
-    """Read what has changed. The files are read before the lock is taken, so that nobody waits for a slow disk."""
+def _refresh(
+    store: Store, memory_dir: str, mtime_ns: int, now: float, files: dict[str, _Stamp], *, wait: bool, thorough: bool
+) -> None:
+    """Read what has changed, some at a time: whoever is killed in between has not worked in vain.
+
+    The files are read before the lock is taken, so that nobody waits for a slow disk.
+    """
     known = store.directory(memory_dir)
     before = _stamps(store, known)
     changed = [name for name, stamp in files.items() if before.get(name) != stamp]
-    dead = (known.dead if known else 0) + len((before.keys() - files.keys()) | (before.keys() & set(changed)))
-    is_stale = dead * _DEAD_SHARE > len(files)
+    gone = before.keys() - files.keys()
+    dead = (known.dead if known else 0) + len(gone) + len(before.keys() & set(changed))
+    is_stale = dead * _DEAD_SHARE > len(files) and (thorough or len(files) <= _SOME)
+    todo, at_once = (list(files), len(files) + 1) if is_stale else (changed, _SOME)
     # The oldest first: where nothing else tells two memories apart, the one that was learnt last counts for more.
-    wanted = sorted(files if is_stale else changed, key=lambda name: (files[name][0], name))
-    learnt = [_learnt(memory_dir, name, _settled(files[name], now)) for name in wanted]
-    with store.transaction():
-        directory_id = store.record_check(memory_dir, 0 if _is_recent(mtime_ns, now) else mtime_ns, now)
-        if is_stale:
-            store.forget_all(directory_id)
-        already = _stamps(store, store.directory(memory_dir))  # another process may have been faster
-        store.forget(directory_id, already.keys() - files.keys())
-        store.learn(directory_id, [one for one in learnt if already.get(one.name) != one.stamp])
+    todo.sort(key=lambda name: (files[name][0], name))
+    checked_ns = 0 if _is_recent(mtime_ns, now) else mtime_ns
+    for at in range(0, len(todo) or 1, at_once):
+        learnt = [_learnt(memory_dir, name, _settled(files[name], now)) for name in todo[at : at + at_once]]
+        with store.transaction(wait=wait):
+            directory_id = store.record_check(memory_dir, checked_ns, now)
+            if is_stale:
+                store.forget_all(directory_id)
+            already = _stamps(store, store.directory(memory_dir))  # another process may have been faster
+            store.forget(directory_id, already.keys() - files.keys())
+            store.learn(directory_id, [one for one in learnt if already.get(one.name) != one.stamp])
 
 
 def _settled(stamp: _Stamp, now: float) -> _Stamp:
@@ -114,6 +126,15 @@ def is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_unchanged(memory_dir: str, known: Known) -> bool:
+    """Whether a file is the one whose terms are kept."""
+    try:
+        status = os.lstat(os.path.join(memory_dir, known.name))
+    except OSError:
+        return False
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size) == (known.mtime_ns, known.ctime_ns, known.size)
 
 
 def read_memory(memory_dir: str, name: str) -> Glance:

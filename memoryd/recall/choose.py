@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from memoryd.recall.terms import token_count
@@ -22,11 +23,11 @@ _PLAIN_TOOLS = frozenset(
     {"query", "search", "run", "read", "write", "edit", "bash", "fetch", "list", "get", "open", "task"}
 )
 """Names of tools that are ordinary words: a memory that has one need not mean the tool."""
-_MANUAL = re.compile(
+_MANUAL = (
     r"(?i)\b(?:usage|how to (?:use|call)|parameters?|arguments?|tool docs?|cheat ?sheet|reference card|syntax|takes|expects"
     r"|accepts|returns)\b|\w\([\w, =\[\]:.\"']*\)|参数|用法|使い方|引数|aufruf|paramètres?|parámetros?"
 )
-_PITFALL = re.compile(
+_PITFALL = (
     r"(?i)\b(?:gotchas?|pitfalls?|traps?|beware|careful|caution|warning|never|silently|hangs?|fails?|breaks?|broken|bug"
     r"|cuts?|truncates?|drops?|ignores?|wrong|do not|does not|don't|doesn't|cannot|can't|wants|needs|must|only|instead"
     r"|nie|nicht|vorsicht|achtung|falle|jamais|attention|piège|nunca|cuidado|trampa)\b|坑|注意|不要|不能|落とし穴|ではなく"
@@ -55,7 +56,7 @@ def speaks_of(glance: Glance, tools: frozenset[str]) -> bool:
 
 
 def is_pitfall(glance: Glance) -> bool:
-    return bool(_PITFALL.search(_head(glance)))
+    return bool(_pattern(_PITFALL).search(_head(glance)))
 
 
 def is_manual(glance: Glance) -> bool:
@@ -66,9 +67,15 @@ def is_manual(glance: Glance) -> bool:
     return (
         glance.type in ("reference", None)
         and not is_pitfall(glance)
-        and bool(_MANUAL.search(_head(glance)) or _MANUAL.search(glance.body))
+        and any(map(_pattern(_MANUAL).search, (_head(glance), glance.body)))
     )
 
 
 def _head(glance: Glance) -> str:
     return f"{glance.name.replace('-', ' ')} {glance.description}"
+
+
+@cache
+def _pattern(written: str) -> re.Pattern[str]:
+    """Compiled when it is first needed: for a memory that speaks of a tool in use."""
+    return re.compile(written)

@@ -48,17 +48,6 @@ CREATE TABLE postings (                      -- which memories have a term, and 
     entries BLOB NOT NULL,                   -- unsigned 32-bit numbers: the memory's id, then eight bits of weight
     PRIMARY KEY (directory_id, term)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE surfaced (                      -- what a session was shown
-    session_id TEXT NOT NULL,
-    directory_id INTEGER NOT NULL REFERENCES directories (id),
-    name TEXT NOT NULL,
-    bytes INTEGER NOT NULL,
-    at REAL NOT NULL,
-    is_forgotten INTEGER NOT NULL DEFAULT 0, -- the session was compacted since
-    used TEXT NOT NULL DEFAULT ''            -- read or quoted: what the session did with it
-) STRICT;
-CREATE INDEX surfaced_by_session ON surfaced (session_id);
-CREATE INDEX surfaced_by_memory ON surfaced (directory_id, name);
 CREATE TABLE rot (                           -- what a memory names and its repository no longer has
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     name TEXT NOT NULL,
@@ -77,15 +66,23 @@ CREATE TABLE rot_checks (
 class Database:
     """A connection whose failures are MemorydErrors."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, own_file: str = "") -> None:
+        """`own_file`: goes if it turns out to be damaged, so that whoever opens it next begins anew."""
         self._connection = connection
+        self._own_file = own_file
 
     def close(self) -> None:
         self._connection.close()
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing; the write lock is taken first."""
+    def transaction(self, *, wait: bool = True) -> AbstractContextManager[None]:
+        """All or nothing; the write lock is taken first. Without `wait`, BusyError at once where another has it."""
+        self.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000) if wait else 0}")
         return self._begun("BEGIN IMMEDIATE")
+
+    def let_go_if_damaged(self) -> None:
+        """Look the whole file over. Whoever opens it next begins anew if something is wrong with it."""
+        if [row[0] for row in self.query("PRAGMA quick_check(1)")] != ["ok"]:
+            _put_aside(self._own_file)
 
     def snapshot(self) -> AbstractContextManager[None]:
         """What is read inside is of one moment, whatever others write meanwhile."""
@@ -103,16 +100,25 @@ class Database:
             raise
 
     def execute(self, sql: str, values: Any = ()) -> sqlite3.Cursor:
-        with _in_words():
+        with self._in_words():
             return self._connection.execute(sql, values)
 
     def query(self, sql: str, values: Any = ()) -> list[Any]:
-        with _in_words():
+        with self._in_words():
             return self._connection.execute(sql, values).fetchall()
 
     def execute_many(self, sql: str, rows: Iterable[Any]) -> None:
-        with _in_words():
+        with self._in_words():
             self._connection.executemany(sql, rows)
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if self._own_file and _code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                _put_aside(self._own_file)
+            raise _error(error) from error
 
 
 def open_database(paths: Paths) -> Database:
@@ -122,7 +128,7 @@ def open_database(paths: Paths) -> Database:
     except sqlite3.OperationalError as error:
         raise _error(error) from error
     except sqlite3.DatabaseError:
-        _put_aside(paths)
+        _put_aside(paths.recall_file)
     try:
         return _opened(paths)
     except sqlite3.Error as error:
@@ -159,11 +165,12 @@ def _opened(paths: Paths) -> Database:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
             _begin(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")  # with a WAL: no wait for the disk, and never half a commit
+        # Nobody waits for the disk. A kill harms nothing; what a power cut may damage is found by `let_go_if_damaged`.
+        connection.execute("PRAGMA synchronous = OFF")
     except BaseException:
         connection.close()
         raise
-    return Database(connection)
+    return Database(connection, paths.recall_file)
 
 
 def _begin(connection: sqlite3.Connection) -> None:
@@ -172,30 +179,26 @@ def _begin(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
         for (name,) in tables.fetchall():
-            connection.execute(f'DROP TABLE "{name}"')
+            connection.execute(f'DROP TABLE IF EXISTS "{name}"')  # some go with another one
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 
 
-def _put_aside(paths: Paths) -> None:
+def _put_aside(file: str) -> None:
     """What is damaged goes: all of it can be made anew."""
     for suffix in ("-shm", "-wal", ""):
         with suppress(FileNotFoundError):
-            os.remove(paths.recall_file + suffix)
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _error(error) from error
+            os.remove(file + suffix)
 
 
 def _error(error: sqlite3.Error) -> StateError | BusyError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if _code_of(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return BusyError("Another process has kept the file of recall locked for seconds.", "memoryd doctor")
     return StateError(f"The file of recall failed: {error}.", "memoryd doctor")
+
+
+def _code_of(error: sqlite3.Error) -> int:
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF

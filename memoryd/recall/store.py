@@ -1,4 +1,4 @@
-"""What recall keeps: which memory has which terms, what sessions were shown, what the code has left behind."""
+"""What recall keeps: which memory has which terms, and what the code has left behind."""
 
 from __future__ import annotations
 
@@ -53,21 +53,6 @@ class Learnt(NamedTuple):
     """Of each term, from 1 to HEAVIEST."""
 
 
-class Shown(NamedTuple):
-    """A memory that a session was shown since it was last compacted."""
-
-    name: str
-    bytes: int
-
-
-class Use(NamedTuple):
-    """How often memories were shown, in how many sessions, and how often that was of use."""
-
-    shown: int
-    sessions: int
-    used: int
-
-
 class Store:
     """Open it with `open_store`. Its methods raise StateError, BusyError."""
 
@@ -77,8 +62,13 @@ class Store:
     def close(self) -> None:
         self._database.close()
 
-    def transaction(self) -> AbstractContextManager[None]:
-        return self._database.transaction()
+    def transaction(self, *, wait: bool = True) -> AbstractContextManager[None]:
+        """All or nothing. Without `wait`, BusyError at once where another writes."""
+        return self._database.transaction(wait=wait)
+
+    def let_go_if_damaged(self) -> None:
+        """Whoever opens it next begins anew."""
+        self._database.let_go_if_damaged()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """What is read inside is of one moment, whatever others write meanwhile."""
@@ -163,49 +153,6 @@ class Store:
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
 
-    # --- what sessions were shown ------------------------------------------------------------------------------------
-
-    def shown(self, session_id: str, directory_id: int) -> list[Shown]:
-        rows = self._database.query(
-            "SELECT name, bytes FROM surfaced WHERE session_id = ? AND directory_id = ? AND NOT is_forgotten",
-            (session_id, directory_id),
-        )
-        return list(map(Shown._make, rows))
-
-    def record_shown(self, session_id: str, directory_id: int, shown: Iterable[Shown], at: float) -> None:
-        self._database.execute_many(
-            "INSERT INTO surfaced (session_id, directory_id, name, bytes, at) VALUES (?, ?, ?, ?, ?)",
-            ((session_id, directory_id, one.name, one.bytes, at) for one in shown),
-        )
-
-    def forget_shown(self, session_id: str) -> None:
-        """The session was compacted: what it was shown is gone from its context."""
-        self._database.execute("UPDATE surfaced SET is_forgotten = 1 WHERE session_id = ?", (session_id,))
-
-    def unused(self, session_id: str, directory_id: int) -> list[str]:
-        """The memories that a session was shown and has done nothing with yet."""
-        rows = self._database.query(
-            "SELECT DISTINCT name FROM surfaced WHERE session_id = ? AND directory_id = ? AND used = ''",
-            (session_id, directory_id),
-        )
-        return [name for (name,) in rows]
-
-    def record_use(self, session_id: str, directory_id: int, used: Mapping[str, str]) -> None:
-        self._database.execute_many(
-            "UPDATE surfaced SET used = ? WHERE session_id = ? AND directory_id = ? AND name = ?",
-            ((how, session_id, directory_id, name) for name, how in used.items()),
-        )
-
-    def use(self, since: float) -> Use:
-        """What came of recall since then."""
-        row = self._database.query(
-            "SELECT count(*), count(DISTINCT session_id), count(nullif(used, '')) FROM surfaced WHERE at >= ?", (since,)
-        )[0]
-        return Use(*row)
-
-    def drop_shown_before(self, since: float) -> None:
-        self._database.execute("DELETE FROM surfaced WHERE at < ?", (since,))
-
     # --- directories --------------------------------------------------------------------------------------------------
 
     def directories(self) -> list[tuple[int, str]]:
@@ -215,7 +162,7 @@ class Store:
 
     def drop_directory(self, directory_id: int) -> None:
         """Everything about a directory that is no more. Inside a transaction."""
-        for table in ("postings", "memories", "surfaced", "rot", "rot_checks"):
+        for table in ("postings", "memories", "rot", "rot_checks"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 from typing import NamedTuple
 
 MOST_CHARACTERS = 20_000
@@ -13,8 +14,6 @@ _GRAM = 4
 _SHORT = 3
 """So short a word is not stemmed."""
 
-# Scripts that are written without spaces: kana, ideographs, Thai.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -40,8 +39,10 @@ _STOP = frozenset(
     también te tengo tiene todo tu un una uno y ya yo
     """.split()  # noqa: SIM905 - to be read by people
 )
-_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("edly", ""), ("ed", ""), ("es", ""), ("s", ""), ("ly", ""))
+_PLURALS = (("ies", "y"), ("sses", "ss"), ("es", "e"), ("s", ""))
+_FORMS = (("ing", ""), ("edly", ""), ("ied", "y"), ("ed", ""), ("ckly", "ck"), ("ally", "al"), ("tly", "t"))
 _STEM_LENGTH = 3
+_HIRAGANA = ("\u3040", "\u309f")
 
 
 class Terms(NamedTuple):
@@ -56,7 +57,7 @@ def terms_of(text: str) -> Terms:
     grams: Counter[str] = Counter()
     for word in split(text):
         if is_unspaced(word):
-            words.update(pairs_of(word))
+            words.update(filter(None, pairs_of(word)))
             continue
         if word in _STOP:
             continue
@@ -71,8 +72,11 @@ def split(text: str) -> list[str]:
     text = _HUMP.sub(" ", unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])).lower()
     found = []
     for word in _WORD.findall(text):
+        if word.isascii():
+            found.append(word)
+            continue
         end = 0
-        for run in _UNSPACED.finditer(word):
+        for run in _unspaced().finditer(word):
             if run.start() > end:
                 found.append(word[end : run.start()])
             found.append(run[0])
@@ -88,32 +92,46 @@ def is_stop(word: str) -> bool:
 
 def is_unspaced(word: str) -> bool:
     """Whether a word of `split` is a run of a script without spaces."""
-    return bool(_UNSPACED.match(word))
+    return not word.isascii() and bool(_unspaced().match(word))
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Scripts that are written without spaces: kana, ideographs, Thai. To compile it takes longer than most prompts do."""
+    return re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 
 
 def stem(word: str) -> str:
-    """A word without its English ending, roughly: two that are the same word should end up the same.
+    """A word without its English endings, roughly: two that are the same word should end up the same.
 
     Other languages get by with the pieces of their words.
     """
     if len(word) <= _SHORT or not word.isascii() or not word.isalpha():
         return word
-    for ending, instead in _ENDINGS:
-        if (
-            word.endswith(ending)
-            and len(word) - len(ending) >= _STEM_LENGTH
-            and not (ending == "s" and word[-2] == "s")
-        ):
-            word = word[: len(word) - len(ending)] + instead
-            if len(word) > _STEM_LENGTH and word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
-    return word[:-1] if word.endswith("e") and len(word) > _STEM_LENGTH + 1 else word
+    word = _without(word, _FORMS) if not word.endswith("s") else _without(_without(word, _PLURALS), _FORMS)
+    return word[:-1] if word.endswith("e") and len(word) > _STEM_LENGTH else word
+
+
+def _without(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+    """A word without the first of these endings that it has, if what is left can still be a word."""
+    for ending, instead in endings:
+        if word.endswith(ending) and not word.endswith("ss"):
+            left = word[: len(word) - len(ending)] + instead
+            if len(left) < _STEM_LENGTH or not any(vowel in left for vowel in "aeiouy"):
+                return word
+            if not instead and len(left) > _STEM_LENGTH and left[-1] == left[-2] and left[-1] not in "lsz":
+                return left[:-1]
+            return left
+    return word
 
 
 def pairs_of(run: str) -> list[str]:
-    """The pairs of neighbours in a run without spaces; of a single character itself."""
-    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    """The pairs of neighbours in a run without spaces, of a single character itself; empty ones for what tells nothing.
+
+    In Japanese that is what is written in hiragana alone: endings, particles, politeness.
+    """
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    return ["" if all(_HIRAGANA[0] <= letter <= _HIRAGANA[1] for letter in pair) else pair for pair in pairs]
 
 
 def token_count(text: str) -> int:

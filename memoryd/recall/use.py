@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memoryd.recall.terms import is_unspaced, split
@@ -21,7 +22,8 @@ _CHARACTERS = 8
 def is_quoted(name: str, memory: Glance, replies: Iterable[str]) -> bool:
     """Whether the assistant named the memory, or repeated words of it in a row."""
     said = set(_runs(memory.body)) | set(_runs(memory.description))
-    return any(name in reply or not said.isdisjoint(_runs(reply)) for reply in replies)
+    named = re.compile(rf"(?<![\w-]){re.escape(name)}")
+    return any(named.search(reply) or not said.isdisjoint(_runs(reply)) for reply in replies)
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from memoryd.model import Inventory, Project, Reading
+    from memoryd.model import Inventory, Reading
+    from memoryd.projects import Project
     from memoryd.state.database import Database
 
 VANISHED = "skipped(vanished)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.model import Project
+from memoryd.projects import Project
 
 if TYPE_CHECKING:
     from memoryd.state.database import Database
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 def all_projects(database: Database) -> list[Project]:
     rows = database.query("SELECT root, slug, memory_dir, is_shared FROM projects ORDER BY id")
     return [Project(row["root"], row["slug"], row["memory_dir"], bool(row["is_shared"])) for row in rows]
+
+
+def owner_of(database: Database, memory_dir: str) -> str:
+    """The root of the project that had a memory directory first; empty where none has it to itself."""
+    rows = database.query(
+        "SELECT root FROM projects WHERE memory_dir = ? AND NOT is_shared ORDER BY id LIMIT 1", (memory_dir,)
+    )
+    return rows[0]["root"] if rows else ""
 
 
 def update_projects(database: Database, projects: list[Project], now: float) -> None:

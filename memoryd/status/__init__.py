@@ -15,6 +15,7 @@ from memoryd.instance import running_instance
 from memoryd.jobs.standing import as_wait, hold_of
 from memoryd.memory.census import Census
 from memoryd.model import Skip
+from memoryd.recall.sessions import use_since
 from memoryd.recall.store import store_to_look
 from memoryd.state import dreams, pauses, report, steps, waiting
 from memoryd.state.database import open_for_reading
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from memoryd.instance import Instance, Trouble
     from memoryd.model import Run, Wait, WaitingSession
     from memoryd.paths import Paths
-    from memoryd.recall.store import Use
+    from memoryd.recall.sessions import Use
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamReport
     from memoryd.state.pauses import Pause
@@ -143,15 +144,14 @@ def gather(
 
 def _with_recall(known: Status, paths: Paths) -> Status:
     """What recall has noted, if it has noted anything; that it cannot be read is told by `doctor`."""
+    known = known._replace(recall=use_since(paths, known.now - RECALL_SECONDS))
     store = store_to_look(paths)
     if store is None:
         return known
     with closing(store), suppress(StateError, BusyError):
         outdated = {os.fsdecode(path): number for path, number in store.outdated()}
         named = tuple(one._replace(outdated=outdated.get(one.memory_dir, 0)) for one in known.projects.named)
-        return known._replace(
-            recall=store.use(known.now - RECALL_SECONDS), projects=known.projects._replace(named=named)
-        )
+        known = known._replace(projects=known.projects._replace(named=named))
     return known
 
 

@@ -301,7 +301,9 @@ def test_status_imports_nothing_heavy(environment: dict[str, str]) -> None:
         "asyncio",
         "rich",
     }
-    assert not imported & {"subprocess", "hashlib", "random", "tomllib"}, "nor what a fresh home does not need"
+    assert not imported & {"subprocess", "hashlib", "random", "tomllib", "dataclasses"}, (
+        "nor what a fresh home does not need"
+    )
 
 
 def test_names_from_files_cannot_steer_the_terminal(

@@ -68,5 +68,8 @@ def test_a_memory_is_recalled_once_in_a_session_and_the_settings_come_back(
         assert sum(RULE in line for line in last if line.startswith("- [")) == 1  # the index, by the client itself
         assert as_json(environment, "status")["recall"]["shown"] == 3  # what it was shown before counts no more
     assert not Path(paths.log_file).exists()  # nothing went wrong
+    done = memoryd(environment, "backfill", "--yes")
+    assert done.returncode == 0
+    assert {change["kind"] for change in as_json(environment, "history", "--all")} == {"remember"}  # not from itself
     assert memoryd(environment, "hooks", "remove").returncode == 0
     assert settings.read_text() == SETTINGS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.acceptance.command import memoryd
-from tests.recall.repository import Checkout
+from tests.rot.repository import Checkout
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +79,7 @@ def test_an_upgrade_keeps_what_is_known_of_the_first_file(paths: Paths, settings
 
 
 def test_two_config_directories_are_not_mixed_up(paths: Paths, settings: Path) -> None:
-    elsewhere = replace(paths, claude_dir=f"{paths.home}/work")
+    elsewhere = paths._replace(claude_dir=f"{paths.home}/work")
     before = settings.read_bytes()
     install(paths, PYTHON, NOW)
     install(elsewhere, PYTHON, NOW)

@@ -110,7 +110,7 @@ class World:
         found = {os.path.relpath(path, self.paths.state_dir) for path, _, _ in os.walk(self.paths.state_dir)}
         assert found == {".", "workers", "dreamers", "staging", "dreams"}
         files = [name for _, _, names in os.walk(self.paths.state_dir) for name in names]
-        assert {name for name in files if not name.startswith("memoryd.sqlite3")} == set()
+        assert {name for name in files if not name.startswith(("memoryd.sqlite3", "recall.sqlite3"))} == set()
         assert os.path.getsize(self.paths.database) < LARGE
 
     def recover(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memoryd.jobs.standing import hold_of
@@ -45,8 +44,8 @@ def hired(
     **settings: Any,
 ) -> Iterator[Office]:
     with MessagesServer(answer if callable(answer) else lambda _: answer, has_cache=has_cache) as server:
-        config = replace(hiring(server, **settings), engine=engine)
-        yield Office(database, paths, config if budget is None else replace(config, budget=budget), server)
+        config = hiring(server, **settings)._replace(engine=engine)
+        yield Office(database, paths, config if budget is None else config._replace(budget=budget), server)
         assert server.violations == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memoryd.config import Anthropic, Config
@@ -40,7 +39,7 @@ class ToldClock:
 def hiring(server: MessagesServer, **settings: object) -> Config:
     """A config that names a key, for this server."""
     settings = {"api_key_variable": VARIABLE, "base_url": server.url, **settings}
-    return replace(Config(), anthropic=Anthropic(**settings))  # type: ignore[arg-type]
+    return Config()._replace(anthropic=Anthropic(**settings))  # type: ignore[arg-type]
 
 
 class Office(Desk):

@@ -7,7 +7,6 @@ import re
 import socketserver
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -444,7 +443,7 @@ def test_a_stopped_engine_is_tried_again_when_the_config_changes(database: Datab
         os.makedirs(os.path.dirname(paths.config_file))
         Path(paths.config_file).write_text("nonsense\n")  # which cannot be used: the settings from before hold
         assert not is_due(office)
-        office.config = replace(office.config, engine="anthropic")
+        office.config = office.config._replace(engine="anthropic")
         assert is_due(office)
         assert office.work() == [DONE]
         assert database.query("SELECT * FROM holds") == []
@@ -573,7 +572,7 @@ def measured(office: Office) -> tuple[float, float]:
 
 
 def allow(office: Office, budget: Budget) -> None:
-    office.config = replace(office.config, budget=budget)
+    office.config = office.config._replace(budget=budget)
 
 
 def test_a_day_that_could_become_too_dear_sends_nothing(database: Database, paths: Paths) -> None:
@@ -616,7 +615,7 @@ def test_a_day_that_is_too_dear_ends_when_the_config_changes(database: Database,
         office.say("hello")
         with pytest.raises(DayCapError):
             office.work()
-        office.config = replace(office.config, budget=Budget(usd_per_day=2))
+        office.config = office.config._replace(budget=Budget(usd_per_day=2))
         assert is_due(office)
 
 

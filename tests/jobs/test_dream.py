@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -363,7 +362,7 @@ def test_a_lock_that_is_no_file_keeps_only_its_own_project_from_dreaming(bedroom
         bedroom.say(f"session {number}")
     bedroom.clock.at += DAY
     lock = bedroom.memory / ".consolidate-lock"
-    config = replace(bedroom.config, dream=Dream(least_hours=1))
+    config = bedroom.config._replace(dream=Dream(least_hours=1))
     assert list(due(bedroom.database, bedroom.paths, config, bedroom.clock.at)) == [(str(bedroom.memory), "/code/acme")]
     lock.unlink()
     lock.mkdir()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +66,7 @@ def a_day_later(bedroom: Bedroom, number: int = 5) -> None:
 
 
 def test_each_gate_says_no_with_its_reason_and_its_time_until_all_are_open(bedroom: Bedroom) -> None:
-    off = replace(bedroom.config, features=Features(dream=False))
+    off = bedroom.config._replace(features=Features(dream=False))
     assert reason(bedroom, off) == ("switched_off", None)
     bedroom.say("hello")
     assert reason(bedroom) == ("too_soon", DAY)
@@ -90,7 +89,7 @@ def test_each_gate_says_no_with_its_reason_and_its_time_until_all_are_open(bedro
 def test_somebody_who_consolidates_right_now_is_left_in_peace(bedroom: Bedroom) -> None:
     """Its time is fresh, so the time gate says no before; the lock is asked where the time says nothing."""
     a_day_later(bedroom)
-    at_once = replace(bedroom.config, dream=replace(bedroom.config.dream, least_hours=0, least_sessions=1))
+    at_once = bedroom.config._replace(dream=bedroom.config.dream._replace(least_hours=0, least_sessions=1))
     bedroom.put(LOCK_NAME, str(os.getppid()), bedroom.clock.at - 120)
     assert reason(bedroom, at_once) == ("lock_held", HOUR - 120)
 
@@ -157,7 +156,7 @@ def test_sessions_that_are_left_alone_do_not_count(bedroom: Bedroom, why: str) -
     )
     if why == "gone":
         path.unlink()
-    config = replace(bedroom.config, projects=Projects(exclude=("/code/acme/secret",)))
+    config = bedroom.config._replace(projects=Projects(exclude=("/code/acme/secret",)))
     assert reason(bedroom, config) == ("too_few_sessions", 600.0)
     bedroom.say("hello")
     assert is_time(bedroom, config)

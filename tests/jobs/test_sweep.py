@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -575,7 +574,7 @@ def test_a_configured_memory_directory_resolves_a_collision(
     write(paths.transcripts_root, first, first.turn(), folder="-code-a-b")
     write(paths.transcripts_root, second, second.turn(), folder="-code-a-b")
     sweeper.sweep(NOW + 5)
-    own = replace(config, projects=Projects(memory_dirs={"/code/a-b": "/memories/a-b"}))
+    own = config._replace(projects=Projects(memory_dirs={"/code/a-b": "/memories/a-b"}))
     Sweeper(database, paths, own).sweep(NOW + 10)
     assert [project.collides_with for project in report.projects(database)] == [None, None]
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.errors import StateError
-from memoryd.memory.directory import MEMORY_BYTES, FileState, Listing, open_directory
+from memoryd.memory.directory import FileState, Listing, open_directory
+from memoryd.memory.limits import MEMORY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

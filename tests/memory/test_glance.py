@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.memory.document import TYPES, new_document, parse
+from memoryd.memory.document import TYPES, body_of, new_document, parse
 from memoryd.memory.glance import Glance, glance_at
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=40)
@@ -181,3 +181,9 @@ print(told.keys, "yaml" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "('small reviews', 'é') False\n"
+
+
+@given(st.binary(max_size=200) | st.binary(max_size=100).map(lambda noise: b"---\n" + noise + b"\n---\nbody"))
+def test_a_glance_never_fails_and_sees_the_body_that_others_see(data: bytes) -> None:
+    document = parse(data)
+    assert glance_at(data).body in (body_of(data), document.body)

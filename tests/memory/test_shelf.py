@@ -6,12 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import MemoryDirectory, open_directory
-from memoryd.memory.document import body_of, glance, new_document, parse
+from memoryd.memory.document import new_document
 from memoryd.memory.history import restoring, undoing
 from memoryd.memory.shelf import shelf_of
 from memoryd.model import Changeset, Evidence, FileChange, Group, Shelved
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from memoryd.memory.directory import FileState
-    from memoryd.model import MemoryType
     from memoryd.state.database import Database
 
 NOW = 1_792_000_000.0
@@ -188,49 +185,3 @@ def test_what_was_taken_back_rests_on_nothing_when_it_is_made_anew(shelf: Shelf)
     shelf.make("a.md", None, Evidence("s", "m3", "scratch that", "h3"))
     shelf.make("a.md", a_memory(), SAID_LATER)
     assert [memory.evidence for memory in shelf_of(shelf.database, shelf.directory)] == [(SAID_LATER,)]
-
-
-# --- at a glance ------------------------------------------------------------------------------------------------------
-
-words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\\\"'"), min_size=1)
-
-
-@given(words.map(str.strip).filter(bool), st.sampled_from(["user", "feedback", "project", "reference"]), st.text())
-def test_at_a_glance_a_memory_of_ours_says_what_it_says(description: str, kind: MemoryType, body: str) -> None:
-    body = body.encode("utf-8", "replace").decode()
-    data = new_document(
-        name="n", description=description, kind=kind, body=body, session_id="s", evidence="", modified="2026"
-    ).render()
-    document = parse(data)
-    seen_kind, seen_description, seen_body = glance(data)
-    assert (seen_kind, seen_body) == (document.type, document.body)
-    if "\\" not in data.decode().split("\n")[2]:  # what had to be escaped is only nearly the same
-        assert seen_description == document.description
-
-
-@pytest.mark.parametrize(
-    ("data", "seen"),
-    [
-        (b"", (None, "", "")),
-        (b"No frontmatter.\ntype: user\n", (None, "", "No frontmatter.\ntype: user\n")),
-        (b"---\nnever: closed\ntype: user\n", (None, "", "---\nnever: closed\ntype: user\n")),
-        (
-            b"---\r\ndescription: 'x y'\r\nmetadata:\r\n  type: project\r\n---\r\nBody.\r\n",
-            ("project", "x y", "Body.\r\n"),
-        ),
-        (b'---\ntype: "reference"  # why\n---\nBody.\n', ("reference", "", "Body.\n")),
-        (b"---\ntype: userland\n---\nBody.\n", (None, "", "Body.\n")),
-        (b"---\ntype: user-made\n---\nBody.\n", (None, "", "Body.\n")),
-        (
-            b"---\nname: x\n---\ntype: user\ndescription: in the body\n",
-            (None, "", "type: user\ndescription: in the body\n"),
-        ),
-    ],
-)
-def test_what_a_glance_sees_in_others_files(data: bytes, seen: tuple[str | None, str, str]) -> None:
-    assert glance(data) == seen
-
-
-@given(st.binary(max_size=200) | st.binary(max_size=100).map(lambda noise: b"---\n" + noise + b"\n---\nbody"))
-def test_a_glance_never_fails_and_sees_the_same_body(data: bytes) -> None:
-    assert glance(data)[2] == body_of(data)

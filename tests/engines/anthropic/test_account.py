@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,9 +75,9 @@ def test_the_file_goes_before_the_command_and_the_command_before_the_variable(tm
     )
     environment = {"KEY": " variable-key\n", "PATH": os.environ["PATH"]}
     assert account_of(settings, environment) == Account(OFFICIAL, "file-key")
-    settings = replace(settings, api_key_file=None)
+    settings = settings._replace(api_key_file=None)
     assert account_of(settings, environment) == Account(OFFICIAL, "command-key")
-    settings = replace(settings, api_key_command="")
+    settings = settings._replace(api_key_command="")
     assert account_of(settings, environment) == Account(OFFICIAL, "variable-key")
 
 
@@ -311,14 +310,14 @@ def test_the_digest_of_the_settings_changes_with_config_and_key(tmp_path: Path) 
 
     def look() -> None:
         digests.append(settings_digest(config))
-        assert settings_digest(replace(config)) == digests[-1]
+        assert settings_digest(config._replace()) == digests[-1]
 
     look()
-    config = replace(config, engine="anthropic")
+    config = config._replace(engine="anthropic")
     look()
-    config = replace(config, budget=Budget(usd_per_day=2.0))
+    config = config._replace(budget=Budget(usd_per_day=2.0))
     look()
-    config = replace(config, anthropic=replace(config.anthropic, extraction_model="other"))
+    config = config._replace(anthropic=config.anthropic._replace(extraction_model="other"))
     look()
     key_file(tmp_path)
     look()

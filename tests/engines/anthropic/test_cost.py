@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -67,7 +66,7 @@ def test_where_prices_of_the_cache_are_missing_reading_saves_nothing_and_writing
 
 
 def test_a_price_of_zero_is_a_price() -> None:
-    free_reads = replace(PLAIN, cache_read=0.0, cache_write=0.0, long_cache_write=0.0)
+    free_reads = PLAIN._replace(cache_read=0.0, cache_write=0.0, long_cache_write=0.0)
     assert usd_of(free_reads, Usage(0, MILLION, MILLION, 5, 0)) == 0.0
     assert most_usd(Price(0.0, 0.0), request("words")) == 0.0
 
@@ -84,7 +83,7 @@ def test_a_price_of_zero_is_a_price() -> None:
 )
 def test_above_100_000_tokens_of_prompt_everything_costs_five_times_as_much(usage: Usage, factor: int) -> None:
     """Cached or not; what the model answers does not count towards it, but costs more as well."""
-    assert usd_of(HAIKU, usage) == pytest.approx(factor * usd_of(replace(HAIKU, above_tokens=0), usage))
+    assert usd_of(HAIKU, usage) == pytest.approx(factor * usd_of(HAIKU._replace(above_tokens=0), usage))
 
 
 def test_a_model_without_a_price_costs_nothing() -> None:
@@ -147,7 +146,7 @@ def test_the_longest_reply_is_part_of_what_it_may_cost() -> None:
 def test_all_of_the_prompt_may_be_written_to_the_dearest_cache() -> None:
     """40,000 bytes are 10,000 tokens, which may well be 16,000; an hour of cache costs twice the price of input."""
     assert most_usd(PLAIN, request("x" * 40_000, 0)) == pytest.approx(16_000 * 4.0 / MILLION, rel=2e-3)
-    dear = replace(PLAIN, cache_write=9.0)
+    dear = PLAIN._replace(cache_write=9.0)
     assert most_usd(dear, request("x" * 40_000, 0)) == pytest.approx(16_000 * 9.0 / MILLION, rel=2e-3)
 
 

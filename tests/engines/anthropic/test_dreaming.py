@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,7 +87,7 @@ def test_no_turn_is_needed_and_as_many_are_taken_as_leave_room_to_read() -> None
 @pytest.mark.parametrize("model", [*PRICES, "local"])
 @pytest.mark.parametrize("usd", [0.25, 1.0, 10.0])
 def test_one_request_leaves_money_for_the_others(model: str, usd: float) -> None:
-    config = replace(Config(), budget=Budget(usd_per_run=usd))
+    config = Config()._replace(budget=Budget(usd_per_run=usd))
     price = PRICES.get(model)
     if (model, usd) in TOO_DEAR:
         with pytest.raises(EngineStoppedError, match="which is too little for"):
@@ -104,7 +103,7 @@ def test_one_request_leaves_money_for_the_others(model: str, usd: float) -> None
 
 
 def test_a_window_without_room_stops_the_engine() -> None:
-    config = replace(Config(), anthropic=Anthropic(context_window_tokens=4_000))
+    config = Config()._replace(anthropic=Anthropic(context_window_tokens=4_000))
     with pytest.raises(EngineStoppedError, match="no room for the brief"):
         dreaming.limits_of(config, "local", None, 0.0)
 

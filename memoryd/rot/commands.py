@@ -9,7 +9,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Literal
 
-from memoryd.recall.naming import path_in
+from memoryd.rot.naming import path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.recall import git
-from memoryd.recall.history import as_text
+from memoryd.rot import git
+from memoryd.rot.history import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

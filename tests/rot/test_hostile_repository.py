@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.recall.repository import Checkout, verdict, with_a_past
+from tests.rot.repository import Checkout, verdict, with_a_past
 
 if TYPE_CHECKING:
     from pathlib import Path

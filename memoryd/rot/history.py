@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.recall import git
+from memoryd.rot import git
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

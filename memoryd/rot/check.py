@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.clock import elapsed
 from memoryd.memory.document import parse
-from memoryd.recall import definers, git, history, tree
-from memoryd.recall.claims import claims_of
-from memoryd.recall.naming import words_of
-from memoryd.recall.tree import Tree
+from memoryd.rot import definers, git, history, tree
+from memoryd.rot.claims import claims_of
+from memoryd.rot.naming import words_of
+from memoryd.rot.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from memoryd.recall.claims import Claim
-    from memoryd.recall.definers import Definers
+    from memoryd.rot.claims import Claim
+    from memoryd.rot.definers import Definers
 
 _WORD = re.compile(r"\w+", re.ASCII)
 _MOST_SECONDS = 30.0

@@ -6,7 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from memoryd.recall.rot import Repository, check
+from memoryd.rot.check import Repository, check
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memoryd.recall.commands import named_in_command
-from memoryd.recall.disclaimers import disclaims
-from memoryd.recall.naming import is_constant, path_in, symbol_in
+from memoryd.rot.commands import named_in_command
+from memoryd.rot.disclaimers import disclaims
+from memoryd.rot.naming import is_constant, path_in, symbol_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryd.clock import elapsed
-from memoryd.recall.claims import MOST_CHARACTERS, claims_of
+from memoryd.rot.claims import MOST_CHARACTERS, claims_of
 
 PATHS = [
     ("The entry point is src/app/main.py.", ["src/app/main.py"]),

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.clock import elapsed
-from memoryd.recall import git
-from memoryd.recall.claims import Claim
-from memoryd.recall.history import parse_log
-from memoryd.recall.rot import Gone, Repository, check
-from tests.recall.repository import MAKEFILE, Checkout, verdict, with_a_past
+from memoryd.rot import git
+from memoryd.rot.check import Gone, Repository, check
+from memoryd.rot.claims import Claim
+from memoryd.rot.history import parse_log
+from tests.rot.repository import MAKEFILE, Checkout, verdict, with_a_past
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -241,7 +241,7 @@ def test_without_git_a_memory_must_be_right_in_something_else(plain: Checkout) -
 
 
 def test_without_git_too_many_files_are_not_looked_through(plain: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryd.recall.tree.MOST_FILES_WITHOUT_GIT", 2)
+    monkeypatch.setattr("memoryd.rot.tree.MOST_FILES_WITHOUT_GIT", 2)
     plain.write({"src/x.py": "", "src/y.py": ""})
     assert verdict(plain, "src/a.py calls src/b.py") == []
     assert "too many files" in Repository(str(plain.root)).problem
