@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.errors import StateError
+from memoryd.errors import MemorydError, StateError
 from memoryd.recall import choose, rank, sessions, surface
 from memoryd.recall.catalogue import catalogue_of, is_unchanged, read_memory
 from memoryd.recall.store import Known, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from memoryd.clock import Clock
     from memoryd.config import Config
     from memoryd.memory.glance import Glance
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
+    from memoryd.recall.store import Store
 
 SINGLE_WORD = "a single word says too little"
 NO_MEMORIES = "there are no memories yet"
@@ -70,6 +72,24 @@ class _Match(NamedTuple):
     may_have_secret: bool
 
 
+class _Task(NamedTuple):
+    """One prompt, and what it is answered with."""
+
+    paths: Paths
+    config: Config
+    environment: Mapping[str, str]
+    clock: Clock
+    memory_dir: str
+    request: Request
+
+
+class _Chosen(NamedTuple):
+    matches: list[_Match]
+    gone: Mapping[str, tuple[str, ...]]
+    """What memories of the directory name and the repository no longer has."""
+    most_bytes: int
+
+
 def recall(
     paths: Paths, config: Config, environment: Mapping[str, str], clock: Clock, memory_dir: str, request: Request
 ) -> Answer:
@@ -83,90 +103,140 @@ def recall(
     """
     if not choose.is_worth_asking(request.prompt):
         return Answer(why_not=SINGLE_WORD)
-    now = clock.now()
+    task = _Task(paths, config, environment, clock, memory_dir, request)
     store = open_store(paths)
     try:
-        directory = catalogue_of(store, memory_dir, now)
-        if directory is None or not directory.memories:
-            return Answer(why_not=NO_MEMORIES)
-        shown = sessions.shown(paths, request.session_id, memory_dir) if request.session_id else []
-        left = surface.SESSION_BYTES - sum(one.bytes for one in shown)
-        if left <= 0:
-            return Answer(why_not=BUDGET_USED)
-        known = request.read.union(one.name for one in shown)
-        found = rank.candidates(store, directory, rank.query_of(request.prompt))
-        matches = _matches(memory_dir, [one for one in found if one.memory.name not in known], request.tools)
-        answer = Answer()
-        if config.recall.selector == "model":
-            matches, answer = _by_model(paths, config, environment, clock, memory_dir, request, matches, known)
-        if answer.selector == "local":
-            matches = [one for one in matches if one.candidate.probability >= request.least]
-        matches = matches[: choose.MOST_CHOSEN]
-        if not matches:
-            is_known = any(one.probability >= request.least and one.memory.name in known for one in found)
-            return answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
-        gone = store.gone(directory.id)
+        chosen, answer = _chosen(task, store)
     finally:
         store.close()
-    pieces, answer = _surfaced(matches, gone, request, min(left, surface.QUERY_BYTES), now, answer)
-    if request.session_id and pieces:
-        try:
-            shown_now = [sessions.Shown(piece.name, piece.bytes) for piece in pieces]
-            sessions.record(paths, request.session_id, memory_dir, shown_now, now)
-        except OSError as error:
-            raise StateError(
-                f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"
-            ) from error
-    return answer
+    return answer if chosen is None else _surfaced(task, chosen, answer)
 
 
-def _matches(memory_dir: str, found: Sequence[Candidate], tools: Sequence[str]) -> list[_Match]:
-    """The candidates with what their files say, the most probable first.
+def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, Answer]:
+    """The memories to hand over; None where there are none, and the answer says why."""
+    request, memory_dir = task.request, task.memory_dir
+    directory = catalogue_of(store, memory_dir, task.clock.now())
+    if directory is None or not directory.memories:
+        return None, Answer(why_not=NO_MEMORIES)
+    shown = sessions.shown(task.paths, request.session_id, memory_dir) if request.session_id else []
+    left = surface.SESSION_BYTES - sum(one.bytes for one in shown)
+    if left <= 0:
+        return None, Answer(why_not=BUDGET_USED)
+    known = request.read.union(one.name for one in shown)
+    found = rank.candidates(store, directory, rank.query_of(request.prompt))
+    matches, answer = _by_probability(task, [one for one in found if one.memory.name not in known]), Answer()
+    if task.config.recall.selector == "model":
+        matches, answer = _by_model(task, matches, known)
+    if not matches:
+        is_known = any(one.probability >= request.least and one.memory.name in known for one in found)
+        return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
+    chosen = _Chosen(matches[: choose.MOST_CHOSEN], store.gone(directory.id), min(left, surface.QUERY_BYTES))
+    return chosen, answer
+
+
+def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
+    """The candidates that are probable enough, with what their files say, the most probable first.
 
     Of a tool in use right now, the manual is left out and the traps are wanted more.
     """
-    names = choose.names_of_tools(tools)
+    least = task.request.least
+    names = choose.names_of_tools(task.request.tools)
     matches = []
     for one in found:
-        glance = read_memory(memory_dir, one.memory.name)
+        if one.probability + (choose.PITFALL_BONUS if names else 0.0) < least:
+            continue  # it need not even be read
+        probability = one.probability
+        glance = read_memory(task.memory_dir, one.memory.name)
         if names and choose.speaks_of(glance, names):
             if choose.is_manual(glance):
                 continue
             if choose.is_pitfall(glance):
-                one = one._replace(probability=min(1.0, one.probability + choose.PITFALL_BONUS))  # noqa: PLW2901
-        # Looked at behind the reading: what has changed since its terms were taken may have got a secret with that.
-        matches.append(_Match(one, glance, one.memory.has_secret or not is_unchanged(memory_dir, one.memory)))
+                probability = min(1.0, probability + choose.PITFALL_BONUS)
+        if probability >= least:
+            # Asked behind the reading: what has changed since its terms were taken may have got a secret with that.
+            may_have_secret = one.memory.has_secret or not is_unchanged(task.memory_dir, one.memory)
+            matches.append(_Match(one._replace(probability=probability), glance, may_have_secret))
     return sorted(matches, key=lambda match: -match.candidate.probability)
 
 
-def _surfaced(
-    matches: Sequence[_Match],
-    gone: Mapping[str, tuple[str, ...]],
-    request: Request,
-    most_bytes: int,
-    now: float,
-    answer: Answer,
-) -> tuple[list[surface.Piece], Answer]:
+def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tuple[list[_Match], Answer]:
+    """What a model picks from the manifest; where it does not, everything as it was, and why."""
+    from memoryd.jobs.selection import select_by_model  # noqa: PLC0415 - this way is slow anyway
+    from memoryd.memory.directory import HEAD_BYTES, open_directory  # noqa: PLC0415
+    from memoryd.memory.manifest import manifest_of  # noqa: PLC0415
+    from memoryd.state.database import open_database  # noqa: PLC0415
+
+    try:
+        with open_directory(task.memory_dir) as directory:
+            names = [name for name in directory.listing().topics if name not in known]
+            files = {name: state for name in names if (state := directory.read(name, HEAD_BYTES))}
+        with closing(open_database(task.paths)) as database:
+            selected = select_by_model(
+                database,
+                task.config,
+                task.environment,
+                task.clock,
+                memory_dir=task.memory_dir,
+                query=task.request.prompt,
+                manifest_lines=manifest_of(files),
+                names=files.keys(),
+                tools=task.request.tools,
+                limit=choose.MOST_CHOSEN,
+                seconds=task.config.recall.model_seconds,
+            )
+    except MemorydError as error:
+        return matches, Answer(fallback=error.sentence)
+    except OSError as error:
+        return matches, Answer(fallback=f"The memories cannot be listed: {error.strerror}.")
+    if selected.names is None:
+        return matches, Answer(fallback=selected.why)
+    by_name = {match.candidate.memory.name: match for match in matches}
+    picked = [by_name.get(name) or _picked(task.memory_dir, name, files[name].mtime_ns) for name in selected.names]
+    return picked, Answer(selector="model")
+
+
+def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
+    """A memory that only the model thought of."""
+    glance = read_memory(memory_dir, name)
+    known = Known(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True)
+    return _Match(rank.Candidate(known, 0.0, ()), glance, may_have_secret=True)
+
+
+def _surfaced(task: _Task, chosen: _Chosen, answer: Answer) -> Answer:
+    """As much as there is room for, in words; what a session is shown is put down."""
+    request, now = task.request, task.clock.now()
     memories = [
         surface.Memory(
             match.candidate.memory.name,
             match.glance.type or "",
             *_without_secrets(match),
             match.candidate.memory.mtime_ns / 1e9,
-            gone.get(match.candidate.memory.name, ()),
+            chosen.gone.get(match.candidate.memory.name, ()),
         )
-        for match in matches
+        for match in chosen.matches
     ]
-    pieces = surface.pieces_of(memories, now, most_bytes=most_bytes, most_characters=request.most_characters)
+    pieces = surface.pieces_of(memories, now, most_bytes=chosen.most_bytes, most_characters=request.most_characters)
     if not pieces:
-        return [], answer._replace(why_not=BUDGET_USED)
+        return answer._replace(why_not=BUDGET_USED)
+    if request.session_id:
+        _put_down(task, pieces, now)
     fitting = {piece.name for piece in pieces}
     recalled = tuple(
         Recalled(one.name, one.type, one.description, match.candidate.probability, one.at, one.gone)
-        for one, match in zip(memories, matches, strict=True)
+        for one, match in zip(memories, chosen.matches, strict=True)
         if one.name in fitting
     )
-    return pieces, answer._replace(memories=recalled, text=surface.rendered(pieces))
+    return answer._replace(memories=recalled, text=surface.rendered(pieces))
+
+
+def _put_down(task: _Task, pieces: Iterable[surface.Piece], now: float) -> None:
+    shown = [sessions.Shown(piece.name, piece.bytes) for piece in pieces]
+    try:
+        sessions.record(task.paths, task.request.session_id, task.memory_dir, shown, now)
+    except OSError as error:
+        raise StateError(
+            f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {task.paths.state_dir}"
+        ) from error
 
 
 def _without_secrets(match: _Match) -> tuple[str, str]:
@@ -177,57 +247,3 @@ def _without_secrets(match: _Match) -> tuple[str, str]:
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms that hardly any memory costs
 
     return redact(description), redact(body)
-
-
-def _by_model(
-    paths: Paths,
-    config: Config,
-    environment: Mapping[str, str],
-    clock: Clock,
-    memory_dir: str,
-    request: Request,
-    matches: list[_Match],
-    known: frozenset[str],
-) -> tuple[list[_Match], Answer]:
-    """What a model picks from the manifest; where it does not, everything as it was, and why."""
-    from memoryd.errors import MemorydError  # noqa: PLC0415 - this way is slow anyway
-    from memoryd.jobs.selection import select_by_model  # noqa: PLC0415
-    from memoryd.memory.directory import HEAD_BYTES, open_directory  # noqa: PLC0415
-    from memoryd.memory.manifest import manifest_of  # noqa: PLC0415
-    from memoryd.state.database import open_database  # noqa: PLC0415
-
-    try:
-        with open_directory(memory_dir) as directory:
-            files = {name: state for name in directory.listing().topics if (state := directory.read(name, HEAD_BYTES))}
-        wanted = {name: state for name, state in files.items() if name not in known}
-        database = open_database(paths)
-        try:
-            selected = select_by_model(
-                database,
-                config,
-                environment,
-                clock,
-                memory_dir=memory_dir,
-                query=request.prompt,
-                manifest_lines=manifest_of(wanted),
-                names=wanted.keys(),
-                tools=request.tools,
-                limit=choose.MOST_CHOSEN,
-                seconds=config.recall.model_seconds,
-            )
-        finally:
-            database.close()
-    except (MemorydError, OSError) as error:
-        return matches, Answer(fallback=getattr(error, "sentence", None) or f"{type(error).__name__}.")
-    if selected.names is None:
-        return matches, Answer(fallback=selected.why)
-    by_name = {match.candidate.memory.name: match for match in matches}
-    picked = [by_name.get(name) or _picked(memory_dir, name, wanted[name].mtime_ns) for name in selected.names]
-    return picked, Answer(selector="model")
-
-
-def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
-    """A memory that only the model thought of."""
-    glance = read_memory(memory_dir, name)
-    known = Known(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True)
-    return _Match(rank.Candidate(known, 0.0, ()), glance, may_have_secret=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MANY = 2000
 """A look at so many files takes 5 ms, and nobody has more. Who has waits for no look that was made a minute ago."""
 _FRESH_SECONDS = 60.0
-_SOME = 250
+_SOME = 1000
 _DEAD_SHARE = 4
 """When a quarter as many memories have gone as there are, their terms are cleared away."""
 _TICK_SECONDS = 0.02

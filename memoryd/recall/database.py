@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from memoryd.clock import elapsed
 from memoryd.errors import BusyError, StateError
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ VERSION = 1
 """Of the tables and of what terms are made: another one, and the file is begun anew."""
 BUSY_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
+_AGAIN_SECONDS = 0.01
 _SCHEMA = """
 CREATE TABLE directories (
     id INTEGER PRIMARY KEY,
@@ -174,7 +177,7 @@ def _opened(paths: Paths) -> Database:
 
 
 def _begin(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
@@ -184,6 +187,20 @@ def _begin(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Readers and a writer do not disturb each other. SQLite does not wait for others who begin the file at this moment."""
+    until = elapsed() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _code_of(error) != sqlite3.SQLITE_BUSY or elapsed() > until:
+                raise
+            threading.Event().wait(_AGAIN_SECONDS)
+        else:
+            return
 
 
 def _put_aside(file: str) -> None:
