@@ -8,16 +8,16 @@ in the log.
 from __future__ import annotations
 
 import os
+import re
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
     from memoryd.config import Config
     from memoryd.paths import Paths
-    from memoryd.projects import Project
 
 EVENTS = ("user-prompt-submit", "session-start", "stop", "session-end")
 
@@ -25,6 +25,8 @@ _MOST_INPUT_BYTES = 8 << 20
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 _MOST_ID_CHARACTERS = 200
+_COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)")
+"""A prompt that begins so is one of the client's commands; with another slash behind it, a path."""
 _COMPACTED = "compact"
 _WITHOUT_INDEX = ("startup", "clear", _COMPACTED)
 """How a session can begin with nothing; after the others it has the whole conversation still."""
@@ -36,6 +38,15 @@ class _LateError(Exception):
 
 class _InputError(Exception):
     """What the client sent is not understood."""
+
+
+class _Said(NamedTuple):
+    """The answer to an event."""
+
+    text: str = ""
+    """In the client's format; empty: none."""
+    then: Callable[[], None] | None = None
+    """What is done once it was said."""
 
 
 class _Call(NamedTuple):
@@ -59,8 +70,10 @@ def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         paths = paths_from(environment)
         said = _said(arguments[0] if arguments else "", paths, environment)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if said:
-            os.write(1, said.encode())
+        if said.text:
+            os.write(1, said.text.encode())
+        if said.then is not None:
+            said.then()
     except BaseException as error:  # noqa: BLE001 - the border: nothing of ours may reach the conversation
         signal.setitimer(signal.ITIMER_REAL, 0)
         _log(paths, arguments, error)
@@ -71,8 +84,7 @@ def _late(_number: int, _frame: FrameType | None) -> None:
     raise _LateError
 
 
-def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> str:
-    """The answer to an event, in the client's format; empty: none."""
+def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     if event not in EVENTS:
         raise _InputError("an event that this memoryd does not know")
     call = _call(_input())
@@ -80,38 +92,49 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> str:
         from memoryd.wake import wake
 
         wake(paths)
-        return ""
+        return _Said()
     from memoryd.config import settled
 
     paths, config = settled(paths, any_config=True)
     if not config.features.recall:
-        return ""
+        return _Said()
     memory_dir = _memory_dir(call.cwd, paths, config)
     if not memory_dir:
-        return ""
+        return _Said()
     if event == "session-start":
         return _started(call, paths, environment, memory_dir)
     return _recalled(call, paths, config, environment, memory_dir)
 
 
-def _recalled(call: _Call, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str) -> str:
-    from memoryd.clock import SystemClock
-    from memoryd.jobs.recall import Request, recall
+def _recalled(call: _Call, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str) -> _Said:
+    from memoryd.clock import SystemClock, elapsed
+    from memoryd.jobs.recall import Request, put_down, recall
     from memoryd.recall.surface import HOOK_CHARACTERS
-    from memoryd.transcripts.foreign import NOT_THE_USER
+    from memoryd.transcripts.foreign import NOT_THE_USER, without_injected
     from memoryd.transcripts.glimpse import glimpse_of
 
-    if NOT_THE_USER.match(call.prompt) or call.prompt.startswith("/"):
-        return ""
+    prompt = without_injected(call.prompt) if "<" in call.prompt else call.prompt
+    if NOT_THE_USER.match(prompt) or _COMMAND.match(prompt):
+        return _Said()
     seen = glimpse_of(call.transcript, memory_dir)
-    request = Request(call.prompt, call.session_id, seen.tools, seen.files, most_characters=HOOK_CHARACTERS)
-    found = recall(paths, config, environment, SystemClock(), memory_dir, request)
+    request = Request(
+        prompt,
+        call.session_id,
+        seen.tools,
+        seen.files,
+        most_characters=HOOK_CHARACTERS,
+        until=elapsed() + signal.getitimer(signal.ITIMER_REAL)[0],
+    )
+    clock = SystemClock()
+    found = recall(paths, config, environment, clock, memory_dir, request)
     if found.fallback:
         _log(paths, ["user-prompt-submit"], None, f"chosen without the model: {found.fallback}")
-    return _output("UserPromptSubmit", found.text)
+    return _Said(
+        _output("UserPromptSubmit", found.text), lambda: put_down(paths, memory_dir, request, found, clock.now())
+    )
 
 
-def _started(call: _Call, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> str:
+def _started(call: _Call, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> _Said:
     """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
     if call.source == _COMPACTED:
         from memoryd.clock import SystemClock
@@ -119,13 +142,13 @@ def _started(call: _Call, paths: Paths, environment: Mapping[str, str], memory_d
 
         forget(paths, call.session_id, SystemClock().now())
     if call.source not in _WITHOUT_INDEX or _is_loaded(call.cwd, paths, environment, memory_dir):
-        return ""
+        return _Said()
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import HOOK_CHARACTERS, marked
 
     index = index_of(memory_dir, HOOK_CHARACTERS)
     text = marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
-    return _output("SessionStart", text)
+    return _Said(_output("SessionStart", text))
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:
@@ -143,6 +166,7 @@ def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_di
 def _memory_dir(cwd: str, paths: Paths, config: Config) -> str:
     """Where the memories of the session's project are; empty where memoryd leaves it alone."""
     from memoryd.projects import is_below, is_excluded, project_at, root_of
+    from memoryd.state.projects import other_owner_of
 
     if not os.path.isdir(cwd) or is_below(cwd, paths.state_dir):
         return ""
@@ -151,25 +175,7 @@ def _memory_dir(cwd: str, paths: Paths, config: Config) -> str:
     if is_excluded(root, patterns) or is_excluded(cwd, patterns):
         return ""
     project = project_at(root, paths, config)
-    return "" if _is_anothers(project, paths) else project.memory_dir
-
-
-def _is_anothers(project: Project, paths: Paths) -> bool:
-    """Whether a project that memoryd saw first has this directory: their names clash, and their memories must not meet."""
-    from contextlib import closing, suppress
-
-    from memoryd.errors import BusyError, StateError
-    from memoryd.state.database import open_for_reading
-    from memoryd.state.projects import owner_of
-
-    if project.is_shared:
-        return False
-    with suppress(StateError, BusyError):  # who cannot say is no reason for silence
-        database = open_for_reading(paths)
-        if database is not None:
-            with closing(database):
-                return owner_of(database, project.memory_dir) not in ("", project.root)
-    return False
+    return "" if other_owner_of(paths, project) else project.memory_dir
 
 
 def _input() -> Any:

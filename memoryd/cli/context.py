@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, own_project_of
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,7 @@ def execute(context: Context) -> int:
 def _memory(context: Context) -> int:
     from memoryd.recall.context import context_of, index_of
 
-    memory_dir = project_of(context).memory_dir
+    memory_dir = own_project_of(context).memory_dir
     if context.arguments.json:
         index = index_of(memory_dir)
         print_json({"memory_dir": memory_dir, "text": context_of(memory_dir), "index": index.text, "cut": index.is_cut})

@@ -70,7 +70,8 @@ def _install(context: Context) -> int:
         print(f"{file} has all {len(HOOKS)} hooks already, and stays as it is.")
     if off := _off(context):
         print(f"Claude Code will not run them: {off}.", file=sys.stderr)
-    print("New sessions of Claude Code use them. To undo this: memoryd hooks remove", file=sys.stderr)
+    undo = f"memoryd hooks remove{' claude-code --follow' if context.arguments.follow else ''}"
+    print(f"{'' if off else 'New sessions of Claude Code use them. '}To undo this: {undo}", file=sys.stderr)
     return 0
 
 
@@ -109,7 +110,7 @@ def _status(context: Context) -> int:
         from memoryd.cli.screen import Screen
 
         Screen(context.environment).show(_blocks(context, found, off))
-    return 0 if all(one.state == "installed" for one in found) else _NOT_ALL
+    return 0 if all(one.state == "installed" for one in found) and not off else _NOT_ALL
 
 
 def as_json(file: str, found: Sequence[Standing], off: str) -> dict[str, Any]:

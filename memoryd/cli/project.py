@@ -37,6 +37,20 @@ def project_of(context: Context) -> Project:
     return project_at(root_of(place), context.paths, context.config)
 
 
+def own_project_of(context: Context) -> Project:
+    """The same, but not where an older project has its memory directory: their memories must not meet."""
+    from memoryd.state.projects import other_owner_of
+
+    project = project_of(context)
+    if owner := other_owner_of(context.paths, project):
+        raise UsageError(
+            f"The memories of {project.root} would be those of {owner}, which has the same name to Claude Code;"
+            " `projects.memory_dirs` in the config gives it a directory of its own.",
+            "memoryd projects",
+        )
+    return project
+
+
 def _is_known(context: Context, memory_dir: str) -> bool:
     from memoryd.state import history
     from memoryd.state.database import open_for_reading

@@ -12,13 +12,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, own_project_of
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.jobs.recall import Answer
 
 NAME = "recall"
 HELP = "the memories that help with a prompt"
@@ -34,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-score",
         metavar="X",
         type=float,
-        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.2)",
+        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.17)",
     )
     add_project_option(parser)
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.recall import Request, recall
+    from memoryd.jobs.recall import Request, put_down, recall
     from memoryd.recall.choose import LEAST_PROBABILITY
 
     given = context.arguments
@@ -49,10 +50,18 @@ def execute(context: Context) -> int:
     if not 0 <= least <= 1:
         raise UsageError(f"A score is a number from 0 to 1, not {least:g}.", "memoryd recall --help")
     request = Request(" ".join(given.query), given.session, tuple(given.tool), least=least)
-    answer = recall(
-        context.paths, context.config, context.environment, context.clock, project_of(context).memory_dir, request
-    )
-    if given.json:
+    project = own_project_of(context)
+    answer = recall(context.paths, context.config, context.environment, context.clock, project.memory_dir, request)
+    _show(context, answer, project.memory_dir)
+    put_down(context.paths, project.memory_dir, request, answer, context.clock.now())
+    return 0
+
+
+def _show(context: Context, answer: Answer, memory_dir: str) -> None:
+    from memoryd.jobs.recall import NO_MEMORIES, NOTHING_RELEVANT
+    from memoryd.words import short
+
+    if context.arguments.json:
         from memoryd.clock import iso
 
         print_json(
@@ -73,11 +82,16 @@ def execute(context: Context) -> int:
                 "fallback": answer.fallback or None,
             }
         )
-        return 0
+        return
     if answer.text:
         print(answer.text)
+    elif answer.why_not == NO_MEMORIES:
+        place = short(memory_dir, context.paths.home)
+        print(f"There are no memories in {place} yet; memoryd projects tells where there are.", file=sys.stderr)
     else:
-        print(f"Nothing: {answer.why_not}.", file=sys.stderr)
+        closest = (
+            "; memoryd recall --min-score 0 shows what comes closest" if answer.why_not == NOTHING_RELEVANT else ""
+        )
+        print(f"Nothing: {answer.why_not}{closest}.", file=sys.stderr)
     if answer.fallback:
         print(f"Chosen without the model: {answer.fallback}", file=sys.stderr)
-    return 0

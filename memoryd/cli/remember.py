@@ -23,7 +23,7 @@ HELP = "write a memory by hand"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="one fact, in a sentence")
+    parser.add_argument("text", nargs="+", help="one fact, in a sentence")
     parser.add_argument("--type", choices=("user", "feedback", "project", "reference"), help="otherwise guessed")
     add_project_option(parser)
 
@@ -38,7 +38,7 @@ def execute(context: Context) -> int:
     from memoryd.security.redact import find_secret
     from memoryd.state.database import open_database
 
-    text = context.arguments.text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
+    text = " ".join(context.arguments.text).encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
     if len(text) > _LONGEST:
         raise UsageError(
             f"That is {len(text):,} characters; a memory is one fact in a sentence or two.", "memoryd remember --help"

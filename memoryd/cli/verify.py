@@ -1,17 +1,19 @@
 """Compare memories with the repository: paths, symbols and commands that they name and that are no longer there.
 
 No model is asked, and nothing is changed. What was never in the repository's history is passed over: a memory may speak
-of a library or of another repository. Exits with 1 where something is gone.
+of a library or of another repository. Exits with 1 where something is gone, or nothing can be checked.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.errors import MemorydError
 from memoryd.words import count, short, shown
 
 if TYPE_CHECKING:
@@ -32,12 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
+    from memoryd.jobs.aftercare import Place, after_work  # so that recall tells it too
     from memoryd.rot.check import Repository, check
 
     project = project_of(context)
     texts = _texts(project, context.arguments.files)
     repository = Repository(project.root)
     found = check(texts, repository)
+    if not context.arguments.files and project.root:
+        after_work(context.paths, context.config, context.clock, [Place(project.memory_dir, project.root)])
     if context.arguments.json:
         print_json(
             {
@@ -51,12 +56,17 @@ def execute(context: Context) -> int:
                 ],
             }
         )
-        return 1 if found else 0
+        return 1 if found or (repository.problem and texts) else 0
     for name, gone in found.items():
         print(shown(name))
         for one in gone:
             print(f"    {shown(one.claim.text)}: {shown(one.why)}")
-    print(_in_all(short(project.root, context.paths.home), len(texts), len(found), repository.problem), file=sys.stderr)
+    if repository.problem and texts:
+        raise MemorydError(
+            f"Nothing could be checked against {short(project.root, context.paths.home)}: {repository.problem}.",
+            f"git -C {shlex.quote(project.root)} status",
+        )
+    print(_in_all(len(texts), len(found)), file=sys.stderr)
     return 1 if found else 0
 
 
@@ -79,9 +89,7 @@ def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def _in_all(place: str, checked: int, stale: int, problem: str) -> str:
-    if problem:
-        return f"Nothing could be checked against {place}: {problem}."
+def _in_all(checked: int, stale: int) -> str:
     if not stale:
         return f"Nothing is gone that {count(checked, 'memory').replace('memorys', 'memories')} here could be held to."
     return f"{stale} of {checked} name something that is gone. memoryd forget FILE removes one; an edit mends it."

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 _HOOKS = "hooks"
 _BRACKETS: tuple[Bracket, Bracket] = ("{", "[")
 """Of `hooks`, and of an event in it."""
-_OURS = re.compile(r"(?P<python>.+?)(?: -P)? -m memoryd hook [a-z-]+(?: |$)")
+# As we have ever written it, and nothing around it: what somebody made of it is theirs.
+_OURS = re.compile(
+    r"""(?P<python>[^\s;&|<>()$`'"\\]+|'[^']*'(?:"'"'[^']*')*)(?:\ -P)?\ -m\ memoryd\ hook\ [a-z-]+(?:\ \|\|\ true)?\Z""",
+    re.VERBOSE,
+)
 
 
 class Hook(NamedTuple):

@@ -104,6 +104,11 @@ class Recall(NamedTuple):
             'Who picks the memories for a prompt: "local" (built in, free, at once) or "model", where a model reads the turns.'
         ),
     ] = "local"
+    most_memories: Annotated[int, Key("How many memories a prompt gets at most.", least=1)] = 5
+    prompt_kilobytes: Annotated[float, Key("And how much of them in all; each is cut at 4 KB.", least=0)] = 20.0
+    session_kilobytes: Annotated[
+        float, Key("How much a session gets until it is compacted; then nothing more.", least=0)
+    ] = 60.0
     model_seconds: Annotated[
         float, Key("How long a prompt waits for the model's choice; after that the built in one counts.", least=0.1)
     ] = 4.0

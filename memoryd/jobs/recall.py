@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.clock import elapsed
 from memoryd.errors import MemorydError, StateError
 from memoryd.recall import choose, rank, sessions, surface
 from memoryd.recall.catalogue import catalogue_of, is_unchanged, read_memory
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Store
 
-SINGLE_WORD = "a single word says too little"
+SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
 NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
+NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
+
+
+_READING_SECONDS = 1.0
+"""Where a client waits, memories that have changed are read for so long; the rest is read with the next prompt."""
+_SPARE_SECONDS = 0.7
+_ASKED_CHARACTERS = 32_000
 
 
 class Request(NamedTuple):
@@ -40,6 +48,8 @@ class Request(NamedTuple):
     least: float = choose.LEAST_PROBABILITY
     most_characters: int = 0
     """That the client takes; 0: any number."""
+    until: float | None = None
+    """When the client stops waiting, as `elapsed` counts; None: it does not."""
 
 
 class Recalled(NamedTuple):
@@ -62,6 +72,8 @@ class Answer(NamedTuple):
     selector: str = "local"
     fallback: str = ""
     """Why the model did not choose, where the config wants that."""
+    shown: tuple[sessions.Shown, ...] = ()
+    """What a session has in front of it once it got the text; for `put_down`."""
 
 
 class _Match(NamedTuple):
@@ -93,7 +105,7 @@ class _Chosen(NamedTuple):
 def recall(
     paths: Paths, config: Config, environment: Mapping[str, str], clock: Clock, memory_dir: str, request: Request
 ) -> Answer:
-    """Choose the memories for a prompt, and put down what a session is shown. Raises StateError, BusyError.
+    """Choose the memories for a prompt. Raises StateError, BusyError.
 
     1. whether the prompt says enough
     2. the directory's terms, made true to its files
@@ -112,14 +124,29 @@ def recall(
     return answer if chosen is None else _surfaced(task, chosen, answer)
 
 
+def put_down(paths: Paths, memory_dir: str, request: Request, answer: Answer, now: float) -> None:
+    """What a session was shown does not come again. Behind the handing over: a kill between must not hide a memory."""
+    if not request.session_id or not answer.shown:
+        return
+    try:
+        sessions.record(paths, request.session_id, memory_dir, answer.shown, now)
+    except OSError as error:
+        raise StateError(
+            f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"
+        ) from error
+
+
 def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, Answer]:
     """The memories to hand over; None where there are none, and the answer says why."""
     request, memory_dir = task.request, task.memory_dir
-    directory = catalogue_of(store, memory_dir, task.clock.now())
+    hurry = None if request.until is None else _READING_SECONDS
+    directory = catalogue_of(store, memory_dir, task.clock.now(), seconds=hurry)
     if directory is None or not directory.memories:
         return None, Answer(why_not=NO_MEMORIES)
     shown = sessions.shown(task.paths, request.session_id, memory_dir) if request.session_id else []
-    left = surface.SESSION_BYTES - sum(one.bytes for one in shown)
+    left = round(task.config.recall.session_kilobytes * 1024)
+    if request.session_id:
+        left -= sessions.spent(task.paths, request.session_id)
     if left <= 0:
         return None, Answer(why_not=BUDGET_USED)
     known = request.read.union(one.name for one in shown)
@@ -130,8 +157,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, Answer]:
     if not matches:
         is_known = any(one.probability >= request.least and one.memory.name in known for one in found)
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
-    chosen = _Chosen(matches[: choose.MOST_CHOSEN], store.gone(directory.id), min(left, surface.QUERY_BYTES))
-    return chosen, answer
+    most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
+    return _Chosen(matches[: task.config.recall.most_memories], store.gone(directory.id), most_bytes), answer
 
 
 def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
@@ -177,12 +204,12 @@ def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tupl
                 task.environment,
                 task.clock,
                 memory_dir=task.memory_dir,
-                query=task.request.prompt,
+                query=_asked(task.request.prompt),
                 manifest_lines=manifest_of(files),
                 names=files.keys(),
                 tools=task.request.tools,
-                limit=choose.MOST_CHOSEN,
-                seconds=task.config.recall.model_seconds,
+                limit=task.config.recall.most_memories,
+                seconds=_seconds_for_model(task),
             )
     except MemorydError as error:
         return matches, Answer(fallback=error.sentence)
@@ -195,6 +222,18 @@ def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tupl
     return picked, Answer(selector="model")
 
 
+def _seconds_for_model(task: _Task) -> float:
+    """As the config says, but never so long that the local choice would come too late."""
+    seconds, until = task.config.recall.model_seconds, task.request.until
+    return seconds if until is None else max(0.0, min(seconds, until - elapsed() - _SPARE_SECONDS))
+
+
+def _asked(prompt: str) -> str:
+    """What stands in the middle of a very long prompt was pasted, and takes long to search for secrets."""
+    most = _ASKED_CHARACTERS
+    return prompt if len(prompt) <= 2 * most else f"{prompt[:most]}\n{prompt[-most:]}"
+
+
 def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
     """A memory that only the model thought of."""
     glance = read_memory(memory_dir, name)
@@ -203,7 +242,7 @@ def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
 
 
 def _surfaced(task: _Task, chosen: _Chosen, answer: Answer) -> Answer:
-    """As much as there is room for, in words; what a session is shown is put down."""
+    """As much as there is room for, in words."""
     request, now = task.request, task.clock.now()
     memories = [
         surface.Memory(
@@ -217,26 +256,15 @@ def _surfaced(task: _Task, chosen: _Chosen, answer: Answer) -> Answer:
     ]
     pieces = surface.pieces_of(memories, now, most_bytes=chosen.most_bytes, most_characters=request.most_characters)
     if not pieces:
-        return answer._replace(why_not=BUDGET_USED)
-    if request.session_id:
-        _put_down(task, pieces, now)
+        return answer._replace(why_not=NO_ROOM)
     fitting = {piece.name for piece in pieces}
     recalled = tuple(
         Recalled(one.name, one.type, one.description, match.candidate.probability, one.at, one.gone)
         for one, match in zip(memories, chosen.matches, strict=True)
         if one.name in fitting
     )
-    return answer._replace(memories=recalled, text=surface.rendered(pieces))
-
-
-def _put_down(task: _Task, pieces: Iterable[surface.Piece], now: float) -> None:
-    shown = [sessions.Shown(piece.name, piece.bytes) for piece in pieces]
-    try:
-        sessions.record(task.paths, task.request.session_id, task.memory_dir, shown, now)
-    except OSError as error:
-        raise StateError(
-            f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {task.paths.state_dir}"
-        ) from error
+    shown = tuple(sessions.Shown(piece.name, piece.bytes) for piece in pieces)
+    return answer._replace(memories=recalled, text=surface.rendered(pieces), shown=shown)
 
 
 def _without_secrets(match: _Match) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from memoryd.memory.apply import apply, resume, sync, take_back
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
 from memoryd.model import Changeset, IndexEdit
+from memoryd.security.redact import redact
 from memoryd.state import changes
 from memoryd.state.changes import INDEX_GROUP, PlannedFile
 
@@ -215,9 +216,9 @@ def _topic(name: str, data: bytes) -> indexing.Topic:
     document = parse(data)
     words = (document.name or name.removesuffix(".md")).replace("_", " ").replace("-", " ").strip()
     first_line = next((line.strip("# \t\r") for line in document.body.splitlines() if line.strip("# \t\r-")), "")
-    return indexing.Topic(
-        words[:1].upper() + words[1:], document.description or ("" if document.problem else first_line)
-    )
+    # Whoever wrote the file may have written a secret there; the index is read by every session.
+    title, hook = words[:1].upper() + words[1:], document.description or ("" if document.problem else first_line)
+    return indexing.Topic(redact(title), redact(hook))
 
 
 def _said(data: bytes) -> str:

@@ -7,6 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from memoryd.clock import elapsed
 from memoryd.errors import BusyError
 from memoryd.memory.glance import glance_at
 from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 _MANY = 2000
 """A look at so many files takes 5 ms, and nobody has more. Who has waits for no look that was made a minute ago."""
 _FRESH_SECONDS = 60.0
-_SOME = 1000
+_SOME, _FEW = 1000, 50
+"""So many are taken in at once; fewer where somebody waits."""
 _DEAD_SHARE = 4
 """When a quarter as many memories have gone as there are, their terms are cleared away."""
 _TICK_SECONDS = 0.02
@@ -31,11 +33,15 @@ _UNSETTLED = -1
 _Stamp = tuple[int, int, int]
 
 
-def catalogue_of(store: Store, memory_dir: str, now: float, *, thorough: bool = False) -> Directory | None:
+def catalogue_of(
+    store: Store, memory_dir: str, now: float, *, thorough: bool = False, seconds: float | None = None
+) -> Directory | None:
     """A directory whose terms are those of its files now; None where there is no directory.
 
     A look costs a stat for each file. Where there are very many it is not made at every prompt unless `thorough`: then a
     file that was added, removed or replaced is still noticed at once, one that was edited in its place within a minute.
+
+    `seconds`: somebody waits, and no more is read than can be in so long; the next look goes on.
     """
     try:
         mtime_ns = os.stat(memory_dir).st_mtime_ns
@@ -49,7 +55,7 @@ def catalogue_of(store: Store, memory_dir: str, now: float, *, thorough: bool = 
         return None
     if known is None or known.memories > _MANY or _stamps(store, known) != files:
         with suppress(*() if known is None else (BusyError,)):  # who is at it already will have done it for us
-            _refresh(store, memory_dir, mtime_ns, now, files, wait=known is None, thorough=thorough)
+            _refresh(store, memory_dir, mtime_ns, now, files, wait=known is None, seconds=seconds)
         known = store.directory(memory_dir)
     return known
 
@@ -61,31 +67,42 @@ def _stamps(store: Store, known: Directory | None) -> dict[str, _Stamp]:
 
 
 def _refresh(
-    store: Store, memory_dir: str, mtime_ns: int, now: float, files: dict[str, _Stamp], *, wait: bool, thorough: bool
+    store: Store,
+    memory_dir: str,
+    mtime_ns: int,
+    now: float,
+    files: dict[str, _Stamp],
+    *,
+    wait: bool,
+    seconds: float | None,
 ) -> None:
     """Read what has changed, some at a time: whoever is killed in between has not worked in vain.
 
     The files are read before the lock is taken, so that nobody waits for a slow disk.
     """
+    until = None if seconds is None else elapsed() + seconds
     known = store.directory(memory_dir)
     before = _stamps(store, known)
     changed = [name for name, stamp in files.items() if before.get(name) != stamp]
     gone = before.keys() - files.keys()
     dead = (known.dead if known else 0) + len(gone) + len(before.keys() & set(changed))
-    is_stale = dead * _DEAD_SHARE > len(files) and (thorough or len(files) <= _SOME)
-    todo, at_once = (list(files), len(files) + 1) if is_stale else (changed, _SOME)
+    is_stale = dead * _DEAD_SHARE > len(files) and (until is None or len(files) <= _FEW)
+    todo, at_once = (list(files), len(files) + 1) if is_stale else (changed, _SOME if until is None else _FEW)
     # The oldest first: where nothing else tells two memories apart, the one that was learnt last counts for more.
     todo.sort(key=lambda name: (files[name][0], name))
-    checked_ns = 0 if _is_recent(mtime_ns, now) else mtime_ns
     for at in range(0, len(todo) or 1, at_once):
         learnt = [_learnt(memory_dir, name, _settled(files[name], now)) for name in todo[at : at + at_once]]
+        is_last = at + at_once >= len(todo)
+        checked = (0 if _is_recent(mtime_ns, now) else mtime_ns, now) if is_last else (0, 0.0)
         with store.transaction(wait=wait):
-            directory_id = store.record_check(memory_dir, checked_ns, now)
+            directory_id = store.record_check(memory_dir, *checked)
             if is_stale:
                 store.forget_all(directory_id)
             already = _stamps(store, store.directory(memory_dir))  # another process may have been faster
             store.forget(directory_id, already.keys() - files.keys())
             store.learn(directory_id, [one for one in learnt if already.get(one.name) != one.stamp])
+        if until is not None and elapsed() > until:
+            break
 
 
 def _settled(stamp: _Stamp, now: float) -> _Stamp:
@@ -101,8 +118,10 @@ def _learnt(memory_dir: str, name: str, stamp: _Stamp) -> Learnt:
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and mostly nothing has changed
 
     glance = read_memory(memory_dir, name)
-    said = f"{glance.description}\n{glance.body}"
-    return Learnt(name, stamp, glance.type or "", redact(said) != said, weights_of(glance))
+    harmless = glance._replace(
+        name=redact(glance.name), description=redact(glance.description), body=redact(glance.body)
+    )
+    return Learnt(name, stamp, glance.type or "", harmless != glance, weights_of(harmless))
 
 
 def _files(memory_dir: str) -> dict[str, _Stamp]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memoryd.memory.glance import Glance
 
 MOST_CHOSEN = 5
-LEAST_PROBABILITY = 0.2
+LEAST_PROBABILITY = 0.17
 """By default; `recall --min-score` sets another."""
 PITFALL_BONUS = 0.15
 """A trap of a tool that is in use is wanted more than its score says."""

@@ -7,10 +7,13 @@ can mean.
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall.terms import is_stop, is_unspaced, pairs_of, split, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FILE = os.path.join(os.path.dirname(__file__), "concepts.txt")
 MOST_WORDS = 4
@@ -27,13 +30,13 @@ class _Named(NamedTuple):
 
 
 def concepts_in(text: str) -> list[str]:
-    """The number of every concept that a text names, as often as it does."""
-    return [number for named in _scanned(text)[1] for number in named.numbers]
+    """The number of every concept that a text names, as often as it does. For many texts: the first costs more."""
+    return [number for named in _scanned(text, _meaning_of)[1] for number in named.numbers]
 
 
 def terms_with_concepts(text: str) -> dict[str, set[str]]:
     """Every word that tells something, as `terms_of` has it, and the concepts that it names or helps to name."""
-    terms, named = _scanned(text)
+    terms, named = _scanned(text, _meanings)
     found: dict[str, set[str]] = {term: set() for term in terms if term}
     for one in named:
         for term in terms[one.start : one.end]:
@@ -48,7 +51,6 @@ def _sorted_lines() -> bytes:
         return file.read()
 
 
-@lru_cache(1 << 16)
 def _meanings(phrase: str) -> tuple[str, ...]:
     """The numbers of the concepts that a phrase names, found by halving: to split the file takes longer than a prompt."""
     lines, start = _sorted_lines(), f"{phrase}\t".encode()
@@ -63,7 +65,18 @@ def _meanings(phrase: str) -> tuple[str, ...]:
     return ()
 
 
-def _scanned(text: str) -> tuple[list[str], list[_Named]]:
+@cache
+def _dictionary() -> dict[str, tuple[str, ...]]:
+    pairs = (line.split("\t") for line in _sorted_lines().decode().splitlines())
+    return {phrase: tuple(numbers.split()) for phrase, numbers in pairs}
+
+
+def _meaning_of(phrase: str) -> tuple[str, ...]:
+    """The same, for who asks thousands of times."""
+    return _dictionary().get(phrase, ())
+
+
+def _scanned(text: str, meanings: Callable[[str], tuple[str, ...]]) -> tuple[list[str], list[_Named]]:
     """The terms of a text, empty ones for words that tell nothing, and the phrases among them."""
     terms: list[str] = []
     named: list[_Named] = []
@@ -71,24 +84,24 @@ def _scanned(text: str) -> tuple[list[str], list[_Named]]:
     for word in split(text):
         if is_unspaced(word):
             stems.clear()
-            named += _named_in_run(word, len(terms))
+            named += _named_in_run(word, len(terms), meanings)
             terms += pairs_of(word)
             continue
         stems = [*stems[1 - MOST_WORDS :], stem(word)]
         terms.append("" if is_stop(word) else stems[-1])
         for length in range(1, len(stems) + 1):
-            if numbers := _meanings(" ".join(stems[-length:])):
+            if numbers := meanings(" ".join(stems[-length:])):
                 named.append(_Named(len(terms) - length, len(terms), numbers))
     return terms, _longest(named)
 
 
-def _named_in_run(run: str, first: int) -> list[_Named]:
+def _named_in_run(run: str, first: int, meanings: Callable[[str], tuple[str, ...]]) -> list[_Named]:
     """`first`: the number of the run's first pair of characters."""
     return [
         _Named(first + start, first + end - 1, numbers)
         for start in range(len(run) - 1)
         for end in range(start + 2, min(len(run), start + MOST_CHARACTERS) + 1)
-        if (numbers := _meanings(run[start:end]))
+        if (numbers := meanings(run[start:end]))
     ]
 
 

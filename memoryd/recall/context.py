@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from memoryd.memory.index import as_loaded
 from memoryd.memory.limits import INDEX_NAME, MOST_BYTES, MOST_LINES
+from memoryd.security.redact import redact
 
 _INDEX_BYTES = 1 << 20
 
@@ -34,10 +35,7 @@ the task at hand stands, or a secret. Write dates as dates, not as "next week".
 - Where a memory and what you see disagree, trust what you see, and say so.
 - Told to leave memory aside, act as if there were none.
 """
-_CUT = (
-    "\n> Only a part of the index was loaded: it is longer than {lines} lines or {kilobytes} KB. What is further below is"
-    " in the directory."
-)
+_CUT = "\n> Only a part of the index was loaded: it is longer than {limit}. What is further below is in the directory."
 
 
 class Index(NamedTuple):
@@ -51,13 +49,15 @@ def index_of(memory_dir: str, most_characters: int = 0) -> Index:
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(os.path.join(memory_dir, INDEX_NAME), flags), "rb") as file:
-            text = file.read(_INDEX_BYTES).decode("utf-8", "replace")
+            text = redact(file.read(_INDEX_BYTES).decode("utf-8", "replace"))  # a person may have written one there
     except OSError:
         return Index("", is_cut=False)
     loaded, is_cut = as_loaded(text)
+    limit = f"{MOST_LINES} lines or {MOST_BYTES // 1000} KB"
     if most_characters and len(loaded) > most_characters:
-        loaded, is_cut = loaded[: loaded.rfind("\n", 0, most_characters) + 1], True
-    note = _CUT.format(lines=MOST_LINES, kilobytes=MOST_BYTES // 1000) if is_cut else ""
+        loaded = loaded[: loaded.rfind("\n", 0, most_characters) + 1 or most_characters]
+        is_cut, limit = True, f"{most_characters:,} characters"
+    note = _CUT.format(limit=limit) if is_cut else ""
     return Index(f"{loaded.rstrip()}\n{note}" if loaded.strip() else "", is_cut)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _MOST_BYTES = 1 << 20
-"""A session that was shown more than this tells has long used up its share."""
+"""The last ones are read: nobody was shown more since a compaction."""
 
 
 class Shown(NamedTuple):
@@ -46,6 +46,14 @@ def shown(paths: Paths, session_id: str, memory_dir: str) -> list[Shown]:
         elif line.get("shown") and line.get("memory_dir") == memory_dir:
             found.append(Shown(line["shown"], line.get("bytes", 0)))
     return found
+
+
+def spent(paths: Paths, session_id: str) -> int:
+    """How many bytes of memories, of whatever project, the session still has in front of it."""
+    total = 0
+    for line in _lines(_file(paths, session_id)):
+        total = 0 if "compacted" in line else total + int(line.get("bytes", 0))
+    return total
 
 
 def record(paths: Paths, session_id: str, memory_dir: str, pieces: Iterable[Shown], at: float) -> None:
@@ -133,6 +141,7 @@ def _add(paths: Paths, session_id: str, lines: Iterable[Mapping[str, Any]]) -> N
 def _lines(path: str) -> Iterator[dict[str, Any]]:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))  # a half line at its beginning is no JSON
             data = file.read(_MOST_BYTES)
     except OSError:
         return

@@ -201,7 +201,7 @@ class Store:
             self._database.execute(
                 "INSERT INTO rot SELECT directory_id, name, ctime_ns, ? FROM memories"
                 " WHERE directory_id = ? AND name = ?",
-                (json.dumps(list(words), ensure_ascii=False), directory_id, name),
+                (json.dumps(list(words)), directory_id, name),
             )
         self._database.execute("INSERT OR REPLACE INTO rot_checks VALUES (?, ?, ?)", (directory_id, stamp, at))
 

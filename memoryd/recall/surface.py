@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.recall.terms import split
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -13,11 +15,11 @@ MARK = "memoryd-recall"
 MOST_LINES = 200
 MOST_BYTES = 4096
 """Of one memory."""
-QUERY_BYTES = 20_480
-SESSION_BYTES = 61_440
 HOOK_CHARACTERS = 9_500
 """A client puts more than 10,000 characters of a hook into a file, where nobody reads them."""
 _DAY = 86_400.0
+_MOST_GONE = 5
+_GONE_CHARACTERS = 200
 _STALE_DAYS = 2
 _TAG = re.compile(rf"<(?=/?{MARK})", re.IGNORECASE)
 _NO_TAG = "\u2039"
@@ -67,12 +69,14 @@ def pieces_of(memories: Iterable[Memory], now: float, *, most_bytes: int, most_c
 
 def piece_of(memory: Memory, now: float) -> Piece:
     said = memory.body.strip()
-    if memory.description and memory.description.strip(" .") not in said:
+    if not set(split(memory.description)) <= set(split(said)):  # else the body says it too
         said = f"{memory.description}\n\n{said}".strip()
     kind = f"{memory.type}, " if memory.type else ""
     lines = [f"### {_encodable(memory.name)} ({kind}{age_in_words(now - memory.at)})", _cut(_encodable(said))]
     if memory.gone:
-        lines.append(f"No longer in the repository: {_encodable('; '.join(memory.gone))}.")
+        more = f"; and {len(memory.gone) - _MOST_GONE} more" if len(memory.gone) > _MOST_GONE else ""
+        gone = "; ".join(one[:_GONE_CHARACTERS] for one in memory.gone[:_MOST_GONE])
+        lines.append(f"No longer in the repository: {_encodable(gone)}{more}.")
     if now - memory.at >= _STALE_DAYS * _DAY:
         lines.append(
             f"(True when it was written, {age_in_words(now - memory.at)}; check what it says of code, files or flags"

@@ -14,7 +14,7 @@ never | do\ not | don['\u2019]?t | must\ not | mustn['\u2019]?t | should\ not | 
 | not\ (?:any\ ?more|yet|there|here|use|used) | no\ longer | no\ more | (?:does|do)(?:n['\u2019]?t|\ not)\ exist
 | instead\ of | rather\ than | in\ place\ of | used\ to | former(?:ly)? | previously | there\ (?:was|were)
 | until\ recently | remov\w+ | delet\w+ | drop(?:s|ped|ping)? | gone | retir\w+ | deprecat\w+ | obsolete | legacy
-| old | dead | historical\w* | replac\w+ | renam\w+ | mov(?:e|es|ed|ing) | migrat\w+ | supersed\w+
+| old | dead | historical\w* | replac\w+ | renam\w+ | mov(?:e|es|ed|ing) | migrated\ (?:to|from|into|away) | supersed\w+
 | split\ (?:up|into) | merged\ into | became | rewritten | will\ (?:be|become|get|have|live|move) | going\ to
 | plan(?:s|ned|ning)? | to\ be\ \w+ | to-?do | upcoming | future | propos\w+ | someday | would | might
 | (?:another|other|separate|different|sister|upstream)\ (?:[\w-]+\ )?(?:repo|repository|project|checkout)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
+from memoryd.errors import BusyError, StateError
 from memoryd.projects import Project
+from memoryd.state.database import open_for_reading
 
 if TYPE_CHECKING:
+    from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 
@@ -21,6 +25,19 @@ def owner_of(database: Database, memory_dir: str) -> str:
         "SELECT root FROM projects WHERE memory_dir = ? AND NOT is_shared ORDER BY id LIMIT 1", (memory_dir,)
     )
     return rows[0]["root"] if rows else ""
+
+
+def other_owner_of(paths: Paths, project: Project) -> str:
+    """The root of an older project whose memory directory this one would use: their names clash. Empty: there is none."""
+    if project.is_shared:
+        return ""
+    with suppress(StateError, BusyError):  # who cannot say is no reason to refuse
+        database = open_for_reading(paths)
+        if database is not None:
+            with closing(database):
+                owner = owner_of(database, project.memory_dir)
+                return owner if owner != project.root else ""
+    return ""
 
 
 def update_projects(database: Database, projects: list[Project], now: float) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from memoryd.clock import parse_iso
 from memoryd.model import Interrupt, Prompt, Reply, Results
-from memoryd.transcripts.foreign import INJECTED, NOT_THE_USER
+from memoryd.transcripts.foreign import NOT_THE_USER, without_injected
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -154,7 +154,7 @@ def _prompt(raw: _Entry, content: str | list[_Block] | None) -> Prompt | Interru
     for text in texts:
         if _INTERRUPT.match(text):
             return Interrupt()
-        said = _without_injected(text) if "<" in text else text
+        said = without_injected(text) if "<" in text else text
         if said.strip() and not NOT_THE_USER.match(said):
             kept.append(said)
     if not kept:
@@ -167,27 +167,6 @@ def _prompt(raw: _Entry, content: str | list[_Block] | None) -> Prompt | Interru
     own_id = raw.uuid or _id_of_content(raw, text)
     ids = (own_id, *(other for other in copied_from if other and other != own_id))
     return Prompt(ids, raw.sessionId or "", raw.cwd or "", parse_iso(raw.timestamp), text)
-
-
-def _without_injected(text: str) -> str:
-    """Cut out every injected element, from its opening to the next closing of the same name, in one pass.
-
-    An opening that is never closed is a word about the element, and stays.
-    """
-    marks = list(INJECTED.finditer(text))
-    last_close = {mark[2]: mark.start() for mark in marks if mark[1]}
-    kept = []
-    position = 0
-    inside: re.Match[str] | None = None
-    for mark in marks:
-        if inside is None:
-            if not mark[1] and last_close.get(mark[2], -1) > mark.start():
-                kept.append(text[position : mark.start()])
-                inside = mark
-        elif mark[1] and mark[2] == inside[2]:
-            position = mark.end()
-            inside = None
-    return "".join(kept) + text[position:]
 
 
 def _id_of_content(raw: _Entry, text: str) -> str:

@@ -16,3 +16,24 @@ INJECTED = re.compile(
     r"<(/?)(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|memoryd-recall)\b[^<>]{0,200}>"
 )
 """What the client, an editor or memoryd's own recall put beside the user's words."""
+
+
+def without_injected(text: str) -> str:
+    """Cut out every injected element, from its opening to the next closing of the same name, in one pass.
+
+    An opening that is never closed is a word about the element, and stays.
+    """
+    marks = list(INJECTED.finditer(text))
+    last_close = {mark[2]: mark.start() for mark in marks if mark[1]}
+    kept = []
+    position = 0
+    inside: re.Match[str] | None = None
+    for mark in marks:
+        if inside is None:
+            if not mark[1] and last_close.get(mark[2], -1) > mark.start():
+                kept.append(text[position : mark.start()])
+                inside = mark
+        elif mark[1] and mark[2] == inside[2]:
+            position = mark.end()
+            inside = None
+    return "".join(kept) + text[position:]

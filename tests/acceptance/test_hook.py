@@ -115,6 +115,7 @@ def test_what_the_session_has_read_itself_does_not_come(
         "<task-notification>cut a release from the right branch</task-notification>",
         "<system-reminder>release branch</system-reminder>",
         "/release from the branch",
+        "/release",
         "release",
         "",
         "thanks, that is all",
@@ -126,6 +127,64 @@ def test_what_is_not_the_users_or_says_nothing_gets_nothing(
     done = hook(environment, "user-prompt-submit", sent(project, prompt))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert logged(paths) == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "/srv/app/release.py fails: cut a release from the right branch",
+        "<ide_opened_file>src/a.py</ide_opened_file>\ncut a release from the right branch",
+    ],
+    ids=["path", "editor"],
+)
+def test_a_path_or_a_note_of_the_editor_before_the_users_words_changes_nothing(
+    environment: dict[str, str], project: Path, prompt: str
+) -> None:
+    assert RULE in context_in(hook(environment, "user-prompt-submit", sent(project, prompt)))
+
+
+def test_a_secret_that_somebody_wrote_into_the_index_is_not_handed_over(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    Path(paths.claude_settings).write_text('{"autoMemoryEnabled": false}')
+    (index,) = Path(paths.transcripts_root).glob("*/memory/MEMORY.md")
+    index.write_text(f"{index.read_text()}- the key is {secret}\n")
+    text = context_in(hook(environment, "session-start", sent(project, source="startup")))
+    assert "the key is" in text
+    assert secret not in text
+    assert secret not in memoryd(environment, "context", "--project", str(project)).stdout
+
+
+def test_what_could_not_be_handed_over_comes_again(environment: dict[str, str], project: Path) -> None:
+    """It is put down behind the writing: whoever closed its end has not seen it."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "memoryd", "hook", "user-prompt-submit"],
+        env=environment,
+        input=sent(project),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert hook(environment, "user-prompt-submit", sent(project)).stdout
+
+
+def test_a_thousand_memories_that_nobody_has_read_yet_come_bit_by_bit(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    (memory,) = Path(paths.transcripts_root).glob("*/memory/feedback_*.md")
+    for number in range(1000):
+        (memory.parent / f"project_{number}.md").write_text(f"Dock {number} opens at seven. " * 40)
+    os.utime(memory, (0, 0))  # the oldest are read first
+    assert RULE in context_in(hook(environment, "user-prompt-submit", sent(project)))
+    with closing(sqlite3.connect(paths.recall_file)) as database:
+        ((known,),) = database.execute("SELECT count(*) FROM memories").fetchall()
+    assert 50 <= known <= 1001
 
 
 @pytest.mark.parametrize("event", ["user-prompt-submit", "stop", "later-event"])

@@ -121,9 +121,12 @@ def test_hooks_that_are_switched_off_are_installed_and_that_is_said(
     settings.write_text('{"disableAllHooks": true}')
     done = memoryd(environment, "hooks", "install")
     by = f"disableAllHooks in {settings}"
-    assert (done.returncode, done.stderr) == (0, f"Claude Code will not run them: {by}.\n{UNDO}")
+    told = f"Claude Code will not run them: {by}.\nTo undo this: memoryd hooks remove\n"
+    assert (done.returncode, done.stderr) == (0, told)
     assert as_json(environment, "hooks", "status")["disabled_by"] == by
-    assert f"Claude Code does not run them: {by}." in memoryd(environment, "hooks", "status").stdout
+    status = memoryd(environment, "hooks", "status")
+    assert status.returncode == 3
+    assert f"Claude Code does not run them: {by}." in status.stdout
 
 
 def test_a_client_that_nobody_knows_is_a_mistake(environment: dict[str, str], paths: Paths) -> None:

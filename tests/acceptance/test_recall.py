@@ -49,9 +49,11 @@ def test_a_prompt_is_answered_as_a_client_would_be(environment: dict[str, str], 
 def test_nothing_relevant_is_nothing_on_standard_output(environment: dict[str, str], project: Path) -> None:
     done = memoryd(environment, "recall", "--project", str(project), "why is the sky blue?")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "Nothing: nothing is relevant enough.\n"
+    assert (
+        done.stderr == "Nothing: nothing is relevant enough; memoryd recall --min-score 0 shows what comes closest.\n"
+    )
     done = memoryd(environment, "recall", "--project", str(project), "release")
-    assert (done.stdout, done.stderr) == ("", "Nothing: a single word says too little.\n")
+    assert (done.stdout, done.stderr) == ("", "Nothing: fewer than two words say too little.\n")
 
 
 def test_json_has_the_documented_fields(environment: dict[str, str], project: Path) -> None:
@@ -119,7 +121,10 @@ def test_outside_a_project_there_are_no_memories_and_a_bad_directory_is_told(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     done = memoryd(environment, "recall", "--project", str(tmp_path), PROMPT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "Nothing: there are no memories yet.\n")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert re.fullmatch(
+        r"There are no memories in ~/.*/memory yet; memoryd projects tells where there are\.\n", done.stderr
+    )
     for command in ("recall", "context"):
         query = [PROMPT] if command == "recall" else []
         done = memoryd(environment, command, "--project", str(tmp_path / "none"), *query)

@@ -90,9 +90,9 @@ def test_nothing_is_gone_where_there_are_no_memories(shop: Shop) -> None:
 def test_it_is_said_when_nothing_could_be_checked(shop: Shop) -> None:
     (shop.checkout.root / ".git" / "index").write_bytes(b"no index")
     code, out, error = shop()
-    assert (code, out) == (0, "")
-    assert error.startswith("Nothing could be checked against ")
-    assert error.endswith(": git cannot read it.\n")
+    assert (code, out) == (1, "")
+    assert error.startswith("memoryd: Nothing could be checked against ")
+    assert error.endswith(f": git cannot read it.\n  fix: git -C {shop.checkout.root} status\n")
     assert json.loads(shop("--json")[1]) == {
         "project": str(shop.checkout.root),
         "problem": "git cannot read it",

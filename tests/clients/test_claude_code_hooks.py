@@ -174,7 +174,16 @@ def test_hooks_of_ours_that_nobody_needs_any_more_go() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["memoryd hook stop", "x-m memoryd hook stop", "python -m memoryd hooks status", "echo\n -m memoryd hook x"],
+    [
+        "memoryd hook stop",
+        "x-m memoryd hook stop",
+        "python -m memoryd hooks status",
+        "echo\n -m memoryd hook x",
+        "logger start; /usr/bin/python3 -m memoryd hook stop ; notify-send 'turn done'",
+        "timeout 3 python3 -P -m memoryd hook stop || true",
+        "python3 -P -m memoryd hook stop || true && echo done",
+        "$(which python3) -m memoryd hook stop",
+    ],
 )
 def test_commands_that_only_look_like_ours_are_left_alone(command: str) -> None:
     text = hooked(command)

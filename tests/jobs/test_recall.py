@@ -17,16 +17,18 @@ from memoryd.jobs.recall import (
     ALL_KNOWN,
     BUDGET_USED,
     NO_MEMORIES,
+    NO_ROOM,
     NOTHING_RELEVANT,
     SINGLE_WORD,
     Answer,
     Request,
+    put_down,
     recall,
 )
 from memoryd.recall import sessions
 from memoryd.recall.catalogue import catalogue_of
 from memoryd.recall.store import open_store
-from memoryd.recall.surface import MARK, QUERY_BYTES, SESSION_BYTES
+from memoryd.recall.surface import MARK
 from tests.jobs.office import VARIABLE, ToldClock, hiring
 from tests.messages_server import MessagesServer, Reply, Status, last_text, text
 from tests.recall.library import FIVE, FREEZE, RELEASE, TESTS, TRACKER, Library, topic
@@ -46,8 +48,11 @@ class Desk:
         self.key = "test-key"
 
     def ask(self, prompt: str = PROMPT, session_id: str = "", **fields: Any) -> Answer:
-        request = Request(prompt, session_id, **fields)
-        return recall(self.paths, self.config, {VARIABLE: self.key}, self.clock, str(self.library.place), request)
+        """As a client does: what it got is put down."""
+        request, place = Request(prompt, session_id, **fields), str(self.library.place)
+        answer = recall(self.paths, self.config, {VARIABLE: self.key}, self.clock, place, request)
+        put_down(self.paths, place, request, answer, self.clock.now())
+        return answer
 
     def names(self, prompt: str = PROMPT, session_id: str = "", **fields: Any) -> list[str]:
         return [one.name for one in self.ask(prompt, session_id, **fields).memories]
@@ -157,19 +162,26 @@ def test_a_query_and_a_session_have_their_budget_then_there_is_silence(desk: Des
     while answer := desk.ask("the release branch", "s", least=0.0).text:
         sizes.append(len(answer.encode()))
         assert len(sizes) < 40
-    assert max(sizes) <= QUERY_BYTES + 1000
+    assert max(sizes) <= 20_480 + 1000
     shown = sessions.shown(paths, "s", str(desk.library.place))
-    assert SESSION_BYTES * 0.9 < sum(one.bytes for one in shown) <= SESSION_BYTES
-    assert desk.ask("the release branch", "s", least=0.0) == Answer(why_not=BUDGET_USED)
+    assert 61_440 * 0.9 < sum(one.bytes for one in shown) <= 61_440
+    assert desk.ask("the release branch", "s", least=0.0) == Answer(why_not=NO_ROOM)
     assert desk.ask("the release branch", "other", least=0.0).text
     sessions.forget(paths, "s", desk.clock.at)
     assert desk.ask("the release branch", "s", least=0.0).text
 
 
+def test_what_another_project_was_shown_counts_in_the_sessions_budget(desk: Desk, paths: Paths) -> None:
+    sessions.record(paths, "s", "/elsewhere", [sessions.Shown("a.md", 61_440)], 1.0)
+    assert desk.ask(session_id="s") == Answer(why_not=BUDGET_USED)
+    desk.config = desk.config._replace(recall=Recall(session_kilobytes=100.0))
+    assert desk.ask(session_id="s").text
+
+
 def test_a_client_that_takes_few_characters_gets_no_more(desk: Desk) -> None:
     desk.library.write({"long.md": ("The release branch stable", "word " * 2000)})
     assert "long.md" not in desk.names(least=0.0, most_characters=1000)
-    assert desk.ask(most_characters=10).why_not == BUDGET_USED
+    assert desk.ask(most_characters=10).why_not == NO_ROOM
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------
@@ -212,7 +224,7 @@ def picks(*names: str) -> Reply:
 
 
 def by_model(desk: Desk, server: MessagesServer) -> None:
-    desk.config = hiring(server)._replace(recall=Recall("model", 60.0))
+    desk.config = hiring(server)._replace(recall=Recall("model", model_seconds=60.0))
 
 
 def test_a_model_chooses_where_the_config_wants_that(desk: Desk) -> None:

@@ -11,7 +11,6 @@ from memoryd.recall.surface import (
     MARK,
     MOST_BYTES,
     MOST_LINES,
-    QUERY_BYTES,
     Memory,
     Piece,
     age_in_words,
@@ -122,19 +121,19 @@ def test_as_many_as_there_is_room_for_and_a_smaller_one_takes_the_room_left() ->
     pieces = pieces_of([large, large, small], NOW, most_bytes=4500)
     assert [piece.name for piece in pieces] == ["large.md", "small.md"]
     assert pieces_of([large], NOW, most_bytes=100) == []
-    assert pieces_of([], NOW, most_bytes=QUERY_BYTES) == []
+    assert pieces_of([], NOW, most_bytes=20_480) == []
 
 
 def test_a_client_that_counts_characters_gets_no_more_of_them() -> None:
     many = [memory("日" * 1300, name=f"{number}.md") for number in range(9)]
-    by_bytes = pieces_of(many, NOW, most_bytes=QUERY_BYTES)
-    by_characters = pieces_of(many, NOW, most_bytes=QUERY_BYTES, most_characters=2800)
+    by_bytes = pieces_of(many, NOW, most_bytes=20_480)
+    by_characters = pieces_of(many, NOW, most_bytes=20_480, most_characters=2800)
     assert (len(by_bytes), len(by_characters)) == (5, 2)
 
 
 def test_what_a_hook_is_given_stays_below_the_clients_10_000_characters() -> None:
     many = [memory("x" * size, name=f"{size}.md", at=0.0) for size in (4096, 4096, 700, 50, 10, 5, 1, 0)]
-    pieces = pieces_of(many, NOW, most_bytes=QUERY_BYTES, most_characters=HOOK_CHARACTERS)
+    pieces = pieces_of(many, NOW, most_bytes=20_480, most_characters=HOOK_CHARACTERS)
     assert len(pieces) > 2
     assert len(rendered(pieces)) < 10_000
 
@@ -161,7 +160,7 @@ ODD = st.lists(
 )
 def test_rendered_text_has_one_mark_and_is_utf_8(memories: list[Memory]) -> None:
     """Also with a file's name, a description or what is gone that tries to end it."""
-    text = rendered(pieces_of(memories, NOW, most_bytes=QUERY_BYTES))
+    text = rendered(pieces_of(memories, NOW, most_bytes=20_480))
     text.encode()
     assert text.lower().count(f"<{MARK}") == text.lower().count(f"</{MARK}") == 1
     assert text.startswith(f"<{MARK}>\n")
@@ -180,3 +179,19 @@ def test_extraction_knows_the_mark() -> None:
     assert NOT_THE_USER.match(text)
     assert [found[1] for found in INJECTED.finditer(text)] == ["", "/"]
     assert marked("x") == f"<{MARK}>\nx\n</{MARK}>"
+
+
+def test_of_much_that_is_gone_a_few_are_named() -> None:
+    """A memory that lists a hundred deleted files is still handed over."""
+    gone = tuple(f"src/part{number}.py (deleted 2026-08-01)" for number in range(120))
+    text = piece_of(Memory("a.md", "reference", "", "All parts.", NOW, gone), NOW).text
+    assert "src/part4.py (deleted 2026-08-01); and 115 more." in text
+    assert "src/part5.py" not in text
+
+
+def test_what_the_body_says_is_not_said_twice() -> None:
+    body = "Never merge on Fridays.\n\n**Why:** Nobody is around to roll back."
+    memory = Memory("a.md", "feedback", "Never merge on Fridays; nobody is around to roll back", body, NOW)
+    assert piece_of(memory, NOW).text == f"### a.md (feedback, today)\n{body}"
+    other = memory._replace(description="No merges at the end of the week")
+    assert "No merges at the end of the week\n\nNever merge" in piece_of(other, NOW).text
