@@ -71,7 +71,8 @@ def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         said = _said(arguments[0] if arguments else "", paths, environment)
         signal.setitimer(signal.ITIMER_REAL, 0)
         if said.text:
-            os.write(1, said.text.encode())
+            with open(1, "wb", closefd=False) as output:
+                output.write(said.text.encode())
         if said.then is not None:
             said.then()
     except BaseException as error:  # noqa: BLE001 - the border: nothing of ours may reach the conversation

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from memoryd.config import Config
 from memoryd.memory.glance import Glance
 from memoryd.paths import Paths
-from memoryd.recall.choose import LEAST_PROBABILITY, MOST_CHOSEN
+from memoryd.recall.choose import LEAST_PROBABILITY
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
 from memoryd.recall.store import Learnt, open_store
 from memoryd.recall.weights import weights_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 HERE = Path(os.path.dirname(__file__))
 _STRENGTH = 0.3
+MOST_CHOSEN = Config().recall.most_memories
 SIZES = (1000, 1000, 40, 15, 15, 5, 5)
 """Of the directories that a model is fitted to; larger than a set is: all of it."""
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from memoryd.memory.glance import Glance
 
-MOST_CHOSEN = 5
 LEAST_PROBABILITY = 0.17
 """By default; `recall --min-score` sets another."""
 PITFALL_BONUS = 0.15

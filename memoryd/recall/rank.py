@@ -165,12 +165,13 @@ class _Search:
     def _word_sums(self) -> dict[int, float]:
         sums: dict[int, float] = {}
         for word, concepts in self._query.words.items():
-            here = self._found(word, 1.0)
+            own = self._found(word, 1.0)
+            others: dict[int, float] = {}
             for concept in concepts:
                 for number, weight in self._found(concept, _BY_CONCEPT).items():
-                    if weight > here.get(number, 0.0) and not self._stands(word, number):
-                        here[number] = weight
-            for number, weight in here.items():
+                    if number not in own and weight > others.get(number, 0.0):
+                        others[number] = weight
+            for number, weight in (*own.items(), *others.items()):
                 sums[number] = sums.get(number, 0.0) + weight
         return sums
 
