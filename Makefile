@@ -9,7 +9,7 @@ COMMANDS ?= $(HOME)/.local/bin
 # `make CLIENT=latest acceptance` tells whether it can be raised.
 CLIENT ?= 2.1.325
 
-.PHONY: help run install uninstall test acceptance lint bench torture train eval clean
+.PHONY: help run install uninstall test client acceptance style lint bench torture train eval requirements clean
 
 help:
 	@echo "make run         set up, then watch your transcripts in the foreground"
@@ -21,20 +21,36 @@ help:
 	@echo "make eval        quality of what is extracted, dreamt and recalled, on the sets in EVAL=directory"
 	@echo "make train       fit the weights of the embedded engine and of recall to what is labelled in training"
 	@echo "make torture     the long campaigns behind the short ones in make test"
+	@echo "make requirements raise the versions that developers and CI install"
 	@echo "make clean       remove what the others made"
 
-# The stamp is newer than pyproject.toml once everything in it is installed.
-$(VENV)/installed: pyproject.toml
+$(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "memoryd needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Setting up $(VENV), which takes about 20 seconds ..."
+	@echo "Setting up $(VENV), which takes a minute ..."
 	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The stamp is newer than pyproject.toml once everything in it is installed.
+$(VENV)/installed: $(VENV)/made pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
+# Every file by its hash and nothing beside, so that a release of somebody else's never breaks a change of ours.
+# Compiled afterwards by all cores, as pip uses one; a file that does not compile is one that nobody imports.
+$(VENV)/installed-dev: $(VENV)/made pyproject.toml requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes \
+	  --requirement requirements-dev.txt
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(VENV)/installed $@
+
+requirements: $(VENV)/installed-dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@echo '# What developers and CI install, every file by its hash; `make requirements` writes it anew from pyproject.toml.' \
+	  > requirements-dev.txt
+	@$(BIN)/uv pip compile --quiet pyproject.toml --extra dev --group build --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url >> requirements-dev.txt
 
 run: $(VENV)/installed
 	@exec $(BIN)/memoryd run
@@ -66,15 +82,23 @@ uninstall:
 	@rm -rf "$(APP)"
 	@rmdir "$(dir $(APP))" 2>/dev/null || true
 
-lint: $(VENV)/installed-dev
+style: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style
 	$(BIN)/mypy
 
-# Compiled beforehand, also where PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes.
-test: lint
-	@$(BIN)/python -m compileall -q memoryd tests
-	$(BIN)/pytest
+# Compiled beforehand, also where PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes, and every worker of pytest
+# would rewrite all assertions. mypy runs beside the tests, and its verdict stands at the end.
+test: style
+	@$(BIN)/mypy >$(VENV)/mypy.log 2>&1 & mypy=$$!; \
+	  $(BIN)/python -m compileall -q memoryd tests; \
+	  PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 --collect-only >$(VENV)/collect.log 2>&1 || cat $(VENV)/collect.log; \
+	  $(BIN)/pytest; tests=$$?; \
+	  wait $$mypy; types=$$?; \
+	  echo $(BIN)/mypy; cat $(VENV)/mypy.log; \
+	  exit $$((tests || types))
 
 # The program lies ready in the package for this system, so nobody's install script has to run.
 .client/installed-$(CLIENT):
@@ -85,6 +109,8 @@ test: lint
 	@npm install --prefix .client --ignore-scripts --no-audit --no-fund --loglevel=error \
 	  @anthropic-ai/claude-code@$(CLIENT)
 	@touch $@
+
+client: .client/installed-$(CLIENT)
 
 acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
 	$(BIN)/pytest -m real tests/acceptance

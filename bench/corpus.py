@@ -8,8 +8,8 @@ import random
 from functools import cache
 from itertools import repeat
 
-from memoryd.transcripts.claude_code import is_session
-from tests.sample import Session, line
+from memoryd.clients import ALL
+from tests.transcript import Session, line
 
 _SHARED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "shared")
 _REAL = (
@@ -33,7 +33,7 @@ def real() -> bytes:
 
 def real_paths() -> list[str]:
     paths = [path for name in _REAL for path in glob.glob(os.path.join(_SHARED, name, "**", "*.jsonl"), recursive=True)]
-    return sorted(path for path in paths if is_session(os.path.basename(path)))
+    return sorted(path for path in paths if ALL[0].is_session(os.path.basename(path)))
 
 
 @cache

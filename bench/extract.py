@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from bench import corpus, table
 from bench.measure import best
 from bench.world import environment_of
+from memoryd.clients import ALL
 from memoryd.engines.offline import find
-from memoryd.model import Cursor, Said
-from memoryd.transcripts.conversation import Place, read_turns
-from memoryd.transcripts.follow import follow
+from memoryd.model import Cursor, UserMessage
+from memoryd.transcripts.read import TurnPlace, read_turns
+from memoryd.transcripts.tail import read_new_turns
 from training.labels import sessions_in
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def _cpu_of_a_transcript(directory: str) -> None:
     path = os.path.join(directory, "session.jsonl")
     corpus.write_repeated(path, corpus.some(), 20_000_000)
     size = os.path.getsize(path)
-    turns = follow(path, Cursor(), ()).turns
+    turns = read_new_turns(ALL[0], path, Cursor(), ()).turns
     places = [
-        Place(turn.prompt_id, turn.start, turn.end, turns[number - 1].start if number else None)
+        TurnPlace(turn.prompt_id, turn.start, turn.end, turns[number - 1].start if number else None)
         for number, turn in enumerate(turns)
     ]
     memory_dir = os.path.join(directory, "memory")
@@ -46,14 +47,14 @@ def _cpu_of_a_transcript(directory: str) -> None:
                 pass
 
     def read() -> None:
-        read_turns(path, places, memory_dir)
+        read_turns(ALL[0], path, places, memory_dir)
 
     def everything() -> None:
-        find([heard.said for heard in read_turns(path, places, memory_dir).values()])
+        find([heard.said for heard in read_turns(ALL[0], path, places, memory_dir).values()])
 
     contestants: dict[str, Callable[[], object]] = {
         "reading the bytes": plain,
-        "memoryd: following the transcript": lambda: follow(path, Cursor(), ()),
+        "memoryd: following the transcript": lambda: read_new_turns(ALL[0], path, Cursor(), ()),
         "memoryd: the words of its turns": read,
         "memoryd: words, then the engine": everything,
     }
@@ -74,7 +75,7 @@ def _cpu_of_words() -> None:
     sessions = sessions_in("heldout")
     said = [
         [
-            Said(session["id"], str(number), 1.7e9, turn["user"], session["turns"][number - 1]["assistant"])
+            UserMessage(session["id"], str(number), 1.7e9, turn["user"], session["turns"][number - 1]["assistant"])
             for number, turn in enumerate(session["turns"])
         ]
         for session in sessions

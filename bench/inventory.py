@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from bench import table
 from bench.measure import best, seconds
-from bench.world import paths_of, sweep_to_the_end, sweeper_of, transcript_in
-from memoryd.projects import slug_of
-from memoryd.transcripts import claude_code, scan
-from tests.sample import Session
+from bench.world import ingest_to_the_end, paths_of, sweeper_of, transcript_in
+from memoryd.clients import ALL
+from memoryd.clients.claude_code.folders import slug_of
+from memoryd.transcripts import scan
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memoryd.jobs.sweep import Sweeper
+    from memoryd.jobs.ingest import Ingester
 
 FOLDERS = 200
 PER_FOLDER = 50
@@ -29,16 +30,16 @@ ROUNDS = 7
 def run(directory: str) -> None:
     home = os.path.join(directory, "inventory")
     write_transcripts(home)
-    with sweeper_of(home) as sweeper:
-        _measure(sweeper, paths_of(home).transcripts_root)
+    with sweeper_of(home) as ingester:
+        _measure(ingester, paths_of(home).transcripts_root)
 
 
-def _measure(sweeper: Sweeper, root: str) -> None:
-    def sweep() -> None:
-        assert sweeper.sweep(time.time()).transcripts == FILES
+def _measure(ingester: Ingester, root: str) -> None:
+    def ingest() -> None:
+        assert ingester.ingest(time.time()).transcripts == FILES
 
-    first = seconds(partial(sweep_to_the_end, sweeper))
-    inventory = partial(scan.inventory, root, claude_code.is_session)
+    first = seconds(partial(ingest_to_the_end, ingester))
+    inventory = partial(scan.inventory, root, ALL[0].is_session)
     plain = partial(walk, root, with_stat=True)
     taken = best(
         ROUNDS,
@@ -46,24 +47,24 @@ def _measure(sweeper: Sweeper, root: str) -> None:
             "list": partial(walk, root, with_stat=False),
             "walk": plain,
             "inventory": inventory,
-            "sweep": sweep,
+            "ingest": ingest,
             "read": partial(_read_all, root),
         },
     )
     opens = _Opens(root)
     limit = taken["walk"]
     table.show(
-        f"inventory: {FILES:,} transcripts of one turn in {FOLDERS} folders. Every sweep looks at all of them, by name"
-        " and stat; half of the working directories are gone. Processor time, but for the first sweep, which waits for"
+        f"inventory: {FILES:,} transcripts of one turn in {FOLDERS} folders. Every ingest looks at all of them, by name"
+        " and stat; half of the working directories are gone. Processor time, but for the first ingest, which waits for"
         " the disk.",
         ("", "time", "per file", "to the walk", "files opened"),
         [
             _row("scandir, no stat", taken["list"], limit),
             _row("scandir and stat: the walk", limit, limit, opens.during(plain)),
             _row("memoryd: inventory", taken["inventory"], limit, opens.during(inventory)),
-            _row("memoryd: sweep, nothing changed", taken["sweep"], limit, opens.during(sweep)),
+            _row("memoryd: ingest, nothing changed", taken["ingest"], limit, opens.during(ingest)),
             _row("open and read every file", taken["read"], limit, opens.during(partial(_read_all, root))),
-            _row("memoryd: first sweep, reads and stores all", first, limit),
+            _row("memoryd: first ingest, reads and stores all", first, limit),
         ],
     )
 

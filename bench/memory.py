@@ -10,8 +10,8 @@ from functools import partial
 
 from bench import corpus, table
 from bench.measure import peak_resident_bytes, seconds
-from bench.world import environment_of, has_room, sweep_to_the_end, sweeper_of, transcript_in
-from tests.sample import Session
+from bench.world import environment_of, has_room, ingest_to_the_end, sweeper_of, transcript_in
+from tests.transcript import Session
 
 SIZE = 3_000_000_000
 LONG_BYTES = 100_000_000
@@ -68,8 +68,8 @@ def _child(home: str) -> tuple[int, float]:
 def _read_in_child(home: str) -> None:
     taken = 0.0
     if home:
-        with sweeper_of(home) as sweeper:
-            taken = seconds(partial(sweep_to_the_end, sweeper))
+        with sweeper_of(home) as ingester:
+            taken = seconds(partial(ingest_to_the_end, ingester))
     print(json.dumps([peak_resident_bytes(), taken]))
 
 

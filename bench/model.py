@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench import corpus, table
 from bench.world import environment_of, paths_of
+from memoryd.clients import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Anthropic, Budget, Config, Turns
-from memoryd.jobs.engine import ModelEngine
-from memoryd.jobs.sweep import Sweeper
-from memoryd.jobs.work import due, work
-from memoryd.state import steps
+from memoryd.engines.model.engine import ModelEngine
+from memoryd.jobs.due import due, extract_due
+from memoryd.jobs.ingest import Ingester
+from memoryd.state import model_calls
 from memoryd.state.database import open_database
+from tests.keeping_model import keeping_model
 from tests.messages_server import MessagesServer
-from tests.sample import Session
-from tests.scribe import scribe
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,26 +105,26 @@ def _extract(home: str, batches: list[list[tuple[str, bytes]]]) -> Sent:
         file.write("# Acme\n\n" + "- Run the linters before you commit, and keep the lines short.\n" * 30)
     clock = SystemClock()
     runs = 0
-    with closing(open_database(paths)) as database, MessagesServer(scribe) as server:
+    with closing(open_database(paths)) as database, MessagesServer(keeping_model) as server:
         config = Config()._replace(
             turns=Turns(quiet_seconds=0.0),
             anthropic=Anthropic(api_key_variable="KEY", base_url=server.url),
             budget=Budget(usd_per_day=100.0),
         )
-        sweeper = Sweeper(database, paths, config)
-        sweeper.sweep(clock.now())
+        ingester = Ingester(ALL[0], database, paths, config)
+        ingester.ingest(clock.now())
         engine = ModelEngine(database, paths, config, environment_of(home) | {"KEY": "test-key"}, clock)
         for batch in batches:
             for session, data in batch:
                 with open(os.path.join(folder, f"{session}.jsonl"), "ab") as transcript:
                     transcript.write(data.replace(b"/code/acme", project.encode()))
-            while sweeper.sweep(clock.now()).backlog:
+            while ingester.ingest(clock.now()).backlog:
                 pass
             sessions = due(database, paths, config, clock.now(), at_once=True)
-            runs += len(list(work(database, paths, sessions, clock.now(), clock=clock, model=engine)))
+            runs += len(list(extract_due(database, paths, sessions, clock.now(), clock=clock, engine=engine)))
         engine.close()
         assert not server.violations, server.violations
-        usd = steps.spent_between(database, 0.0, float("inf"))
+        usd = model_calls.spent_between(database, 0.0, float("inf"))
         sizes = [os.path.getsize(path) for path in glob.glob(os.path.join(folder, "*.jsonl"))]
         found = Sent(len(sizes), sum(sizes), runs, list(server.answered), usd)
     shutil.rmtree(home)
@@ -131,8 +132,8 @@ def _extract(home: str, batches: list[list[tuple[str, bytes]]]) -> Sent:
 
 
 def _prefix_share(requests: list[Request]) -> float:
-    """How much of tools and brief the first requests of runs read from the cache; the very first could not."""
-    first = [request for request in requests if len(request.body["messages"]) == 1]
+    """How much of tools and brief the first requests of runs read from the cache; the very first could not. Reviews have neither."""
+    first = [request for request in requests if len(request.body["messages"]) == 1 and "tools" in request.body]
     prefix = first[0].usage["cache_creation"]["ephemeral_1h_input_tokens"]
     read = [min(request.usage["cache_read_input_tokens"], prefix) / prefix for request in first[1:]]
     return sum(read) / len(read) if read else 0.0

@@ -12,8 +12,9 @@ import msgspec
 
 from bench import corpus, table
 from bench.measure import best
+from memoryd.clients import ALL
 from memoryd.model import Cursor
-from memoryd.transcripts.follow import follow
+from memoryd.transcripts.tail import read_new_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ def _measure(path: str, block: bytes, name: str, turns: int | None) -> None:
 
 
 def _follow(path: str) -> int:
-    return len(follow(path, Cursor(), (), budget_bytes=1 << 60).turns)
+    return len(read_new_turns(ALL[0], path, Cursor(), (), budget_bytes=1 << 60).turns)
 
 
 def _json(path: str) -> int:
@@ -83,6 +84,7 @@ class _Block(msgspec.Struct, gc=False):
 
 
 class _Message(msgspec.Struct, gc=False):
+    role: str | None = None
     content: str | list[_Block] | None = None
     stop_reason: str | None = None
 
@@ -118,6 +120,8 @@ class _Line(msgspec.Struct, gc=False, rename="camel"):
     agent_id: str | None = None
     team_name: str | None = None
     forked_from: _Fork | None = None
+    origin: _Origin | None = None
+    tool_use_result: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def _filter_and_decode(path: str) -> int:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from bench import table
 from bench.measure import best, seconds
 from bench.world import environment_of, paths_of
-from memoryd.memory.glance import glance_at
-from memoryd.projects import slug_of
-from memoryd.recall.catalogue import catalogue_of
+from memoryd.clients.claude_code.folders import slug_of
+from memoryd.memory.quick_parse import quick_parse
+from memoryd.recall.index import up_to_date_index
 from memoryd.recall.rank import candidates, query_of
 from memoryd.recall.store import open_store
 from memoryd.recall.terms import terms_of
@@ -136,7 +136,7 @@ def _ranking(directory: str) -> None:
         paths = paths_of(home)
         memory_dir = os.path.join(paths.transcripts_root, slug_of(os.path.realpath(project)), "memory")
         with closing(open_store(paths)) as store:
-            place = catalogue_of(store, memory_dir, time.time())
+            place = up_to_date_index(store, memory_dir, time.time())
             assert place is not None
             texts = _texts(memory_dir)
             contestants: dict[str, Callable[[], object]] = {
@@ -170,7 +170,7 @@ def _texts(memory_dir: str) -> list[str]:
     texts = []
     for name in sorted(os.listdir(memory_dir)):
         with open(os.path.join(memory_dir, name), "rb") as file:
-            glance = glance_at(file.read())
+            glance = quick_parse(file.read())
         texts.append(f"{glance.name} {glance.description} {glance.body}")
     return texts
 

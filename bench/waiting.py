@@ -12,12 +12,12 @@ import sys
 import time
 from typing import Any
 
-from memoryd import hook
-from memoryd.recall import database
+from memoryd.clients import hook
+from memoryd.state.database import Database
 
 waited = 0.0
-_execute = database.Database.execute
-_query = database.Database.query
+_execute = Database.execute
+_query = Database.query
 
 
 def _sleeps() -> int:
@@ -35,8 +35,8 @@ def _timed(work: Any, *arguments: Any) -> Any:
 
 
 if __name__ == "__main__":
-    database.Database.execute = lambda *given: _timed(_execute, *given)  # type: ignore[method-assign]
-    database.Database.query = lambda *given: _timed(_query, *given)  # type: ignore[method-assign]
+    Database.execute = lambda *given: _timed(_execute, *given)  # type: ignore[method-assign]
+    Database.query = lambda *given: _timed(_query, *given)  # type: ignore[method-assign]
     hook.PATIENCE_SECONDS = 600.0  # five hundred at once on two cores take longer than any client waits
     hook.answer(["user-prompt-submit"], dict(os.environ))
     sys.stderr.write(f"{waited:.6f}")

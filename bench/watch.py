@@ -17,12 +17,13 @@ from bench.inotify import reports
 from bench.inventory import FILES, FOLDERS, walk, write_transcripts
 from bench.measure import best, processor_seconds, resident_bytes, seconds, wakeups
 from bench.world import environment_of, paths_of, sweeper_of, transcript_in
+from memoryd.clients import ALL
+from memoryd.clients.claude_code.folders import slug_of
 from memoryd.config import Config
-from memoryd.instance import running_instance
-from memoryd.projects import slug_of
+from memoryd.daemon.single_instance import running_instance
 from memoryd.state.database import open_for_reading
 from memoryd.transcripts.watch import Watcher
-from tests.sample import Session
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,8 +40,8 @@ WAKEUPS_LIMIT = 20
 SETTLED_SECONDS = 3.0
 LONGEST_WAIT_SECONDS = 120.0
 IMPORTS = (
-    "import faulthandler, memoryd.__main__, memoryd.bell, memoryd.cli, memoryd.cli.run, memoryd.daemon,"
-    " memoryd.instance, memoryd.log, memoryd.notify"
+    "import faulthandler, memoryd.__main__, memoryd.daemon.wakeup, memoryd.cli, memoryd.cli.run, memoryd.daemon.loop,"
+    " memoryd.daemon.single_instance, memoryd.log.writer, memoryd.daemon.sd_notify"
 )
 """What `memoryd run` imports before it does anything."""
 
@@ -178,17 +179,19 @@ def _parts(home: str, writer: Writer) -> dict[str, list[float]]:
     """What it takes, step by step: here, without the daemon."""
     rings: SimpleQueue[float] = SimpleQueue()
     paths = paths_of(home)
-    watcher = Watcher(paths.transcripts_root, paths.wake_file, lambda: rings.put(time.perf_counter()))
+    watcher = Watcher(
+        paths.transcripts_root, ALL[0].is_session, paths.wake_file, lambda: rings.put(time.perf_counter())
+    )
     rung: list[float] = []
     looks: dict[bool, list[float]] = {True: [], False: []}
     try:
-        with sweeper_of(home) as sweeper:
-            sweeper.sweep(time.time())
+        with sweeper_of(home) as ingester:
+            ingester.ingest(time.time())
             for at_all in (False, True) * PART_ROUNDS:
                 began = writer.append()
                 rung.append(rings.get() - began)
                 reported = watcher.take()
-                look = partial(sweeper.sweep, time.time(), None if at_all else reported)
+                look = partial(ingester.ingest, time.time(), None if at_all else reported)
                 looks[at_all].append(seconds(look))
     finally:
         watcher.stop()

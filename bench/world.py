@@ -8,8 +8,9 @@ import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from memoryd.clients import ALL
 from memoryd.config import Config
-from memoryd.jobs.sweep import Sweeper
+from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
 
@@ -44,15 +45,15 @@ def transcript_in(home: str, folder: str, name: str) -> str:
 
 
 @contextmanager
-def sweeper_of(home: str) -> Iterator[Sweeper]:
+def sweeper_of(home: str) -> Iterator[Ingester]:
     paths = paths_of(home)
     with closing(open_database(paths)) as database:
-        yield Sweeper(database, paths, Config())
+        yield Ingester(ALL[0], database, paths, Config())
 
 
-def sweep_to_the_end(sweeper: Sweeper) -> None:
-    """Read every backlog: a sweep stops at its budget."""
-    while sweeper.sweep(time.time()).backlog:
+def ingest_to_the_end(ingester: Ingester) -> None:
+    """Read every backlog: a ingest stops at its budget."""
+    while ingester.ingest(time.time()).backlog:
         pass
 
 

@@ -3,7 +3,7 @@
     python -m evaluation DIRECTORY [--verbose]
 
 DIRECTORY holds `render.py`, `score_extraction.py`, `score_dream.py`, `score_recall.py` and sets named `extraction*.json`,
-`dream*.json` and `recall*.json`; notes with questions, `locomo-*.json`, are ranked if there are any.
+`dream*.json`, `recall*.json` and `review*.json`; notes with questions, `locomo-*.json`, are ranked if there are any.
 What the embedded engine was not fitted to, training/heldout and training/dreams-heldout, is scored beside them. What a
 model would be sent of sessions is searched for their secrets.
 """
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from evaluation import recall
+from evaluation import recall, review
 from evaluation.dreams import TRAINING, cases_in
 from evaluation.requests import look
 from training.labels import sessions_in
@@ -48,6 +48,11 @@ def main() -> int:
         for prompts in sorted(tools.glob("recall*.json")):
             print(f"\n{prompts.stem}", flush=True)
             if not recall.score(tools, prompts, Path(place, prompts.stem)):
+                return 1
+        own = Path(__file__).parent
+        for proposals in (*sorted(tools.glob("review*.json")), *sorted(own.glob("review_cases.json"))):
+            print(f"\n{proposals.stem}", flush=True)
+            if not review.score(proposals):
                 return 1
         for notes in sorted(tools.glob("locomo-*.json")):
             print(f"{notes.stem}: {recall.any_among_five(notes):.3f} with an answer among five", flush=True)

@@ -13,15 +13,22 @@ import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memoryd.clock import iso
-from memoryd.engines import selfcheck
-from memoryd.engines.offline.dream import consolidate
+from memoryd.engines.base import Signal
+from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.memory import index as indexing
-from memoryd.memory.document import new_document, parse
-from memoryd.memory.logs import said_in_log
-from memoryd.model import Said, Shelved
+from memoryd.memory.daily_logs import said_in_log
+from memoryd.memory.directory import FileState
+from memoryd.memory.document import parse
+from memoryd.memory.limits import INDEX_NAME, MOST_BYTES, MOST_LINES
+from memoryd.memory.snapshot import Contents, Snapshot
+from memoryd.model import Exchange, IndexEdit, UserMessage
+from memoryd.review.context import ReviewContext
+from memoryd.review.review import Review
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TRAINING = Path(__file__).parent.parent / "training"
 LOCK_SECONDS = 6 * 86400.0
@@ -63,70 +70,41 @@ def cases_in(file: Path) -> list[dict[str, Any]]:
 
 
 def dreamt(case: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """The files of a case after a dream, and what it told."""
+    """The files of a case after a dream and its review, and what it told."""
     files = dict(case["files"])
     now = _at(case["now"])
-    shelf = [_shelved(name, text, now) for name, text in files.items() if "/" not in name and name.endswith(".md")]
-    shelf = sorted((one for one in shelf if one.name != indexing.NAME), key=lambda one: (one.written_at, one.name))
+    snapshot = _snapshot(files, now)
     lines: list[str] = []
-    revisions = consolidate(
-        shelf,
-        files.get(indexing.NAME, ""),
-        _said(case, now),
-        (),
+    signal = Signal(
+        0,
         now,
-        lambda phase, line: lines.append(f"{phase}: {line}"),
+        [Exchange(said) for said in _said(case, now)],
+        tell=lambda told: lines.append(f"{told.phase}: {told.line}"),
     )
-    index = files.get(indexing.NAME, "")
+    review = Review(ReviewContext("dream", snapshot, signal.messages, now))
+    groups = OfflineEngine().dream(snapshot, signal, review).groups
+    index = files.get(INDEX_NAME, "")
     refresh: dict[str, str | None] = {}
-    on_shelf = {one.name: one for one in shelf}
-    for revision in revisions:
-        fates = selfcheck.fates_of(revision, [on_shelf[name] for name in revision.files], now)
-        if selfcheck.is_refused(fates):
-            refused = [one for one in fates if one.fate in ("lost", "invented")]
-            lines += [
-                f"REFUSED {revision.reason} {revision.files}: {one.fate} {one.statement!r} {one.by!r}"
-                for one in refused
-            ]
+    for group, verdict in zip(groups, review.judge(groups), strict=True):
+        names = [change.name for change in group.changes]
+        if verdict.state != "accepted":
+            lines.append(f"NOT DONE {group.reason} {names}: {verdict.state}, {verdict.reason}")
             continue
-        lines.append(f"{revision.reason} {revision.files}: {revision.line}")
-        for name in revision.files[1:] if revision.body else revision.files:
-            del files[name]
-        for passage in revision.from_index:
-            if passage not in index:
-                raise ValueError(passage)
-            index = index.replace(passage, "", 1)
-        if not revision.body:
-            continue
-        if revision.files:
-            name = revision.files[0]
-            document = parse(files[name].encode())
-            refresh[name] = indexing.entry(name, _topic(files[name]))
-            if document.description != revision.description:
-                document = document.with_value(("description",), revision.description)
-            document = document.with_body(revision.body.strip("\n") + "\n")
-        else:
-            if revision.type is None:
-                raise ValueError(revision.line)
-            name = f"{revision.type}_{revision.title.replace('-', '_')}.md"
-            while name in files:
-                name = name.replace(".md", "_2.md")
-            document = new_document(
-                name=revision.title,
-                description=revision.description,
-                kind=revision.type,
-                body=revision.body,
-                session_id="",
-                evidence="",
-                modified=iso(now),
-            )
-        files[name] = document.text
-    topics = {name: 1 for name in files if "/" not in name and name.endswith(".md") and name != indexing.NAME}
+        lines.append(f"{group.reason} {names}: {group.why}")
+        index = indexing.edited(index, IndexEdit(without=group.from_index))
+        for change in group.changes:
+            if change.before is not None:
+                refresh[change.name] = indexing.entry(change.name, _topic(files[change.name]))
+            if change.after is None:
+                del files[change.name]
+            else:
+                files[change.name] = change.after.decode()
+    topics = {name: 1 for name in files if "/" not in name and name.endswith(".md") and name != INDEX_NAME}
     built = indexing.rebuild(
         index, topics, lambda name: _topic(files[name]), refresh=refresh, exists=files.__contains__
     )
-    if built.text or indexing.NAME in files:
-        files[indexing.NAME] = built.text
+    if built.text or INDEX_NAME in files:
+        files[INDEX_NAME] = built.text
     return files, lines
 
 
@@ -136,7 +114,7 @@ def problems_of(case: dict[str, Any], files: dict[str, str]) -> list[str]:
     topics = {
         name: text
         for name, text in files.items()
-        if name.endswith(".md") and not name.endswith(indexing.NAME) and "logs/" not in name
+        if name.endswith(".md") and not name.endswith(INDEX_NAME) and "logs/" not in name
     }
     own = {name: text for name, text in topics.items() if text.startswith("---")}
     everything = "\n".join(own.values())
@@ -168,36 +146,33 @@ def problems_of(case: dict[str, Any], files: dict[str, str]) -> list[str]:
 
 
 def _index_problems(files: dict[str, str], own: dict[str, str]) -> list[str]:
-    text = files.get(indexing.NAME, "")
+    text = files.get(INDEX_NAME, "")
     lines = text.splitlines()
     named = {indexing.entry_of(line) for line in lines} - {None}
     wrong = [f"index: no file {name}" for name in named if name not in files]
     wrong += [f"index: no line for {name}" for name in own if "/" not in name and name not in named]
     wrong += [f"index: a line of {len(line)} characters" for line in lines if len(line) > indexing.LINE_CHARACTERS]
-    if len(lines) > indexing.MOST_LINES or len(text.encode()) > indexing.MOST_BYTES:
+    if len(lines) > MOST_LINES or len(text.encode()) > MOST_BYTES:
         wrong.append("index: over its limits")
     return wrong[:1]
 
 
-def _shelved(name: str, text: str, now: float) -> Shelved:
-    document = parse(text.encode())
-    written = re.search(r"(?:modified|written_at|updated)\W+(\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?)", text)
-    is_fixed = document.is_pinned or document.type is None or document.problem is not None
-    written_at = _at(written[1]) if written else now - 3 * 86400
-    return Shelved(
-        name,
-        document.type,
-        document.description,
-        document.body,
-        written_at=written_at,
-        as_of=written_at if written else now - LOCK_SECONDS,
-        is_fixed=is_fixed,
-    )
+def _snapshot(files: Mapping[str, str], now: float) -> Snapshot:
+    """The memories of a case, as old as they say, none of them made by memoryd."""
+    states = {}
+    for name, text in files.items():
+        if "/" not in name and name.endswith(".md"):
+            written = re.search(r"(?:modified|written_at|updated)\W+(\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?)", text)
+            written_at = _at(written[1]) if written else now - 3 * 86400
+            states[name] = FileState(text.encode(), int(written_at * 1e9), 0o600)
+    index = states.pop(INDEX_NAME, None)
+    oldest_first = dict(sorted(states.items(), key=lambda item: (item[1].mtime_ns, item[0])))
+    return Snapshot("", lambda: Contents(oldest_first, {}, index))
 
 
-def _said(case: dict[str, Any], now: float) -> list[Said]:
+def _said(case: dict[str, Any], now: float) -> list[UserMessage]:
     """What was said in sessions that changed since the last dream, and what the daily logs say."""
-    said: list[Said] = []
+    said: list[UserMessage] = []
     for session in case["sessions"]:
         at = _at(session["started_at"])
         answer = ""
@@ -206,7 +181,7 @@ def _said(case: dict[str, Any], now: float) -> list[Said]:
             continue
         for number, turn in enumerate(session["turns"]):
             name = f"{session['id']}-{number}"
-            said.append(Said(session["id"], name, at + 60 * number, turn["user"], answer, "", before))
+            said.append(UserMessage(session["id"], name, at + 60 * number, turn["user"], answer, "", before))
             answer, before = turn["assistant"], (name, *before)[:3]
     for name, text in case["files"].items():
         if name.startswith("logs/"):

@@ -11,10 +11,10 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from memoryd.memory.glance import Glance
+from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
 from memoryd.recall.rank import candidates, query_of
-from memoryd.recall.store import Learnt, open_store
+from memoryd.recall.store import LearntMemory, open_store
 from memoryd.recall.weights import weights_of
 
 if TYPE_CHECKING:
@@ -56,5 +56,5 @@ def any_among_five(file: Path) -> float:
     return hits / len(labelled["queries"])
 
 
-def _learnt(name: str, text: str) -> Learnt:
-    return Learnt(name, (0, 0, 0), "", has_secret=False, weights=weights_of(Glance("", "", None, (), text)))
+def _learnt(name: str, text: str) -> LearntMemory:
+    return LearntMemory(name, (0, 0, 0), "", has_secret=False, weights=weights_of(QuickParse("", "", None, (), text)))

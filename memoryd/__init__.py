@@ -1,11 +1,7 @@
 """memoryd: a memory daemon for people who work with coding agents.
 
-Data flows one way, and the folders are the flow:
-
-    transcripts -> gates -> jobs -> engines -> memory -> recall
-
-`transcripts` says what happened, `gates` whether it is time, `jobs` composes the others and does the work. They speak in
-the value types of `model`. `state` is the ledger that makes it exact, `daemon` the loop, `cli` the way in.
+The daemon ingests sessions and starts due jobs; a job reads the memories, asks an engine what shall change, has that
+reviewed, and commits it; recall hands back what was committed. ARCHITECTURE.md has the folders.
 """
 
 __version__ = "0.1.0"

@@ -10,7 +10,7 @@ def main() -> int:
     """A client waits for its hooks: they go past the command line, which takes longer to import than they do."""
     given = sys.argv[1:]
     if given[:1] == ["hook"] and not {"-h", "--help"}.intersection(given):
-        from memoryd.hook import answer  # noqa: PLC0415
+        from memoryd.clients.hook import answer  # noqa: PLC0415
 
         return answer(given[1:], dict(os.environ))
     from memoryd import cli  # noqa: PLC0415

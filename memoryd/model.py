@@ -1,12 +1,8 @@
-"""The value types that the parts of memoryd speak in. They know nothing of files, databases or clients.
-
-Named tuples, not dataclasses: one is made for every line of every transcript, and `status` has to start in an instant.
-For the same reason annotations are not put off here: of one that is a string, a named tuple compiles it.
-"""
+"""Value types that all parts share; named tuples with real annotations, since those are made and imported fastest."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, SupportsBytes
 
 # --- what a transcript says -------------------------------------------------------------------------------------------
 
@@ -22,12 +18,21 @@ class Prompt(NamedTuple):
     text: str
 
 
+class ToolCall(NamedTuple):
+    """What the assistant asked of a tool. Only its client can tell what that means."""
+
+    id: str
+    name: str
+    given: SupportsBytes
+    """As it stands in the transcript: most calls are never looked into."""
+
+
 class Reply(NamedTuple):
     """One piece of the assistant's answer: a client writes an entry for each block of a message."""
 
     cwd: str
     texts: tuple[str, ...]
-    call_ids: tuple[str, ...]
+    calls: tuple[ToolCall, ...]
     ends_with_text: bool
     stop_reason: str | None
 
@@ -36,6 +41,8 @@ class Results(NamedTuple):
     """What tools answered."""
 
     call_ids: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    """Those of the calls that were refused or failed, and so have changed nothing."""
 
 
 class Interrupt(NamedTuple):
@@ -132,6 +139,7 @@ class WaitingSession(NamedTuple):
 
     transcript_id: int
     session_id: str
+    client: str
     path: str
     cwd: str
     project_root: str
@@ -158,7 +166,7 @@ class WaitingSession(NamedTuple):
 # --- decisions --------------------------------------------------------------------------------------------------------
 
 
-class Run(NamedTuple):
+class Due(NamedTuple):
     """It is time."""
 
     why: str
@@ -197,10 +205,6 @@ class Skip(NamedTuple):
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-LOCK_NAME = ".consolidate-lock"
-"""In a memory directory, shared with the client: who consolidates it, and when that last succeeded."""
-
-
 class Evidence(NamedTuple):
     """Words of the user that a memory rests on."""
 
@@ -214,7 +218,7 @@ class Evidence(NamedTuple):
 MemoryType = Literal["user", "feedback", "project", "reference"]
 
 
-class Said(NamedTuple):
+class UserMessage(NamedTuple):
     """One message of the user, as an engine sees it."""
 
     session_id: str
@@ -231,39 +235,14 @@ class Said(NamedTuple):
 class Exchange(NamedTuple):
     """One turn, as an engine with a model sees it."""
 
-    said: Said
+    said: UserMessage
     reply: str = ""
     """The assistant's last words in it."""
     calls: tuple[str, ...] = ()
     """What it did meanwhile, a few words for each tool call."""
 
 
-class Finding(NamedTuple):
-    """What an engine wants to be remembered."""
-
-    type: MemoryType
-    name: str
-    """Words joined by hyphens."""
-    description: str
-    body: str
-    evidence: Evidence
-    also: tuple[Evidence, ...] = ()
-    """Earlier words that it rests on, newest first."""
-    replaces: str = ""
-    """The file of the memory that says the older version of this; empty where it is a new one."""
-    keys: tuple[str, ...] = ()
-    """Words and questions that a later prompt may use for it: for searching alone, and no part of what it says."""
-
-
-class Withdrawal(NamedTuple):
-    """A memory that the user has taken back."""
-
-    name: str
-    """Its file."""
-    evidence: Evidence
-
-
-class Shelved(NamedTuple):
+class StoredMemory(NamedTuple):
     """A memory that is there already, as an engine sees it."""
 
     name: str
@@ -275,32 +254,38 @@ class Shelved(NamedTuple):
     """memoryd wrote it, and nobody has changed or pinned it since: it may be rewritten."""
     evidence: tuple[Evidence, ...] = ()
     written_at: float = 0.0
-    as_of: float = 0.0
-    """Words said after this are newer than what it says."""
+    """When it was said, as far as that is known; else when the file was written."""
     is_fixed: bool = False
     """Pinned, not understood or not ours to touch: not even a dream changes it."""
+    is_hand_edited: bool = False
+    """memoryd wrote this file once, and somebody has changed it since."""
+
+
+ChangeReason = Literal["learnt", "updated", "taken_back", "merged", "dated", "expired", "moved"]
 
 
 class Revision(NamedTuple):
-    """What a dream wants of memories that belong together: they change together or not at all."""
+    """What an engine wants of memories that belong together, before it is rendered as files."""
 
-    reason: Literal["learnt", "updated", "merged", "dated", "expired", "moved"]
+    reason: ChangeReason
     line: str
-    """Three to five words in the present tense: "Merging two deploy notes"."""
+    """What is told of it: "you said: …", "Merging two deploy notes"."""
     files: tuple[str, ...] = ()
     """The memories that it is about. The first one stays, and says what the others said; none: a new one is made."""
     type: MemoryType | None = None
-    title: str = ""
+    name: str = ""
     """Words joined by hyphens; of a new memory only."""
     description: str = ""
     body: str = ""
     """What the first one shall say; empty: all of them are taken away."""
     evidence: tuple[Evidence, ...] = ()
-    """Newer words that it rests on, oldest first."""
+    """Words of the user that it newly rests on, oldest first."""
     from_index: tuple[str, ...] = ()
     """Passages of the index that are moved into it, each as it stands there, whole lines."""
     keys: tuple[str, ...] = ()
     """What the first one shall be found by; empty: what it is found by already. Those of the others join it."""
+    file_name: str = ""
+    """The file of a new memory; empty: made of type and name."""
 
 
 class Progress(NamedTuple):
@@ -323,6 +308,7 @@ class DreamSession(NamedTuple):
     """A session that changed since the last dream, and where its transcript is."""
 
     session_id: str
+    client: str
     path: str
     at: float
     size: int
@@ -347,6 +333,38 @@ class Group(NamedTuple):
     why: str
     evidence: tuple[tuple[str, Evidence], ...] = ()
     """File name and what it rests on."""
+    reason: ChangeReason = "learnt"
+    """What an engine says that it does: a dream's merge, expiry, date or index move needs no quote."""
+    from_index: tuple[str, ...] = ()
+    """Passages of the index that move into these files, each as it stands there, whole lines."""
+
+
+class Proposal(NamedTuple):
+    """What an engine wants to change: the only thing that it returns. Review judges it, a commit writes it."""
+
+    groups: tuple[Group, ...] = ()
+    taken: int | None = None
+    """How many of the signal's turns, from the first on, the engine has looked at; None: all of them."""
+    unused: frozenset[str] = frozenset()
+    """Messages in which it found something that the groups do not use: their turns are not done."""
+
+
+class Verdict(NamedTuple):
+    """What review says of one group."""
+
+    state: Literal["accepted", "repairable", "held", "refused"]
+    """`repairable`: the author may try again; whoever cannot is held. `refused`: a hard rule is broken."""
+    reason: str = ""
+    """A sentence for the author and for the user."""
+
+
+class HeldGroup(NamedTuple):
+    """A group that is not committed now: it waits in the inbox, or is only listed there as not done."""
+
+    group: Group
+    state: Literal["held", "unconfirmed", "refused", "dropped"]
+    """`held` and `unconfirmed` wait for the user; `refused` and `dropped` are kept for `history` alone."""
+    reason: str
 
 
 class IndexEdit(NamedTuple):
@@ -366,7 +384,7 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream"]
+    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review"]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""
@@ -375,3 +393,7 @@ class Changeset(NamedTuple):
     job_id: int | None = None
     undoes: int | None = None
     index_edit: IndexEdit = IndexEdit()
+    held: tuple[HeldGroup, ...] = ()
+    """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
+    accepts: int | None = None
+    """The row of the inbox that the user said yes to: it is closed in the transaction that closes this."""

@@ -1,4 +1,4 @@
-"""Where everything lives: the only reader of HOME, XDG_* and the other variables of the environment."""
+"""Paths of everything: the only reader of HOME, XDG_* and the other variables of the environment."""
 
 from __future__ import annotations
 
@@ -79,6 +79,10 @@ class Paths(NamedTuple):
         if path == "~" or path.startswith("~/"):
             path = self.home + path[1:]
         return os.path.normpath(path) if os.path.isabs(path) else None
+
+
+def is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def paths_from(environment: Mapping[str, str]) -> Paths:

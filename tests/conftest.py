@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,10 +15,11 @@ from hypothesis import HealthCheck, settings
 from memoryd.config import Config
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
+from tests.jobs.dream_workspace import DreamWorkspace
+from tests.jobs.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
@@ -47,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("torture" if config.getoption("--torture") else "test")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: many tests wait for processes that they started."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first: else one worker is left with it at the end."""
     items.sort(key=lambda item: not item.nodeid.startswith(("tests/crash", "tests/acceptance")))
@@ -71,6 +80,14 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
 
 
 @pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A directory that other users can enter; pytest locks those above `tmp_path`, and again when another run begins."""
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
+
+
+@pytest.fixture
 def paths(environment: dict[str, str]) -> Paths:
     return paths_from(environment)
 
@@ -80,8 +97,29 @@ def config() -> Config:
     return Config()
 
 
+@pytest.fixture(scope="session")
+def new_state(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A state directory with a new database, to be copied: to make one takes five times as long."""
+    paths = paths_from({"HOME": str(tmp_path_factory.mktemp("new"))})
+    open_database(paths).close()
+    return paths.state_dir
+
+
 @pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
+def database(paths: Paths, new_state: str) -> Iterator[Database]:
+    """A new database that does not wait for the disk: what a power cut leaves is for processes, in tests/crash."""
+    shutil.copytree(new_state, paths.state_dir, dirs_exist_ok=True)
     opened = open_database(paths)
+    opened.execute("PRAGMA synchronous = OFF")
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def workspace(database: Database, paths: Paths, config: Config) -> Workspace:
+    return Workspace(database, paths, config)
+
+
+@pytest.fixture
+def dream_workspace(database: Database, paths: Paths, config: Config) -> DreamWorkspace:
+    return DreamWorkspace(database, paths, config)

@@ -5,6 +5,7 @@ A test says what the model answers; the server says what the client did wrong, a
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import socket
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PAUSE_SECONDS = 0.02
+LONG_HEADER_BYTES = 2000
+"""They take longer than any test waits."""
 LAST_CHUNK = b"0\r\n\r\n"
 JSON, EVENTS = "application/json", "text/event-stream; charset=utf-8"
 
@@ -88,6 +92,19 @@ class Reply:
         self.output_tokens = output_tokens
 
 
+def judged(request: Request, **verdict: Any) -> Reply:
+    """The same answer about every change that a question of review asks about: by default that all is well."""
+    asked = re.search(r"ids 1 to (\d+)", last_text(request))
+    answers = ("meant", "carried", "newest", "nothing_else_lost", "worth_keeping")
+    fine = dict.fromkeys(answers, True) | {"verdict": "accept", "problem": ""} | verdict
+    changes = [{"id": number, **fine} for number in range(1, int(asked[1] if asked else 0) + 1)]
+    return Reply(text(json.dumps({"changes": changes})))
+
+
+def accept_changes(request: Request) -> Reply:
+    return judged(request)
+
+
 @dataclass(frozen=True)
 class Status:
     """An error of the API; `type` is that of its body."""
@@ -109,6 +126,14 @@ class Drop:
 @dataclass(frozen=True)
 class Trickle:
     """Byte by byte, so that no read takes long but the whole does; the rest, or the last byte, when the gate opens."""
+
+    reply: Reply
+    gate: threading.Event
+
+
+@dataclass(frozen=True)
+class SlowHead:
+    """The status line and headers byte by byte, so that no read takes long; the rest, and the message, when the gate opens."""
 
     reply: Reply
     gate: threading.Event
@@ -138,7 +163,7 @@ class StreamError:
     type: str = "overloaded_error"
 
 
-Answer: TypeAlias = Reply | Status | Drop | Trickle | Garbage | Hang | StreamError
+Answer: TypeAlias = Reply | Status | Drop | Trickle | SlowHead | Garbage | Hang | StreamError
 
 
 def _encoded(value: Any) -> bytes:
@@ -268,12 +293,18 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 self._message(request, answer, streamed=streamed)
 
-    def _message(self, request: Request, answer: Reply | Drop | Trickle | StreamError, *, streamed: bool) -> None:
+    def _message(
+        self, request: Request, answer: Reply | Drop | Trickle | SlowHead | StreamError, *, streamed: bool
+    ) -> None:
         message = self.server.owner.message(request, answer if isinstance(answer, Reply) else answer.reply)
         body = [_event(event) for event in _events(message)] if streamed else [_encoded(message)]
-        self._head(200, EVENTS if streamed else JSON, None if streamed else len(body[0]))
+        head = partial(self._head, 200, EVENTS if streamed else JSON, None if streamed else len(body[0]))
+        if isinstance(answer, SlowHead):
+            self._head_slowly(head, answer.gate)
+        else:
+            head()
         match answer:
-            case Reply():
+            case Reply() | SlowHead():
                 self._deliver(request, body, chunked=streamed)
             case Trickle():
                 self._deliver(request, self._trickle(b"".join(body), answer.gate), chunked=streamed)
@@ -326,6 +357,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
+    def _head_slowly(self, head: Callable[[Mapping[str, str]], None], gate: threading.Event) -> None:
+        connection, buffer = self.wfile, io.BytesIO()
+        self.wfile = buffer
+        head({"x-long": "x" * LONG_HEADER_BYTES})
+        self.wfile = connection
+        for part in self._trickle(buffer.getvalue(), gate):
+            self.wfile.write(part)
+
     def _write(self, data: bytes, *, chunked: bool) -> None:
         if data:  # an empty chunk would end the stream
             self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
@@ -334,13 +373,16 @@ class _Handler(BaseHTTPRequestHandler):
 class MessagesServer:
     """Listens from its making until `stop`; answers each request with what `answer` makes of it.
 
-    `has_cache=False` is a local server: it bills no cache and does not know `context_management`, which is no breach.
+    Questions of review go to `reviewer`, which accepts everything unless a test says otherwise, and are kept apart in
+    `reviews`. `has_cache=False` is a local server: it bills no cache and does not know `context_management`, which is no
+    breach.
     """
 
     def __init__(
         self,
         answer: Callable[[Request], Answer],
         *,
+        reviewer: Callable[[Request], Answer] | None = None,
         keys: Collection[str] = ("test-key",),
         cache_minimum_tokens: int = 512,
         clock: Callable[[], float] = time.time,
@@ -348,10 +390,12 @@ class MessagesServer:
         bytes_per_token: int = 4,
     ) -> None:
         self.requests: list[Request] = []  # every one for /v1/messages, also those that were refused
+        self.reviews: list[Request] = []  # those that ask what a change means
         self.violations: list[str] = []  # what the client did wrong, and answer functions that failed
         self.answered: list[Request] = []  # those whose message was sent to its end
         self.stopping = threading.Event()
         self._answer, self._keys, self._has_cache, self._bytes_per_token = answer, keys, has_cache, bytes_per_token
+        self._reviewer = reviewer or accept_changes
         self._protocol = Protocol()
         self._cache = PrefixCache(cache_minimum_tokens, bytes_per_token, clock)
         self._lock = threading.Lock()
@@ -378,8 +422,9 @@ class MessagesServer:
 
     def receive(self, headers: dict[str, str], raw: bytes) -> tuple[Request, Answer]:
         with self._lock:
-            request = Request(len(self.requests), raw, {}, headers)
-            self.requests.append(request)
+            place = self.reviews if b"nothing_else_lost" in raw else self.requests
+            request = Request(len(place), raw, {}, headers)
+            place.append(request)
             try:
                 request.body = decoded(raw)
                 refusal = self._refusal(request)
@@ -389,7 +434,7 @@ class MessagesServer:
         if refusal:
             return request, refusal
         try:
-            return request, self._answer(request)
+            return request, (self._reviewer if place is self.reviews else self._answer)(request)
         except Exception as error:  # noqa: BLE001 - a failed assertion of a test must not die with a thread
             self.violations.append(f"request {request.number}: the answer function failed: {error!r}")
             return request, Status(500, "api_error", repr(error))

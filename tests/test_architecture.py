@@ -10,48 +10,58 @@ import pytest
 
 PACKAGE = Path(os.path.dirname(__file__), "../memoryd").resolve()
 
-# From the ground up. A part may import parts of the layers below its own, and of its own layer only itself.
+# From the ground up. A unit is a module or a folder; a module that is named here is no part of its folder's unit. A unit may
+# import units of the layers below its own, and of its own layer only itself.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"model", "errors", "words", "security", "prices", "private"}),
-    frozenset({"bell", "clock", "paths", "notify"}),
-    frozenset({"config", "log", "projects", "instance", "failure", "logbook", "wake"}),
-    frozenset({"state", "service"}),
-    frozenset({"transcripts", "gates", "engines", "memory", "clients"}),
+    frozenset(
+        {"model", "errors", "backoff", "formatting", "security", "atomic_file", "git_index", "engines/model/prices"}
+    ),
+    frozenset({"clock", "paths", "daemon/wakeup", "daemon/sd_notify"}),
+    frozenset({"config", "log", "clients", "daemon/single_instance", "daemon/last_failure", "daemon/wake_file"}),
+    frozenset({"projects"}),
+    frozenset({"state", "service", "language"}),
+    frozenset({"memory", "jobs/gates"}),
+    frozenset({"transcripts"}),
+    frozenset({"review"}),
+    frozenset({"engines/base"}),
+    frozenset({"engines/offline", "engines/model"}),
+    frozenset({"engines/choose"}),
     frozenset({"recall", "rot"}),
     frozenset({"jobs"}),
-    frozenset({"narration", "status"}),
-    frozenset({"condition", "crew"}),
-    frozenset({"daemon", "doctor", "hook"}),
+    frozenset({"recall/refresh"}),
+    frozenset({"daemon/reporter"}),
+    frozenset({"daemon/health"}),
+    frozenset({"daemon"}),
+    frozenset({"diagnosis", "clients/hook"}),
     frozenset({"cli"}),
 )
-# `projects` decides by config where memory is kept; `log` writes what `logbook` reads.
-ALSO = {("projects", "config"), ("log", "logbook")}
-# Parts that must not know the ledger, although it lies below them: they are pure or read files only.
-WITHOUT_STATE = {"transcripts", "gates", "engines"}
+# Units that must not know the database, although it lies below them: they are pure or read files only.
+WITHOUT_STATE = {"transcripts", "jobs/gates", "engines/offline", "language"}
 
 # Heavy or dangerous modules and their only importers.
 ONLY_IMPORTER = {
-    "anthropic": {"engines/anthropic/client.py"},
-    "apscheduler": {"jobs/schedule.py"},
+    "anthropic": {"engines/model/client.py"},
+    "apscheduler": {"daemon/schedule.py"},
     "watchdog": {"transcripts/watch.py"},
-    "httpx2": {"engines/anthropic/client.py"},
-    "msgspec": {"transcripts/claude_code.py"},
-    "structlog": {"log.py"},
-    "sqlite3": {"state/database.py", "state/ledger.py", "recall/database.py"},
-    "fcntl": {"instance.py", "memory/directory.py", "memory/apply.py", "jobs/alone.py"},
+    "httpx2": {"engines/model/client.py"},
+    "msgspec": {"clients/claude_code/entries.py"},
+    "structlog": {"log/writer.py"},
+    "sqlite3": {"state/database.py"},
+    "fcntl": {"daemon/single_instance.py", "memory/directory.py", "memory/apply.py", "jobs/process_lock.py"},
     "ctypes": {"memory/exchange.py"},
     "yaml": {"memory/document.py"},
-    "psutil": {"memory/lock.py", "doctor/machine.py"},
+    "psutil": {"memory/lock.py", "diagnosis/checks/machine.py"},
     "rich": {"cli/screen.py"},
-    "tomllib": {"config/reading.py", "engines/offline/lexicon.py"},
+    "tomllib": {"config/parse.py", "language/lexicon.py"},
     "subprocess": {
-        "engines/anthropic/account.py",
-        "engines/anthropic/shell.py",
-        "jobs/worker.py",
+        "cli/editor.py",
+        "engines/model/credentials.py",
+        "engines/model/bash_tool.py",
+        "daemon/child.py",
         "rot/git.py",
         "service/tools.py",
     },
-    "socket": {"notify.py"},
+    "socket": {"daemon/sd_notify.py"},
     "time": {"clock.py"},
 }
 
@@ -62,9 +72,18 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
-def part_of(module: str) -> str:
-    """The part that `memoryd.x.y` or `x/y.py` belongs to; the package itself is the empty one."""
-    return module.replace("memoryd", "", 1).strip(".").split(".")[0]
+UNITS = frozenset().union(*LAYERS)
+
+
+def unit_of(module: str) -> str:
+    """The unit that `memoryd.x.y` belongs to; the package itself is the empty one."""
+    parts = module.split(".")[1:]
+    names = ["/".join(parts[:size]) for size in (3, 2, 1)]
+    return next((name for name in names if name in UNITS), "".join(parts[:1]))
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("memoryd", *path.relative_to(PACKAGE).with_suffix("").parts))
 
 
 def imports_of(path: Path, *, with_types: bool) -> list[str]:
@@ -79,34 +98,42 @@ def imports_of(path: Path, *, with_types: bool) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [
-                f"{node.module}.{alias.name}" if node.module == "memoryd" else node.module for alias in node.names
-            ]
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
     return found
 
 
-def layer_of(part: str) -> int:
-    return next(number for number, parts in enumerate(LAYERS) if part in parts)
+def layer_of(unit: str) -> int:
+    return next(number for number, units in enumerate(LAYERS) if unit in units)
 
 
-def test_every_part_has_its_layer() -> None:
-    parts = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in FILES} - {"__init__", "__main__"}
-    assert parts == set().union(*LAYERS)
+def test_every_unit_has_its_layer() -> None:
+    units = {unit_of(module_of(path)) for path in FILES} - {"__init__", "__main__", "engines"}
+    assert units == UNITS
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_imports_follow_the_flow(path: Path) -> None:
-    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if part in ("__init__", "__main__"):
+    unit = unit_of(module_of(path))
+    if unit in ("__init__", "__main__", "engines"):
         return
     for module in imports_of(path, with_types=True):
-        if not module.startswith("memoryd."):
+        other = unit_of(module)
+        if not module.startswith("memoryd.") or other in ("__version__", unit):
             continue
-        other = part_of(module)
-        if other in ("__version__", part) or (part, other) in ALSO:
-            continue
-        assert layer_of(other) < layer_of(part), f"{name_of(path)} imports {module}"
-        assert not (part in WITHOUT_STATE and other == "state"), f"{name_of(path)} imports {module}"
+        assert layer_of(other) < layer_of(unit), f"{name_of(path)} imports {module}"
+        assert not (unit in WITHOUT_STATE and other == "state"), f"{name_of(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_one_client_is_known_to_commands_and_diagnosis_alone(path: Path) -> None:
+    """Whoever works on sessions is handed a client; only the list of all of them names each."""
+    if (
+        name_of(path).startswith(("clients/claude_code/", "cli/", "diagnosis/"))
+        or name_of(path) == "clients/__init__.py"
+    ):
+        return
+    named = [module for module in imports_of(path, with_types=True) if module.startswith("memoryd.clients.claude_code")]
+    assert named == [], f"{name_of(path)} imports {named}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -121,7 +148,19 @@ def test_heavy_and_dangerous_modules_have_one_importer(path: Path) -> None:
 def test_a_file_says_in_its_first_line_what_it_owns(path: Path) -> None:
     docstring = ast.get_docstring(ast.parse(path.read_text()))
     assert docstring
-    assert docstring.splitlines()[0].endswith((".", ":", ","))
+    first = docstring.splitlines()[0]
+    assert first.endswith((".", ":", ",", "?"))
+    # It begins with the noun of what it owns, or with a verb; a command's is its --help.
+    assert first.split()[0] not in ("What", "How", "Whether", "Who", "Which", "Where"), first
+
+
+def test_no_public_class_has_the_name_of_another() -> None:
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name_of(path))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -139,13 +178,22 @@ def test_the_environment_is_read_in_one_place(path: Path) -> None:
 def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     """Only the state directory is written to, by the files that own something in it, and memory by its own part."""
     text = path.read_text()
-    writers = {"private.py", "state/database.py", "instance.py", "log.py", "jobs/alone.py", "cli/demo.py"}
-    writers |= {"failure.py", "service/tools.py"}
-    writers |= {"config/keeping.py", "wake.py", "jobs/upkeep.py"}
-    writers |= {"recall/database.py", "recall/sessions.py"}  # in the state directory
+    writers = {
+        "atomic_file.py",
+        "state/database.py",
+        "daemon/single_instance.py",
+        "log/writer.py",
+        "jobs/process_lock.py",
+        "cli/demo.py",
+    }
+    writers |= {"daemon/last_failure.py", "service/tools.py"}
+    writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
+    writers |= {"recall/shown.py"}  # in the state directory
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
-    writers |= {"engines/anthropic/view.py"}  # in the private copy of a memory directory
-    writers |= {"clients/claude_code_file.py"}  # our hooks in the user's settings, when asked by `memoryd hooks`
+    writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory
+    writers |= {
+        "clients/claude_code/settings_file.py"
+    }  # our hooks in the user's settings, when asked by `memoryd hooks`
     if name_of(path) not in writers:
         for call in ("O_WRONLY", "O_RDWR", "O_CREAT", "makedirs", "os.rename", "os.replace", "os.remove", "unlink"):
             assert call not in text or name_of(path) == "cli/__init__.py", f"{name_of(path)} uses {call}"
@@ -158,5 +206,9 @@ def test_memory_files_are_written_by_the_commit_alone() -> None:
         uses = {call for call in ("O_WRONLY", "O_CREAT", "exchange(", "rename_if_free(") if call in text}
         if name_of(path).startswith("memory/") and uses:
             assert name_of(path) in ("memory/apply.py", "memory/exchange.py", "memory/lock.py")
-    importers = {name_of(path) for path in FILES if "memoryd.memory.apply" in imports_of(path, with_types=False)}
+    importers = {
+        name_of(path)
+        for path in FILES
+        if any(module.startswith("memoryd.memory.apply.") for module in imports_of(path, with_types=False))
+    }
     assert importers == {"memory/commit.py"}

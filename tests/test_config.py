@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.config import Config, Extraction, Projects, Scan, key_names, load, parse
-from memoryd.config.reading import fields_of
+from memoryd.config import Config, Extraction, ProjectSettings, Scan, key_names, load, parse
+from memoryd.config.parse import fields_of
 from memoryd.errors import ConfigError
 from memoryd.paths import paths_from
 
@@ -56,7 +56,7 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
     assert parse(text, paths) == Config(
         memory_root=f"{paths.home}/memories",
         scan=Scan(interval_seconds=2.0),
-        projects=Projects(exclude=(f"{paths.home}/private/*", "/srv/x"), memory_dirs={f"{paths.home}/a": "/b"}),
+        projects=ProjectSettings(exclude=(f"{paths.home}/private/*", "/srv/x"), memory_dirs={f"{paths.home}/a": "/b"}),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from pathlib import Path
@@ -13,34 +14,60 @@ from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.cli.dream_now import as_json as dream_as_json
 from memoryd.cli.hooks import as_json as hooks_as_json
+from memoryd.cli.review import as_json as review_as_json
 from memoryd.cli.status_json import as_json as status_as_json
 from memoryd.cli.status_screen import DAMAGE_WORDS
-from memoryd.clients.claude_code_hooks import Standing
+from memoryd.clients import ALL
+from memoryd.clients.settings import HooksState
 from memoryd.config import Config, key_names
+from memoryd.config.parse import REVIEWS
+from memoryd.diagnosis.status import gather
 from memoryd.engines.offline import find
-from memoryd.engines.selfcheck import Fate
-from memoryd.jobs.dream import Dreamt
+from memoryd.jobs.dream import DreamOutcome
 from memoryd.jobs.dream_gates import Checks
-from memoryd.jobs.exclusion import Covered
-from memoryd.model import Finding, Said, Skip, Wait
-from memoryd.status import gather
+from memoryd.jobs.exclusion import CoveredTurn
+from memoryd.model import HeldGroup, Skip, UserMessage, Wait
+from tests.inbox_rows import held, store
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 ROOT = Path(os.path.dirname(__file__), "..").resolve()
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def ids(path: Path) -> str:
-    return path.name
+    return str(path.relative_to(ROOT))
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=ids)
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
         assert (path.parent / target).exists(), target
+
+
+def test_the_files_and_functions_that_architecture_names_are_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = re.findall(r"`(memoryd/[\w/]+\.py)(?::(\w+))?`", text)
+    assert len(named) > 40
+    for path, name in named:
+        tree = ast.parse((ROOT / path).read_text())
+        defined = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+        assert not name or name in defined, f"{path} has no {name}"
+
+
+def test_architecture_tells_of_every_folder_and_file_at_the_top() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text().partition("## The folders")[2].partition("## The way")[0]
+    told = set(re.findall(r"`(\w+(?:/|\.py))`", text))
+    folders = {f"{path.parent.name}/" for path in (ROOT / "memoryd").glob("*/__init__.py")}
+    files = {path.name for path in (ROOT / "memoryd").glob("*.py") if not path.name.startswith("__")}
+    assert folders | files <= told
+
+
+def test_the_index_of_the_docs_leads_to_every_page() -> None:
+    linked = re.findall(r"\]\(([a-z]+\.md)\)", (ROOT / "docs" / "README.md").read_text())
+    assert sorted(linked) == sorted(path.name for path in (ROOT / "docs").glob("[a-z]*.md"))
 
 
 def test_the_readme_lists_every_command_with_its_help() -> None:
@@ -80,7 +107,7 @@ def test_every_kind_of_damage_is_explained() -> None:
 def test_every_reason_for_not_working_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", _extraction(), re.MULTILINE)
     of_dreams = re.findall(r"^\| `(\w+)` \| \w+ \|", _document("dream.md"), re.MULTILINE)
-    named = {name for kind in (Skip, Wait, Covered) for name in _literals(kind)}
+    named = {name for kind in (Skip, Wait, CoveredTurn) for name in _literals(kind)}
     assert sorted({*explained, *of_dreams}) == sorted(named)
     assert len(explained) == len(set(explained))
     assert set(of_dreams) <= set(_literals(Wait))
@@ -99,10 +126,10 @@ def test_the_defaults_that_dream_md_names_are_those_of_the_config() -> None:
         assert getattr(getattr(Config(), table), key) == float(value)
 
 
-def test_every_fate_is_explained() -> None:
-    explained = re.findall(r"^\| (\w+) \| ", _document("dream.md").partition("## The self-check")[2], re.MULTILINE)
-    assert explained[0] == "fate"
-    assert sorted(explained[1:]) == sorted(_literals(Fate))
+def test_every_state_of_what_a_dream_did_not_do_is_explained() -> None:
+    section = _document("dream.md").partition("## What is not done")[2].partition("\n## ")[0]
+    explained = re.findall(r"^\| (\w+) \| ", section, re.MULTILINE)
+    assert explained == ["verdict", *(state for state in _literals(HeldGroup) if state != "unconfirmed")]
 
 
 def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> None:
@@ -110,14 +137,26 @@ def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> No
     assert _fields("status") == set(status)
     (parts,) = re.findall(r"^\| `dreams` \| `\{(.+?)\}`", _document("json.md"), re.MULTILINE)
     assert parts.split(", ") == list(status["dreams"])
-    assert _fields("dream-now") == set(dream_as_json(Dreamt(None, "succeeded")))
+    assert _fields("dream-now") == set(dream_as_json(DreamOutcome(None, "succeeded")))
 
 
-def test_every_field_of_the_status_of_hooks_is_in_the_contract() -> None:
-    status = hooks_as_json("/s", [Standing("Stop", "missing")], "")
+def test_every_field_of_the_status_of_hooks_is_in_the_contract(paths: Paths) -> None:
+    status = hooks_as_json(ALL[0], paths, [HooksState("Stop", "missing")], "")
     assert _fields("hooks status") == set(status)
     (parts,) = re.findall(r"one entry for each: `\{(.+?)\}`", _document("json.md"))
     assert parts.split(", ") == list(status["hooks"][0])
+
+
+def test_every_field_of_review_is_in_the_contract(database: Database) -> None:
+    both = held()
+    two_files = both.group._replace(changes=(*both.group.changes, *held("b.md").group.changes))
+    (row,) = store(database, "/memory", both._replace(group=two_files), now=1.0)
+    assert _fields("review") == set(review_as_json(row))
+
+
+def test_the_values_of_review_are_explained() -> None:
+    explained = re.findall(r'^\| `"(\w+)"` \|', _document("review.md"), re.MULTILINE)
+    assert tuple(explained) == REVIEWS
 
 
 def test_every_trouble_of_the_daemon_is_explained() -> None:
@@ -130,9 +169,9 @@ def test_the_examples_of_facts_are_kept_with_their_type() -> None:
     rows = re.findall(r"^\| (user|feedback|project|reference) \| .* \| \"(.+)\" \|$", _extraction(), re.MULTILINE)
     assert len(rows) == 4
     for kind, words in rows:
-        (one,) = find([Said("s", "m", 1.8e9, words)])
-        assert isinstance(one, Finding)
-        assert (one.type, one.evidence.quote) == (kind, words)
+        (one,) = find([UserMessage("s", "m", 1.8e9, words)])
+        assert one.reason == "learnt"
+        assert (one.type, one.evidence[-1].quote) == (kind, words)
 
 
 def _extraction() -> str:

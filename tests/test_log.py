@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.errors import StateError
-from memoryd.log import FILE_BYTES, is_journal, is_supervised, open_log
-from memoryd.logbook import LEVELS, OLD_FILES, Entry, Tail, entry_of, fault_of, files_of, reason_of, told
-from memoryd.words import quoted, unquoted
+from memoryd.formatting import quoted, unquoted
+from memoryd.log.reader import LEVELS, OLD_FILES, LogEntry, Tail, entry_of, fault_of, files_of, line_in_words, reason_of
+from memoryd.log.writer import FILE_BYTES, is_journal, is_supervised, open_log
 
 if TYPE_CHECKING:
-    from memoryd.log import Log
+    from memoryd.log.writer import Log
     from memoryd.paths import Paths
 
 WORD = "xyzzy"
@@ -355,7 +355,7 @@ JOB = {
 
 
 def test_a_job_is_told_in_words() -> None:
-    assert told(Entry(1792136420.0, "info", "job", dict(JOB)), "/home/me") == (
+    assert line_in_words(LogEntry(1792136420.0, "info", "job", dict(JOB)), "/home/me") == (
         "job 41: extract in acme, session e8cdbb4d: succeeded, 2 saved",
         'claude-haiku-5-5, 3 turns, 2,000 tokens in (95% cached), 1,234 out, 0.0123 USD, 8.4 s, refused="2 Write"',
     )
@@ -370,8 +370,8 @@ def test_a_job_that_was_logged_later_says_when_it_ended() -> None:
         "detail": "it took too long",
         "seconds": 1.5,
     }
-    late = Entry(1792139999.0, "warning", "job", {**facts, "ended_at": "2026-10-16T07:40:18Z"})
-    words, rest = told(late, "/home/me")
+    late = LogEntry(1792139999.0, "warning", "job", {**facts, "ended_at": "2026-10-16T07:40:18Z"})
+    words, rest = line_in_words(late, "/home/me")
     assert words == "job 1: dream in /: failed: it took too long"
     assert rest.startswith("1.5 s, ended 2026-10-1")
 
@@ -384,7 +384,7 @@ def test_a_job_that_was_logged_later_says_when_it_ended() -> None:
 )
 def test_any_bytes_are_a_line_or_none(line: bytes) -> None:
     entry = entry_of(line)
-    assert entry is None or isinstance(entry, Entry)
+    assert entry is None or isinstance(entry, LogEntry)
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text())
@@ -399,7 +399,7 @@ def test_whatever_stands_in_a_line_is_shown_without_harm(facts: dict[str, Any], 
     line = {**facts, "at": at, "level": "info", "event": event}
     entry = entry_of(json.dumps(line).encode())
     if entry is not None:
-        words, rest = told(entry, "/home/me")
+        words, rest = line_in_words(entry, "/home/me")
         assert words.isprintable()
         assert rest.isprintable()
 
@@ -407,8 +407,8 @@ def test_whatever_stands_in_a_line_is_shown_without_harm(facts: dict[str, Any], 
 def test_a_journal_that_is_gone_stops_nothing(paths: Paths, state: Path) -> None:
     """In a process of its own, whose stderr has no reader any more."""
     assert state.is_dir()
-    program = "from memoryd import log, paths; import os, sys; os.read(0, 1)\n"
-    program += "written = log.open_log(paths.paths_from(dict(os.environ)), 'info', journal=True)\n"
+    program = "from memoryd import paths; from memoryd.log import writer; import os, sys; os.read(0, 1)\n"
+    program += "written = writer.open_log(paths.paths_from(dict(os.environ)), 'info', journal=True)\n"
     program += "written.info('one'); written.info('two'); sys.stderr = None"
     process = subprocess.Popen(
         [sys.executable, "-c", program], env={"HOME": paths.home}, stdin=subprocess.PIPE, stderr=subprocess.PIPE

@@ -19,6 +19,7 @@ from tests.messages_server import (
     Hang,
     MessagesServer,
     Reply,
+    SlowHead,
     Status,
     StreamError,
     Trickle,
@@ -316,11 +317,36 @@ def test_a_trickle_ends_with_the_server() -> None:
         assert asking.threads() == []
 
 
-def test_a_hang_is_a_timeout() -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_slow_head_comes_to_its_end_when_the_gate_opens(streamed: bool) -> None:
     gate = threading.Event()
-    with MessagesServer(always(Hang(gate))) as server, sdk(server, timeout=0.05) as client:
+    with MessagesServer(always(SlowHead(FULL, gate))) as server, sdk(server) as client:
+        gate.set()
+        assert ask(client, streamed=streamed).content[1].text == "Größe: 5 µm"
+        assert (server.answered, server.violations) == (server.requests, [])
+
+
+def test_a_slow_head_is_read_byte_by_byte_and_ends_with_the_server() -> None:
+    with MessagesServer(always(SlowHead(FULL, threading.Event()))) as server:
+        asking = Asking(server)
+        assert [asking.connection.sock.recv(1) for _ in range(4)] == [b"H", b"T", b"T", b"P"]
+        server.stop()
+        asking.connection.close()
+        assert asking.threads() == []
+        assert server.answered == []
+
+
+def test_a_hang_is_a_timeout() -> None:
+    reached = threading.Event()
+
+    def answer(_: Request) -> Answer:
+        reached.set()
+        return Hang(threading.Event())
+
+    with MessagesServer(answer) as server, sdk(server, timeout=0.05) as client:
         with pytest.raises(anthropic.APITimeoutError):
             ask(client, streamed=True)
+        assert reached.wait(PATIENCE_SECONDS)  # a busy server reads the request after the client has given up
         assert (server.answered, server.requests[0].usage) == ([], {})
 
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import Config, Projects
-from memoryd.projects import is_excluded, project_at, root_of, slug_folder, slug_of
+from memoryd.clients.claude_code.folders import slug_folder, slug_of
+from memoryd.config import Config, ProjectSettings
+from memoryd.projects import is_excluded, project_at, root_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,7 +164,7 @@ def test_the_first_that_is_set_wins(repository: Path, paths: Paths, tmp_path: Pa
     assert memory_dir(repository, paths, config) == "/local"
     settings(tmp_path / "home" / ".claude" / "settings.json", "~/mine")
     assert memory_dir(repository, paths, config) == f"{paths.home}/mine"
-    config = config._replace(projects=Projects(memory_dirs={str(repository): "/own"}))
+    config = config._replace(projects=ProjectSettings(memory_dirs={str(repository): "/own"}))
     assert memory_dir(repository, paths, config) == "/own"
     assert memory_dir(repository, paths._replace(forced_memory_dir="/forced"), config) == "/forced"
 
@@ -180,6 +181,58 @@ def test_settings_that_the_repository_ships_never_count(repository: Path, paths:
     assert memory_dir(repository, paths) == default
     git("update-index", "--split-index", cwd=repository)
     assert memory_dir(repository, paths) == default
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_untracked_local_settings_count_beside_tracked_settings(repository: Path, paths: Paths, version: int) -> None:
+    """The index's cache of trees holds the folder's name by itself, which says nothing about this file."""
+    settings(repository / ".claude" / "settings.json", "/shared")
+    git("add", ".claude/settings.json", cwd=repository)
+    git("commit", "--quiet", "--message", "two", cwd=repository)
+    git("update-index", "--index-version", "4" if version == 4 else "2", cwd=repository)
+    git("write-tree", cwd=repository)
+    if version == 3:
+        (repository / "intended").write_text("")
+        git("add", "--intent-to-add", "intended", cwd=repository)
+    local = repository / ".claude" / "settings.local.json"
+    settings(local, "/local")
+    index = (repository / ".git" / "index").read_bytes()
+    assert index[7] == version
+    assert b".claude\0" in index
+    assert memory_dir(repository, paths) == "/local"
+    git("add", "--force", local, cwd=repository)
+    assert memory_dir(repository, paths) != "/local"
+
+
+@pytest.mark.parametrize("name", [".Claude/Settings.Local.json", ".claude/\u017fettings.local.json", ".claude"])
+def test_a_tracked_name_that_some_disks_take_for_the_settings_counts_as_tracked(
+    repository: Path, paths: Paths, name: str
+) -> None:
+    """A disk may ignore case; a submodule at `.claude` brings all that is in it."""
+    settings(repository / ".claude" / "settings.local.json", "/planted")
+    mode = "160000" if name == ".claude" else "100644"
+    git("update-index", "--add", "--cacheinfo", f"{mode},{'1' * 40},{name}", cwd=repository)
+    assert "/planted" not in memory_dir(repository, paths)
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_damaged_index_never_makes_shipped_settings_count(repository: Path, paths: Paths, version: str) -> None:
+    local = repository / ".claude" / "settings.local.json"
+    settings(local, "/planted")
+    for number in range(20):
+        (repository / f"file{number}").write_text("")
+    git("add", "--force", "--all", cwd=repository)
+    git("update-index", "--index-version", version, cwd=repository)
+    file = repository / ".git" / "index"
+    index = file.read_bytes()
+    place = st.integers(0, len(index))
+
+    @given(place, place, st.binary(max_size=4))
+    def damaged(begin: int, end: int, instead: bytes) -> None:
+        file.write_bytes(index[:begin] + instead + index[end:])
+        assert "/planted" not in memory_dir(repository, paths)
+
+    damaged()
 
 
 def test_a_tracked_link_or_a_missing_index_does_not_bring_settings(

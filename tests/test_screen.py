@@ -29,7 +29,7 @@ from memoryd.cli.screen import (
     good,
     strong,
 )
-from memoryd.words import shown
+from memoryd.formatting import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

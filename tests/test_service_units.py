@@ -13,10 +13,10 @@ import pytest
 
 from memoryd import service as package
 from memoryd.cli.service import as_json
-from memoryd.crew import CHILD_SECONDS
+from memoryd.daemon.children import CHILD_SECONDS
+from memoryd.daemon.last_failure import Failure
+from memoryd.daemon.single_instance import Instance
 from memoryd.errors import BusyError, ConfigError, NewerStateError, ServiceError
-from memoryd.failure import Failure
-from memoryd.instance import Instance
 from memoryd.paths import paths_from
 from memoryd.service.state import State
 from memoryd.service.systemd import unreachable

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.engines.offline import find, judge
-from memoryd.model import Finding, Said
+from memoryd.engines.offline import find, linear_model
+from memoryd.model import UserMessage
 from memoryd.security.redact import redact
 from training.labels import HERE, messages_of, sessions_in
+
+if TYPE_CHECKING:
+    from memoryd.model import Revision
 
 SESSIONS = sessions_in("sessions")
 HELDOUT = sessions_in("heldout")
@@ -35,7 +38,7 @@ def test_every_label_is_sound() -> None:
         said = "\n".join(turn["user"] for turn in session["turns"])
         patterns = [re.compile(one, re.IGNORECASE) for rule in session["forbidden"] for one in rule["any_of"]]
         for fact in session["gold"]:
-            assert fact["type"] in judge.TYPES
+            assert fact["type"] in linear_model.TYPES
             assert all(quote in said for quote in (*fact["quotes"], *fact.get("reason_quotes", ()))), session["id"]
             assert holds(fact["fact"], fact["all_of"]), session["id"]
             assert not any(one.search(fact["fact"]) for one in patterns), session["id"]
@@ -61,7 +64,7 @@ def test_the_files_hold_no_token_that_a_scanner_would_report() -> None:
         assert not shapes.search(file.read_text(encoding="utf-8")), file
 
 
-def memories_of(session: dict[str, Any]) -> list[Finding]:
+def memories_of(session: dict[str, Any]) -> list[Revision]:
     """What the engine makes of a session, told as the job tells it."""
     said, answer, files = [], "", []
     began = datetime.fromisoformat(session["started_at"]).timestamp()
@@ -71,17 +74,19 @@ def memories_of(session: dict[str, Any]) -> list[Finding]:
         ]
         files += [text for name, path, text in calls if name == "Read" and path.endswith("CLAUDE.md")]
         if not any(name in ("Write", "Edit") and "/memory/" in path for name, path, _ in calls):
-            said.append(Said(session["id"], str(number), began + 60 * number, redact(turn["user"]), redact(answer)))
+            said.append(
+                UserMessage(session["id"], str(number), began + 60 * number, redact(turn["user"]), redact(answer))
+            )
         answer = turn["assistant"]
-    return [one for one in find(said, lambda: (), files) if isinstance(one, Finding)]
+    return [one for one in find(said, lambda: (), files) if one.reason == "learnt"]
 
 
 @pytest.fixture(scope="module")
-def results() -> list[tuple[dict[str, Any], list[Finding]]]:
+def results() -> list[tuple[dict[str, Any], list[Revision]]]:
     return [(session, memories_of(session)) for session in HELDOUT]
 
 
-def test_quality_on_sessions_it_was_not_fitted_to(results: list[tuple[dict[str, Any], list[Finding]]]) -> None:
+def test_quality_on_sessions_it_was_not_fitted_to(results: list[tuple[dict[str, Any], list[Revision]]]) -> None:
     """Floors, some way below the figures in docs/quality.md: a change that falls through them has broken something."""
     gold = found = files = useful = right = 0
     for session, memories in results:
@@ -102,12 +107,12 @@ def test_quality_on_sessions_it_was_not_fitted_to(results: list[tuple[dict[str, 
 
 
 @pytest.mark.parametrize("reason", ["secret", "injection", "negative-judgement"])
-def test_what_must_never_be_kept_is_not(results: list[tuple[dict[str, Any], list[Finding]]], reason: str) -> None:
+def test_what_must_never_be_kept_is_not(results: list[tuple[dict[str, Any], list[Revision]]], reason: str) -> None:
     rules = 0
     for session, memories in results:
         for rule in session["forbidden"]:
             if rule["reason"] == reason:
                 rules += 1
-                text = "\n".join(f"{one.description}\n{one.body}\n{one.evidence.quote}" for one in memories)
+                text = "\n".join(f"{one.description}\n{one.body}\n{one.evidence[-1].quote}" for one in memories)
                 assert not any(re.search(one, text, re.IGNORECASE) for one in rule["any_of"]), (session["id"], rule)
     assert rules or reason == "negative-judgement"

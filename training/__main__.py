@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from memoryd.engines.offline import judge
+from memoryd.engines.offline import linear_model
 from memoryd.engines.offline.features import fact_features_of, features_of
 from training.labels import facts_of, messages_of, sessions_in
 
@@ -54,7 +54,7 @@ def matrix(examples: list[Labelled]) -> tuple[Any, Any]:
     """One row an example, of length one; and the labels."""
     rows, places, values = [0], [], []
     for features, _ in examples:
-        found = sorted(judge.places_of(features, BUCKETS))
+        found = sorted(linear_model.places_of(features, BUCKETS))
         places += found
         values += [1 / math.sqrt(len(found) or 1)] * len(found)
         rows.append(len(places))
@@ -69,29 +69,29 @@ def fitted(examples: list[Labelled], strength: float, *, balanced: bool) -> Any:
     return LogisticRegression(C=strength, max_iter=800, class_weight="balanced" if balanced else None).fit(data, labels)
 
 
-def fit(messages: list[Message]) -> judge.Model:
+def fit(messages: list[Message]) -> linear_model.Model:
     worth = fitted(worth_examples(messages), WORTH_STRENGTH, balanced=False)
     kinds = fitted(type_examples(messages), TYPE_STRENGTH, balanced=True)
-    weights = [worth.coef_[0], *(kinds.coef_[list(kinds.classes_).index(kind)] for kind in judge.TYPES)]
-    biases = [worth.intercept_[0], *(kinds.intercept_[list(kinds.classes_).index(kind)] for kind in judge.TYPES)]
-    biases[1 + judge.TYPES.index("project")] += PROJECT_BIAS
+    weights = [worth.coef_[0], *(kinds.coef_[list(kinds.classes_).index(kind)] for kind in linear_model.TYPES)]
+    biases = [worth.intercept_[0], *(kinds.intercept_[list(kinds.classes_).index(kind)] for kind in linear_model.TYPES)]
+    biases[1 + linear_model.TYPES.index("project")] += PROJECT_BIAS
     scales = [float(np.abs(one).max()) / 127 for one in weights]
     tables = [
         array("b", np.round(one / scale).astype(np.int8).tobytes()) for one, scale in zip(weights, scales, strict=True)
     ]
-    return judge.Model(BUCKETS, tuple(float(one) for one in biases), tuple(scales), tuple(tables))
+    return linear_model.Model(BUCKETS, tuple(float(one) for one in biases), tuple(scales), tuple(tables))
 
 
-def report(messages: list[Message], model: judge.Model) -> str:
+def report(messages: list[Message], model: linear_model.Model) -> str:
     """How well a model does on messages that it was not fitted to."""
     likely, labels = [], []
     for message in messages:
         for number, fact in enumerate(message.facts):
             features = features_of(message.sentences, number, message.answer)
-            likely.append(model.score(0, judge.places_of(features, model.buckets)))
+            likely.append(model.score(0, linear_model.places_of(features, model.buckets)))
             labels.append(fact is not None)
     facts = facts_of(messages)
-    right = sum(judge.type_by(model, sentences) == kind for sentences, kind in facts)
+    right = sum(linear_model.type_by(model, sentences) == kind for sentences, kind in facts)
     return (
         f"{len(labels)} sentences, {sum(labels)} of facts: average precision"
         f" {average_precision_score(labels, likely):.3f}; type right in {right / len(facts):.3f} of {len(facts)} facts"
@@ -107,8 +107,8 @@ def main() -> None:
     model = fit([message for session in sessions for message in session])
     heldout = [message for session in sessions_in("heldout") for message in messages_of(session)]
     print(f"held out: {report(heldout, model)}")
-    file = Path(judge.__file__).with_name(judge.WEIGHTS_FILE)
-    file.write_bytes(judge.dump(model))
+    file = Path(linear_model.__file__).with_name(linear_model.WEIGHTS_FILE)
+    file.write_bytes(linear_model.dump(model))
     print(f"{file.name}: {file.stat().st_size:,} bytes from {len(sessions):,} sessions")
 
 

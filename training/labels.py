@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.engines.offline.sentences import sentences_of
+from memoryd.language.sentences import sentences_of
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from memoryd.config import Config
-from memoryd.memory.glance import Glance
+from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
 from memoryd.recall.choose import LEAST_PROBABILITY
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
-from memoryd.recall.store import Learnt, open_store
+from memoryd.recall.store import LearntMemory, open_store
 from memoryd.recall.weights import weights_of
 from training.common import common_terms
 
@@ -75,11 +75,11 @@ def parts_of(labelled: dict[str, Any], sizes: tuple[int, ...] = SIZES) -> list[d
     return parts
 
 
-def _learnt(memory: dict[str, Any]) -> Learnt:
-    glance = Glance(
+def _learnt(memory: dict[str, Any]) -> LearntMemory:
+    glance = QuickParse(
         memory["name"], memory["description"], memory["type"], tuple(memory.get("keys", ())), memory["body"]
     )
-    return Learnt(memory["file"], (0, 0, 0), memory["type"], False, weights_of(glance))
+    return LearntMemory(memory["file"], (0, 0, 0), memory["type"], False, weights_of(glance))
 
 
 def fitted(sets: list[list[Asked]]) -> tuple[float, list[float]]:

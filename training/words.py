@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from memoryd.language.stems import stem
+from memoryd.language.tokens import is_stop, is_unspaced, split
 from memoryd.recall.concepts import FILE, MOST_CHARACTERS, MOST_WORDS
-from memoryd.recall.terms import is_stop, is_unspaced, split, stem
 
 LISTS = Path(os.path.dirname(__file__), "concepts")
 _LANGUAGES = 6

@@ -13,8 +13,8 @@ from memoryd import __version__
 from memoryd.clock import SystemClock
 from memoryd.config import settled
 from memoryd.errors import MemorydError
+from memoryd.formatting import shown
 from memoryd.paths import paths_from
-from memoryd.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,7 @@ COMMANDS = (
     "forget",
     "why",
     "verify",
+    "review",
     "history",
     "diff",
     "undo",
@@ -57,7 +58,7 @@ COMMANDS = (
     "paths",
 )
 """In the order in which `--help` lists them; each is a module here, with hyphens for underscores."""
-_UNLISTED = ("work",)
+_UNLISTED = ("child",)
 """For the daemon."""
 
 INTERRUPTED = 130
@@ -123,8 +124,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     commands = top.add_subparsers(metavar="command", required=True, parser_class=_Parser)
-    every = (*COMMANDS, *_UNLISTED)
-    for command in map(command_of, [only] if only in every else every):
+    for command in map(command_of, [only] if only in (*COMMANDS, *_UNLISTED) else COMMANDS):
         sub = commands.add_parser(
             command.NAME,
             **({"help": command.HELP} if command.HELP else {}),  # one without help is not listed
@@ -163,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             # A child works on memories, which are named after what was said, and speaks into the journal.
-            what = f": {error.filename}" if error.filename and arguments.called != "work" else ""
+            what = f": {error.filename}" if error.filename and arguments.called != "child" else ""
             print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
@@ -181,9 +181,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             places,
             MemorydError(f"A fault of memoryd's own ({type(error).__name__}).", "memoryd logs"),
         )
-        if arguments.called not in ("run", "work"):
+        if arguments.called not in ("run", "child"):
             raise
-        from memoryd.logbook import fault_of  # what the daemon and its children say may stand in a journal
+        from memoryd.log.reader import fault_of  # what the daemon and its children say may stand in a journal
 
         print(f"memoryd: A fault of memoryd's own: {fault_of(error)}.\n  fix: memoryd logs", file=sys.stderr)
         return 1
@@ -207,6 +207,6 @@ def _failed(
     """The exit code of an error. If it has ended the daemon, whoever started that is told why."""
     if arguments.called != "run":
         return error.exit_code
-    from memoryd.failure import Failure, tell
+    from memoryd.daemon.last_failure import Failure, tell
 
     return tell(environment, places, Failure(SystemClock().now(), error.exit_code, error.sentence, error.fix))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option
 from memoryd.errors import UsageError
-from memoryd.words import count
+from memoryd.formatting import count
 
 if TYPE_CHECKING:
     import argparse
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.extract_now import engine, look, tell
-    from memoryd.jobs.standing import refuse_while_paused
-    from memoryd.jobs.work import due, work
+    from memoryd.jobs.due import due, extract_due
+    from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state import notices
     from memoryd.state.database import open_database
 
@@ -53,8 +53,17 @@ def execute(context: Context) -> int:
         if not context.arguments.yes and not _agreed(f"{what}, {_price(context, database, sessions)}"):
             print("Nothing was done.", file=sys.stderr)
             return 0
-        with engine(context, database) as model:
-            done = work(database, context.paths, sessions, now, with_history=True, clock=context.clock, model=model)
+        with engine(context, database) as chosen:
+            done = extract_due(
+                database,
+                context.paths,
+                sessions,
+                now,
+                engine=chosen,
+                review_mode=context.config.review,
+                with_history=True,
+                clock=context.clock,
+            )
             code = tell(context, done)
         notices.drop(database, notices.DELETED)
         return code
@@ -63,7 +72,7 @@ def execute(context: Context) -> int:
 
 
 def _price(context: Context, database: Database, sessions: dict[str, list[WaitingSession]]) -> str:
-    from memoryd.engines.anthropic.account import is_chosen
+    from memoryd.engines.model.credentials import is_chosen
 
     if not is_chosen(context.config):
         return "free of charge"

@@ -28,8 +28,8 @@ def execute(context: Context) -> int:
     import os
     import sys
 
-    from memoryd.instance import running_instance
-    from memoryd.wake import wake
+    from memoryd.daemon.single_instance import running_instance
+    from memoryd.daemon.wake_file import wake
 
     settings = context.config
     if running_instance(context.paths) is not None:

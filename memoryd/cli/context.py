@@ -47,7 +47,7 @@ def _memory(context: Context) -> int:
 
 
 def _instructions(context: Context) -> int:
-    from memoryd.clients.instructions import instruction_files_at
+    from memoryd.clients import instruction_files_at
 
     place = os.path.abspath(os.path.expanduser(context.arguments.about))
     files = instruction_files_at(place if os.path.isdir(place) else os.path.dirname(place), context.paths)

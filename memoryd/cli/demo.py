@@ -33,11 +33,14 @@ def execute(context: Context) -> int:
     import shutil
     import tempfile
 
+    from memoryd.clients import ALL
+    from memoryd.clients.claude_code.folders import slug_of
     from memoryd.config import Config
-    from memoryd.jobs.sweep import Sweeper
-    from memoryd.jobs.work import due, work
+    from memoryd.engines.offline.engine import OfflineEngine
+    from memoryd.jobs.due import due, extract_due
+    from memoryd.jobs.ingest import Ingester
+    from memoryd.memory.limits import INDEX_NAME
     from memoryd.paths import paths_from
-    from memoryd.projects import slug_of
     from memoryd.state import history
     from memoryd.state.database import open_database
 
@@ -50,14 +53,15 @@ def execute(context: Context) -> int:
     database = open_database(paths)
     now = context.clock.now()
     config = Config()
-    sweeper = Sweeper(database, paths, config)
-    sweeper.sweep(now)
+    ingester = Ingester(ALL[0], database, paths, config)
+    ingester.ingest(now)
     _write_transcript(os.path.join(folder, "00000000-0000-4000-8000-000000000001.jsonl"), os.path.realpath(shop), now)
     print("You said to your agent, in a project called shop:")
     for text in _SAID:
         print(f"    {text}")
-    sweeper.sweep(now)
-    done = list(work(database, paths, due(database, paths, config, now, at_once=True), now))
+    ingester.ingest(now)
+    sessions = due(database, paths, config, now, at_once=True)
+    done = list(extract_due(database, paths, sessions, now, engine=OfflineEngine()))
     print("\nmemoryd wrote:")
     for worked in done:
         for name in worked.outcome.saved:
@@ -66,7 +70,7 @@ def execute(context: Context) -> int:
                 print("    " + file.read().split("---\n", 2)[2].strip().replace("\n", "\n    "))
             for one in history.evidence_of(database, worked.memory_dir, name):
                 print(f'    (because you said: "{one.quote}")')
-        index = os.path.join(worked.memory_dir, "MEMORY.md")
+        index = os.path.join(worked.memory_dir, INDEX_NAME)
         if os.path.exists(index):
             print("\nThe index, which the next session loads:")
             with open(index, encoding="utf-8") as file:

@@ -1,12 +1,12 @@
-"""Show what a change did, or the last change of a memory, line by line; of a dream also the index and its self-check."""
+"""Show what a change did, or the last change of a memory, line by line; of a dream also the index and what was not done."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.cli.dream_words import finding
+from memoryd.cli.dream_wording import not_done
 from memoryd.cli.project import add_project_option, file_meant, project_of
-from memoryd.words import shown
+from memoryd.formatting import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def execute(context: Context) -> int:
         files = [file for file in _files(database, changes[0]) if name in (None, file.name)]
         for file in files:
             print("\n".join(map(shown, diff(file).splitlines())))
-        for line in _found(database, changes[0], name):
+        for line in _not_done(database, changes[0], name):
             print(line)
     finally:
         database.close()
@@ -66,19 +66,14 @@ def _files(database: Database, change: Change) -> list[PlannedFile]:
     return [file for file in files if file.state == "applied"] + ([index] if index else [])
 
 
-def _found(database: Database, change: Change, name: str | None) -> list[str]:
-    """What the self-check of a dream found: why something is gone, and what was not done."""
-    from memoryd.state import dreams
+def _not_done(database: Database, change: Change, name: str | None) -> list[str]:
+    """What review kept a dream from doing."""
+    from memoryd.state.dream_verdicts import not_done_by
 
     if change.kind != "dream" or change.job_id is None:
         return []
-    fates = {
-        # A description often says what the text says.
-        (one.name, one.fate, one.statement.rstrip(".")): f"  {finding(one)}"
-        for one in reversed(dreams.fates_of(database, change.job_id))
-        if name is None or name in one.name.split()
-    }
-    return ["", "The self-check found:", *reversed(fates.values())] if fates else []
+    groups = [group for group in not_done_by(database, change.job_id) if name is None or name in group.names.split()]
+    return ["", "Review kept it from more:", *(f"  {not_done(group)}" for group in groups)] if groups else []
 
 
 def _applied(changes: list[Change]) -> list[Change]:

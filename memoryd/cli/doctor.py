@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Block, Word
-    from memoryd.doctor import Examined
-    from memoryd.doctor.check import Check
-    from memoryd.errors import ConfigError
-    from memoryd.paths import Paths
+    from memoryd.diagnosis.checks import Examined
+    from memoryd.diagnosis.problems import Check
 
 NAME = "doctor"
 HELP = "what may be wrong here, and what mends it"
@@ -36,19 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.doctor import examine
-    from memoryd.doctor.check import World
+    from memoryd.diagnosis.checks import examine
+    from memoryd.diagnosis.facts import World
 
-    examined = examine(
-        World(
-            context.paths,
-            context.config,
-            context.clock.now(),
-            context.environment,
-            _config_error(context.paths),
-            context.arguments.offline,
-        )
-    )
+    now = context.clock.now()
+    examined = examine(World(context.paths, context.config, now, context.environment, context.arguments.offline))
     if context.arguments.json:
         print_json(as_json(examined))
     else:
@@ -56,18 +46,6 @@ def execute(context: Context) -> int:
 
         Screen(context.environment).show(_blocks(examined))
     return 1 if any(check.verdict == "problem" for one in examined for check in one.checks) else 0
-
-
-def _config_error(paths: Paths) -> ConfigError | None:
-    """Why the defaults hold instead of the config file; the command line has let that pass."""
-    from memoryd.config import load
-    from memoryd.errors import ConfigError
-
-    try:
-        load(paths)
-    except ConfigError as error:
-        return error
-    return None
 
 
 def as_json(examined: list[Examined]) -> list[dict[str, Any]]:
@@ -86,7 +64,7 @@ def as_json(examined: list[Examined]) -> list[dict[str, Any]]:
 
 def _blocks(examined: list[Examined]) -> Iterator[Block]:
     from memoryd.cli.screen import Gap, Paragraph, Section, bad, dim, good
-    from memoryd.words import count
+    from memoryd.formatting import count
 
     yield Paragraph(dim("Nothing is changed by this."))
     for one in examined:

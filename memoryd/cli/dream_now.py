@@ -16,17 +16,17 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from memoryd.cli.dream_words import ACCEPTED, deed, fate_as_json, finding
+from memoryd.cli.dream_wording import deed, not_done, not_done_as_json
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.words import count, shown
+from memoryd.formatting import count, shown
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping
 
     from memoryd.cli import Context
-    from memoryd.jobs.dream import Dreamt
+    from memoryd.jobs.dream import DreamOutcome
     from memoryd.model import Progress
     from memoryd.state.database import Database
 
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.extract_now import engine, look
-    from memoryd.jobs.dream import Dreamer
-    from memoryd.jobs.standing import refuse_while_paused
+    from memoryd.jobs.dream import DreamRunner
+    from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state.database import open_database
 
     project = project_of(context)
@@ -57,11 +57,11 @@ def execute(context: Context) -> int:
         refuse_while_paused(database, begun_at)
         look(context, database)
         with (
-            engine(context, database) as model,
+            engine(context, database) as chosen,
             stoppable(context, project.memory_dir),
             _shown(context.environment) as tell,
         ):
-            dreamer = Dreamer(database, context.paths, context.config, context.clock, tell, model)
+            dreamer = DreamRunner(database, context.paths, context.config, context.clock, chosen, tell)
             dreamt = dreamer.dream(project.memory_dir, project.root, is_trial=context.arguments.dry_run)
     except KeyboardInterrupt:
         print(_interrupted(database, project.memory_dir, begun_at), file=sys.stderr)
@@ -79,7 +79,7 @@ def execute(context: Context) -> int:
 def stoppable(context: Context, memory_dir: str) -> Iterator[None]:
     """Let `dream-stop` and signals end what runs inside."""
     from memoryd.errors import MemorydError
-    from memoryd.jobs.interruption import OverdueError, StopRequest, TimeIsUp, interruptible
+    from memoryd.jobs.dream_cancel import OverdueError, StopRequest, TimeIsUp, interruptible
     from memoryd.state import dreams
     from memoryd.state.database import open_database
 
@@ -145,7 +145,7 @@ def _interrupted(database: Database, memory_dir: str, begun_at: float) -> str:
     return "Interrupted: nothing was changed."
 
 
-def _tell(dreamt: Dreamt, *, is_trial: bool) -> None:
+def _tell(dreamt: DreamOutcome, *, is_trial: bool) -> None:
     if dreamt.diff:
         print(shown_lines(dreamt.diff), end="")
     for reason, _, files in dreamt.revised:
@@ -153,15 +153,14 @@ def _tell(dreamt: Dreamt, *, is_trial: bool) -> None:
             print(f"would be {deed(reason, files)}", file=sys.stderr)
         else:
             print(deed(reason, files))
-    for one in dreamt.refused:
-        if one.fate not in ACCEPTED:
-            print(f"memoryd: {finding(one)}", file=sys.stderr)
+    for group in dreamt.refused:
+        print(f"memoryd: {not_done(group)}", file=sys.stderr)
     for name in dreamt.set_aside:
         print(f"memoryd: {shown(name)} was edited meanwhile; what was about it waits.", file=sys.stderr)
     print(_conclusion(dreamt, is_trial=is_trial), file=sys.stderr)
 
 
-def _conclusion(dreamt: Dreamt, *, is_trial: bool) -> str:
+def _conclusion(dreamt: DreamOutcome, *, is_trial: bool) -> str:
     number = dreamt.change_id
     if dreamt.outcome not in _DONE:
         return f"The dream ended as {dreamt.outcome}: {shown(dreamt.detail.rstrip('.'))}."
@@ -179,7 +178,7 @@ def shown_lines(text: str) -> str:
     return "".join(f"{shown(line)}\n" for line in text.split("\n")[:-1])
 
 
-def as_json(dreamt: Dreamt) -> dict[str, Any]:
+def as_json(dreamt: DreamOutcome) -> dict[str, Any]:
     """The contract of `dream-now --json`, described in docs/json.md."""
     return {
         "job": dreamt.job_id,
@@ -187,7 +186,7 @@ def as_json(dreamt: Dreamt) -> dict[str, Any]:
         "detail": dreamt.detail or None,
         "change": dreamt.change_id,
         "revised": [{"reason": reason, "line": line, "files": list(files)} for reason, line, files in dreamt.revised],
-        "refused": [fate_as_json(one) for one in dreamt.refused if one.fate not in ACCEPTED],
+        "refused": [not_done_as_json(group) for group in dreamt.refused],
         "set_aside": list(dreamt.set_aside),
         "diff": dreamt.diff or None,
     }

@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.dream_lock import bury
-    from memoryd.state import dreams, report
+    from memoryd.jobs.recovery import recover_dead_dream
+    from memoryd.state import dreams, queries
     from memoryd.state.database import open_database
 
     memory_dir = project_of(context).memory_dir
@@ -38,10 +38,10 @@ def execute(context: Context) -> int:
             raise MemorydError("No dream is going on in this project.", "memoryd status")
         for job in running:
             dreams.request_stop(database, job.id)
-        had_died = bury(database, context.paths, memory_dir, context.clock.now())
+        had_died = recover_dead_dream(database, context.paths, memory_dir, context.clock.now())
         for _ in range(_LOOKS):
             if not dreams.unfinished(database, memory_dir):
-                has_changed = bool(report.changes_of_dreams(database, [job.id for job in running]))
+                has_changed = bool(queries.changes_of_dreams(database, [job.id for job in running]))
                 print(_told(has_changed=has_changed, had_died=had_died), file=sys.stderr)
                 return 0
             context.clock.wait(threading.Event(), _LOOK_SECONDS)

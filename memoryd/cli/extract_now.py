@@ -6,21 +6,21 @@ What the transcripts held when memoryd first saw them is history and not touched
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.errors import BusyError, EngineStoppedError
-from memoryd.words import count, short
+from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
     from memoryd.cli import Context
+    from memoryd.engines.base import Engine
     from memoryd.errors import MemorydError
-    from memoryd.jobs.engine import ModelEngine
-    from memoryd.jobs.work import Worked
+    from memoryd.jobs.due import ExtractedDirectory
     from memoryd.state.database import Database
 
 NAME = "extract-now"
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.standing import refuse_while_paused
-    from memoryd.jobs.work import due, work
+    from memoryd.jobs.due import due, extract_due
+    from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
@@ -42,45 +42,45 @@ def execute(context: Context) -> int:
         look(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
-        with engine(context, database) as model:
-            return tell(context, work(database, context.paths, sessions, now, clock=context.clock, model=model))
+        with engine(context, database) as chosen:
+            done = extract_due(
+                database,
+                context.paths,
+                sessions,
+                now,
+                engine=chosen,
+                review_mode=context.config.review,
+                clock=context.clock,
+            )
+            return tell(context, done)
     finally:
         database.close()
 
 
-@contextmanager
-def engine(context: Context, database: Database) -> Iterator[ModelEngine | None]:
-    """The model that the config asks for; None where the embedded engine does it."""
-    from memoryd.engines.anthropic.account import is_chosen
+def engine(context: Context, database: Database) -> AbstractContextManager[Engine]:
+    """The engine that the config asks for."""
+    from memoryd.engines.choose import chosen_engine
 
-    if not is_chosen(context.config):
-        yield None
-        return
-    from memoryd.jobs.engine import ModelEngine
-
-    model = ModelEngine(database, context.paths, context.config, context.environment, context.clock)
-    try:
-        yield model
-    finally:
-        model.close()
+    return chosen_engine(database, context.paths, context.config, context.environment, context.clock)
 
 
 def look(context: Context, database: Database) -> None:
     """Read everything there is to read."""
-    from memoryd.jobs.sweep import Sweeper
+    from memoryd.clients import ALL
+    from memoryd.jobs.ingest import Ingester
 
-    sweeper = Sweeper(database, context.paths, context.config)
-    while sweeper.sweep(context.clock.now()).backlog:
+    ingester = Ingester(ALL[0], database, context.paths, context.config)
+    while ingester.ingest(context.clock.now()).backlog:
         pass
 
 
-def tell(context: Context, worked: Iterable[Worked]) -> int:
+def tell(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
     """Do the work, then print what came of it; 1 where something failed. What ends the work early is raised after that."""
-    done: list[Worked] = []
+    done: list[ExtractedDirectory] = []
     ended: MemorydError | None = None
     try:
-        for one in worked:
-            done.append(one)  # noqa: PERF402 - what was done before an error is told
+        for outcome in worked:
+            done.append(outcome)  # noqa: PERF402 - what was done before an error is told
     except (EngineStoppedError, BusyError) as error:
         ended = error
     code = _tell(context, done)
@@ -89,7 +89,7 @@ def tell(context: Context, worked: Iterable[Worked]) -> int:
     return code
 
 
-def _tell(context: Context, done: list[Worked]) -> int:
+def _tell(context: Context, done: list[ExtractedDirectory]) -> int:
     saved = [(worked, name) for worked in done for name in worked.outcome.saved]
     failed = [worked for worked in done if worked.outcome.outcome == "failed"]
     if context.arguments.json:
@@ -102,6 +102,7 @@ def _tell(context: Context, done: list[Worked]) -> int:
                     "outcome": worked.outcome.outcome,
                     "saved": list(worked.outcome.saved),
                     "removed": list(worked.outcome.removed),
+                    "held": worked.outcome.held,
                     "detail": worked.outcome.detail or None,
                 }
                 for worked in done
@@ -115,8 +116,14 @@ def _tell(context: Context, done: list[Worked]) -> int:
                 print(f"took back {short(worked.memory_dir, context.paths.home)}/{name}")
         for worked in failed:
             print(f"memoryd: session {worked.outcome.session_id[:8]}: {worked.outcome.detail}", file=sys.stderr)
+        held = sum(worked.outcome.held for worked in done)
+        waiting = (
+            f" {count(held, 'change')} wait{'s' if held == 1 else ''} for your yes or no: memoryd review"
+            if held
+            else ""
+        )
         print(
-            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.".replace(
+            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}".replace(
                 "memorys", "memories"
             ),
             file=sys.stderr,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
-from memoryd.words import short
+from memoryd.formatting import short
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +33,7 @@ def execute(context: Context) -> int:
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        with memory_of(project) as directory:
+        with memory_of(project) as directory, directory.locked():
             name = memory_name(directory, context.arguments.file)
             state = directory.read(name)
             if state is None:

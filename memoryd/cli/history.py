@@ -1,15 +1,18 @@
-"""Show what was changed in the memories of a project, newest first: by what, why, and what undid it."""
+"""Show what was changed in the memories of a project, newest first: by what, why, and what undid it.
+
+What was proposed and not done is listed as well, with the reason: you said no, it waited too long, or review refused it.
+"""
 
 from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from memoryd.cli.dream_words import fate_as_json, summary
+from memoryd.cli.dream_wording import not_done_as_json, summary
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, file_meant, project_of
-from memoryd.words import count, shown
+from memoryd.formatting import count, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -17,11 +20,14 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.state.database import Database
     from memoryd.state.history import Change
+    from memoryd.state.inbox import ClosedRow
 
 NAME = "history"
 HELP = "what was changed, and why"
+_MOST = 50
 _NAMED = 3
 """So many files of a dream are named in its line; `diff` shows them all."""
+T = TypeVar("T")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,31 +38,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.state import history
+    from memoryd.state import history, inbox
     from memoryd.state.database import open_database
 
     memory_dir = None if context.arguments.all else project_of(context).memory_dir
-    name = context.arguments.file
+    name = file_meant(context.arguments.file) if context.arguments.file else None
     database = open_database(context.paths)
     try:
-        changes = history.recent(database, memory_dir, file_meant(name) if name else None)
+        changes = history.recent(database, memory_dir, name, _MOST)
+        not_done = inbox.closed(database, memory_dir, name, _MOST)
+        accepted = inbox.rows_accepted_by(database, [change.id for change in changes])
         if context.arguments.json:
-            print_json([_as_json(database, change) for change in changes])
+            told = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
+            print_json(_merged(told, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
             return 0
     finally:
         database.close()
-    if not changes:
+    lines = _merged(
+        [(change.at, describe(change)) for change in changes],
+        [(row.closed_at, describe_closed(row)) for row in not_done],
+    )
+    if not lines:
         print("Nothing was changed here yet.", file=sys.stderr)
-    for change in changes:
-        print(describe(change))
+    for line in lines:
+        print(line)
     return 0
+
+
+def _merged(changes: list[tuple[float, T]], not_done: list[tuple[float, T]]) -> list[T]:
+    """Both by their times, each in its own order: a clock that was set back changes nothing about that."""
+    from heapq import merge
+
+    return [what for _, what in merge(changes, not_done, key=lambda row: row[0], reverse=True)][:_MOST]
+
+
+def _closed_as_json(row: ClosedRow) -> dict[str, Any]:
+    """A change that was not made, in the form of those that were."""
+    from memoryd.clock import iso
+
+    return {
+        "change": None,
+        "at": iso(row.closed_at),
+        "kind": "review",
+        "state": row.outcome,
+        "why": row.reason,
+        "session": row.session_id or None,
+        "memory_dir": row.memory_dir,
+        "files": list(row.names),
+        "undoes": None,
+        "undone_by": None,
+        "kept": False,
+        "fates": [],
+        "inbox": row.id,
+    }
 
 
 def _as_json(database: Database, change: Change) -> dict[str, Any]:
     from memoryd.clock import iso
-    from memoryd.state import dreams
+    from memoryd.state.dream_verdicts import not_done_by
 
-    fates = dreams.fates_of(database, change.job_id) if change.kind == "dream" and change.job_id is not None else []
+    is_dream = change.kind == "dream" and change.job_id is not None
     return {
         "change": change.id,
         "at": iso(change.at),
@@ -69,13 +110,22 @@ def _as_json(database: Database, change: Change) -> dict[str, Any]:
         "undoes": change.undoes,
         "undone_by": change.undone_by,
         "kept": change.is_kept,
-        "fates": [fate_as_json(one) for one in fates],
+        "fates": [not_done_as_json(group) for group in not_done_by(database, change.job_id or 0)] if is_dream else [],
     }
+
+
+def describe_closed(row: ClosedRow) -> str:
+    """What was proposed and not done, in one line."""
+    return f"{'-':>5}  {_moment(row.closed_at)}  review    {shown(', '.join(row.names))} ({row.outcome}): {shown(row.reason)}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def describe(change: Change) -> str:
     """One change in one line."""
-    when = datetime.fromtimestamp(change.at).astimezone().strftime("%Y-%m-%d %H:%M")
+    when = _moment(change.at)
     notes = "" if change.state == "applied" else f" ({change.state})"
     if change.kind == "extract" and change.why != "what you said":
         notes += f" ({change.why})"

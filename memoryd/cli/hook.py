@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.hook import EVENTS, answer
+from memoryd.clients.hook import EVENTS, answer
 
 if TYPE_CHECKING:
     import argparse

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
+from memoryd.clients import ALL, client_named
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Block, Words
-    from memoryd.clients.claude_code_file import Changed
-    from memoryd.clients.claude_code_hooks import Standing
+    from memoryd.clients.base import CodingClient
+    from memoryd.clients.settings import HooksState, SettingsChange
+    from memoryd.paths import Paths
 
 NAME = "hooks"
 HELP = "have Claude Code hand your memories back to it"
 
-_CLIENT = "claude-code"
 _NOT_ALL = 3
 
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     status = actions.add_parser("status", help="which of them are there, and whether they will run")
     remove = actions.add_parser("remove", help="take them out; everything else stays as it is")
     for action in (install, status, remove):
-        action.add_argument("client", nargs="?", default=_CLIENT, help=f"only {_CLIENT} so far")
+        action.add_argument("client", nargs="?", default=ALL[0].name, help=f"only {_names()} so far")
     for action in (install, remove):
         action.add_argument("--follow", action="store_true", help="if the settings are a link, change what it leads to")
     add_json_option(status)
@@ -46,40 +47,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    if context.arguments.client != _CLIENT:
+    try:
+        client = client_named(context.arguments.client)
+    except KeyError:
         raise UsageError(
-            f"memoryd has no hooks for {context.arguments.client!r}; it knows {_CLIENT}.",
-            f"memoryd hooks {context.arguments.action} {_CLIENT}",
-        )
-    return {"install": _install, "status": _status, "remove": _remove}[context.arguments.action](context)
+            f"memoryd has no hooks for {context.arguments.client!r}; it knows {_names()}.",
+            f"memoryd hooks {context.arguments.action} {ALL[0].name}",
+        ) from None
+    return {"install": _install, "status": _status, "remove": _remove}[context.arguments.action](context, client)
 
 
-def _install(context: Context) -> int:
-    from memoryd.clients import claude_code_file
-    from memoryd.clients.claude_code_hooks import HOOKS
-    from memoryd.words import short
+def _names() -> str:
+    return ", ".join(client.name for client in ALL)
 
-    changed = claude_code_file.install(
-        context.paths, sys.executable, context.clock.now(), follow=context.arguments.follow
-    )
-    file = short(changed.path, context.paths.home)
+
+def _install(context: Context, client: CodingClient) -> int:
+    from memoryd.formatting import short
+
+    changed = client.install_hooks(context.paths, sys.executable, context.clock.now(), follow=context.arguments.follow)
+    file, number = short(changed.path, context.paths.home), len(client.hook_events)
     if changed.is_changed:
-        print(f"{'Made' if changed.before is None else 'Changed'} {file}: {len(HOOKS)} hooks of memoryd are in it.")
+        print(f"{'Made' if changed.before is None else 'Changed'} {file}: {number} hooks of memoryd are in it.")
         _tell_backup(context, changed)
     else:
-        print(f"{file} has all {len(HOOKS)} hooks already, and stays as it is.")
-    if off := _off(context):
-        print(f"Claude Code will not run them: {off}.", file=sys.stderr)
-    undo = f"memoryd hooks remove{' claude-code --follow' if context.arguments.follow else ''}"
-    print(f"{'' if off else 'New sessions of Claude Code use them. '}To undo this: {undo}", file=sys.stderr)
+        print(f"{file} has all {number} hooks already, and stays as it is.")
+    if off := _off(context, client):
+        print(f"{client.title} will not run them: {off}.", file=sys.stderr)
+    undo = f"memoryd hooks remove{f' {client.name} --follow' if context.arguments.follow else ''}"
+    print(f"{'' if off else f'New sessions of {client.title} use them. '}To undo this: {undo}", file=sys.stderr)
     return 0
 
 
-def _remove(context: Context) -> int:
-    from memoryd.clients import claude_code_file
-    from memoryd.words import short
+def _remove(context: Context, client: CodingClient) -> int:
+    from memoryd.formatting import short
 
-    changed = claude_code_file.remove(context.paths, context.clock.now(), follow=context.arguments.follow)
+    changed = client.remove_hooks(context.paths, context.clock.now(), follow=context.arguments.follow)
     file = short(changed.path, context.paths.home)
     if not changed.is_changed:
         print(f"There were no hooks of memoryd in {file}.")
@@ -92,67 +94,63 @@ def _remove(context: Context) -> int:
     return 0
 
 
-def _tell_backup(context: Context, changed: Changed) -> None:
-    from memoryd.words import short
+def _tell_backup(context: Context, changed: SettingsChange) -> None:
+    from memoryd.formatting import short
 
     if changed.backup:
         print(f"What was in it before: {short(changed.backup, context.paths.home)}")
 
 
-def _status(context: Context) -> int:
-    from memoryd.clients import claude_code_file
-
-    found = claude_code_file.look(context.paths, context.environment, sys.executable)
-    off = _off(context)
+def _status(context: Context, client: CodingClient) -> int:
+    found = client.hook_states(context.paths, context.environment, sys.executable)
+    off = _off(context, client)
     if context.arguments.json:
-        print_json(as_json(context.paths.claude_settings, found, off))
+        print_json(as_json(client, context.paths, found, off))
     else:
         from memoryd.cli.screen import Screen
 
-        Screen(context.environment).show(_blocks(context, found, off))
-    return 0 if all(one.state == "installed" for one in found) and not off else _NOT_ALL
+        Screen(context.environment).show(_blocks(context, client, found, off))
+    return 0 if all(hook.state == "installed" for hook in found) and not off else _NOT_ALL
 
 
-def as_json(file: str, found: Sequence[Standing], off: str) -> dict[str, Any]:
+def as_json(client: CodingClient, paths: Paths, found: Sequence[HooksState], off: str) -> dict[str, Any]:
     return {
-        "client": _CLIENT,
-        "file": file,
-        "installed": all(one.state == "installed" for one in found),
+        "client": client.name,
+        "file": client.hooks_file(paths),
+        "installed": all(hook.state == "installed" for hook in found),
         "disabled_by": off or None,
         "hooks": [
             {
-                "event": one.event,
-                "state": one.state,
-                "command": one.command or None,
-                "python": one.python or None,
-                "python_exists": one.python_exists if one.command else None,
+                "event": hook.event,
+                "state": hook.state,
+                "command": hook.command or None,
+                "python": hook.python or None,
+                "python_exists": hook.python_exists if hook.command else None,
             }
-            for one in found
+            for hook in found
         ],
     }
 
 
-def _blocks(context: Context, found: Sequence[Standing], off: str) -> list[Block]:
+def _blocks(context: Context, client: CodingClient, found: Sequence[HooksState], off: str) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph, Rows, good, warn
-    from memoryd.words import short
+    from memoryd.formatting import short
 
-    rows: list[tuple[str, Words]] = [("settings", short(context.paths.claude_settings, context.paths.home))]
-    for one in found:
-        words: list[Any] = [good("installed") if one.state == "installed" else warn(one.state)]
-        if one.state == "outdated":
-            python = short(one.python, context.paths.home)
-            words.append(f", runs {python}" if one.python_exists else f", {python or 'its Python'} is gone")
-        rows.append((one.event, words))
+    rows: list[tuple[str, Words]] = [("settings", short(client.hooks_file(context.paths), context.paths.home))]
+    for hook in found:
+        words: list[Any] = [good("installed") if hook.state == "installed" else warn(hook.state)]
+        if hook.state == "outdated":
+            python = short(hook.python, context.paths.home)
+            words.append(f", runs {python}" if hook.python_exists else f", {python or 'its Python'} is gone")
+        rows.append((hook.event, words))
     blocks: list[Block] = [Rows(rows)]
     if off:
-        blocks.append(Paragraph(warn(f"Claude Code does not run them: {off}.")))
-    if any(one.state != "installed" for one in found):
+        blocks.append(Paragraph(warn(f"{client.title} does not run them: {off}.")))
+    if any(hook.state != "installed" for hook in found):
         blocks.append(Command("memoryd hooks install"))
     return blocks
 
 
-def _off(context: Context) -> str:
-    """What keeps Claude Code from running the user's hooks; empty: nothing that is known."""
-    from memoryd.clients import claude_code_settings
-
-    return claude_code_settings.read(context.paths, context.environment).hooks_off.by
+def _off(context: Context, client: CodingClient) -> str:
+    """What keeps the client from running the user's hooks; empty: nothing that is known."""
+    return client.read_settings(context.paths, context.environment).hooks_off.by

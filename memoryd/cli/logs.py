@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option
 from memoryd.errors import UsageError
-from memoryd.words import count
+from memoryd.formatting import count
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Meaning, Words
-    from memoryd.logbook import Entry
+    from memoryd.log.reader import LogEntry
 
 NAME = "logs"
 HELP = "what the daemon did, job by job; -f follows"
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.logbook import Tail
+    from memoryd.log.reader import Tail
 
     wanted = _Wanted(context)
     show = _show_json if context.arguments.json else _Page(context).show
@@ -105,8 +105,8 @@ class _Wanted:
         self.found = 0
         self.damaged = 0
 
-    def among(self, lines: Iterable[bytes]) -> Iterator[tuple[bytes, Entry]]:
-        from memoryd.logbook import entry_of
+    def among(self, lines: Iterable[bytes]) -> Iterator[tuple[bytes, LogEntry]]:
+        from memoryd.log.reader import entry_of
 
         for line in lines:
             entry = entry_of(line)
@@ -116,14 +116,14 @@ class _Wanted:
                 self.found += 1
                 yield line, entry
 
-    def last_of(self, lines: Iterable[bytes]) -> Iterable[tuple[bytes, Entry]]:
+    def last_of(self, lines: Iterable[bytes]) -> Iterable[tuple[bytes, LogEntry]]:
         if self._most is None:
             return self.among(lines)
         if self._since is None and not self._severity and self._job is None and self._project is None:
             lines = deque(lines, 4 * self._most)  # the others need not be understood, even if some of these are damaged
         return deque(self.among(lines), self._most)
 
-    def _is_meant(self, entry: Entry) -> bool:
+    def _is_meant(self, entry: LogEntry) -> bool:
         return (
             entry.severity >= self._severity
             and (self._since is None or entry.at >= self._since)
@@ -139,7 +139,7 @@ class _Wanted:
 
 
 def _since(text: str | None, now: float) -> float | None:
-    from memoryd.cli.moments import moment_in, seconds_in
+    from memoryd.cli.times import moment_in, seconds_in
 
     if text is None:
         return None
@@ -154,7 +154,7 @@ def _since(text: str | None, now: float) -> float | None:
 
 
 def _severity(level: str | None) -> int:
-    from memoryd.logbook import LEVELS
+    from memoryd.log.reader import LEVELS
 
     if level is None:
         return 0
@@ -166,7 +166,7 @@ def _severity(level: str | None) -> int:
 # --- showing ----------------------------------------------------------------------------------------------------------
 
 
-def _show_json(lines: Iterable[tuple[bytes, Entry]]) -> None:
+def _show_json(lines: Iterable[tuple[bytes, LogEntry]]) -> None:
     """The lines as they are; those that could harm a terminal, in ASCII."""
     import json
 
@@ -186,13 +186,13 @@ class _Page:
         self._home = context.paths.home
         self._day = ""
 
-    def show(self, lines: Iterable[tuple[bytes, Entry]]) -> None:
+    def show(self, lines: Iterable[tuple[bytes, LogEntry]]) -> None:
         from memoryd.cli.screen import Column, Paragraph, Table, Word, dim, strong
-        from memoryd.logbook import told
+        from memoryd.log.reader import line_in_words
 
         for _, entry in lines:
             here = datetime.fromtimestamp(entry.at).isoformat(" ", "seconds")  # noqa: DTZ006 - where the user is
-            words, facts = told(entry, self._home)
+            words, facts = line_in_words(entry, self._home)
             if not self._screen.is_terminal:
                 self._screen.show([Paragraph(f"{here}  {entry.level:<8}  {words}  {facts}".rstrip())])
                 continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.words import ago, short, shown
+from memoryd.formatting import ago, short, shown
 
 if TYPE_CHECKING:
     import argparse

@@ -1,4 +1,4 @@
-"""How commands print data."""
+"""Printing of data by commands."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.instance import running_instance
+    from memoryd.daemon.single_instance import running_instance
+    from memoryd.daemon.wake_file import wake
+    from memoryd.formatting import count
     from memoryd.state import jobs, pauses
     from memoryd.state.database import open_database
-    from memoryd.wake import wake
-    from memoryd.words import count
 
     now = context.clock.now()
     until = _until(context.arguments.span, context.arguments.until, now)
@@ -61,7 +61,7 @@ def execute(context: Context) -> int:
 
 def _until(span: str | None, moment: str | None, now: float) -> float | None:
     """When the pause ends. Raises UsageError."""
-    from memoryd.cli.moments import moment_in, seconds_in
+    from memoryd.cli.times import moment_in, seconds_in
 
     if span is not None:
         seconds = seconds_in(span)

@@ -1,4 +1,4 @@
-"""Which project a command means, and which of its memories."""
+"""Choice of the project and the memories that a command means."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError, UsageError
+from memoryd.formatting import escaped, is_utf8
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +57,7 @@ def _is_known(context: Context, memory_dir: str) -> bool:
     from memoryd.state.database import open_for_reading
     from memoryd.state.projects import all_projects
 
-    database = open_for_reading(context.paths)
+    database = open_for_reading(context.paths) if is_utf8(memory_dir) else None
     if database is None:
         return False
     try:
@@ -80,7 +81,7 @@ def memory_of(project: Project) -> Iterator[MemoryDirectory]:
 
 def file_meant(given: str) -> str:
     """The file name that a person means, with or without `.md`, a path, or hyphens; it need not be there any more."""
-    name = os.path.basename(given)
+    name = escaped(os.path.basename(given))
     return name if name.endswith(".md") else f"{name.replace('-', '_')}.md"
 
 
@@ -91,4 +92,4 @@ def memory_name(directory: MemoryDirectory, given: str) -> str:
     for candidate in (name, f"{name}.md", file_meant(given)):
         if candidate in names:
             return candidate
-    raise MemorydError(f"There is no memory {name} in {directory.path}.", "memoryd memories")
+    raise MemorydError(f"There is no memory {escaped(name)} in {directory.path}.", "memoryd memories")

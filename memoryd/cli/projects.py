@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.words import count, short
+from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
@@ -28,11 +28,11 @@ def execute(context: Context) -> int:
 
     from memoryd.clock import iso
     from memoryd.projects import is_excluded
-    from memoryd.state import report
+    from memoryd.state import queries
     from memoryd.state.database import open_for_reading
 
     database = open_for_reading(context.paths)
-    known = report.projects(database) if database else []
+    known = queries.projects(database) if database else []
     exclude = context.config.projects.exclude
     if context.arguments.json:
         print_json(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
-    from memoryd.jobs.recall import Answer
+    from memoryd.jobs.recall import RecallAnswer
 
 NAME = "recall"
 HELP = "the memories that help with a prompt"
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.recall import Request, put_down, recall
+    from memoryd.jobs.recall import Request, recall, record_shown
     from memoryd.recall.choose import LEAST_PROBABILITY
 
     given = context.arguments
@@ -53,13 +53,13 @@ def execute(context: Context) -> int:
     project = own_project_of(context)
     answer = recall(context.paths, context.config, context.environment, context.clock, project.memory_dir, request)
     _show(context, answer, project.memory_dir)
-    put_down(context.paths, project.memory_dir, request, answer, context.clock.now())
+    record_shown(context.paths, project.memory_dir, request, answer, context.clock.now())
     return 0
 
 
-def _show(context: Context, answer: Answer, memory_dir: str) -> None:
+def _show(context: Context, answer: RecallAnswer, memory_dir: str) -> None:
+    from memoryd.formatting import short
     from memoryd.jobs.recall import NO_MEMORIES, NOTHING_RELEVANT
-    from memoryd.words import short
 
     if context.arguments.json:
         from memoryd.clock import iso

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.words import short
+from memoryd.formatting import short
 
 if TYPE_CHECKING:
     import argparse
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NAME = "remember"
 _LONGEST = 2000
+_TRIES = 5
+"""Only a program that does not know memoryd's lock can take a name that was free: an editor, the client."""
 HELP = "write a memory by hand"
 
 
@@ -30,11 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.engines.offline import statement
-    from memoryd.errors import MemorydError, UsageError
-    from memoryd.jobs.changeset import groups_of
+    from memoryd.engines.offline.engine import without_known
+    from memoryd.errors import BusyError, MemorydError, UsageError
+    from memoryd.memory.changeset import groups_of
     from memoryd.memory.commit import commit
     from memoryd.memory.directory import open_directory
-    from memoryd.model import Changeset, Said
+    from memoryd.memory.snapshot import DirectorySnapshot
+    from memoryd.model import Changeset, UserMessage
     from memoryd.security.redact import find_secret
     from memoryd.state.database import open_database
 
@@ -48,17 +52,26 @@ def execute(context: Context) -> int:
     if secret := find_secret(text):
         raise MemorydError(f"That holds a secret ({secret}), and secrets are not kept.", "leave the value out")
     now = context.clock.now()
-    finding = statement(Said("", f"remember:{now}", now, text))
+    memory = statement(UserMessage("", f"remember:{now}", now, text))
     if context.arguments.type:
-        finding = finding._replace(type=context.arguments.type)
+        memory = memory._replace(type=context.arguments.type)
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        with open_directory(project.memory_dir, create=True) as directory:
-            groups = groups_of(directory, [finding], "", now)
-            if not groups:
-                raise MemorydError("A memory says just that already.", "memoryd memories")
-            commit(database, directory, Changeset("remember", "you asked for it", groups), now)
+        # Locked before the name is chosen: ten commands at once would all choose the same one.
+        with open_directory(project.memory_dir, create=True) as directory, directory.locked():
+            for _ in range(_TRIES):
+                snapshot = DirectorySnapshot(database, project.memory_dir)
+                groups = groups_of(snapshot, without_known(snapshot, [memory]), now)
+                if not groups:
+                    raise MemorydError("A memory says just that already.", "memoryd memories")
+                if not commit(database, directory, Changeset("remember", "you asked for it", groups), now).conflicted:
+                    break
+            else:
+                raise BusyError(
+                    f"Somebody else keeps making files of the same name in {directory.path}. Nothing was saved.",
+                    "the same command again",
+                )
     finally:
         database.close()
     for group in groups:

@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.undo import change_meant, commit_and_tell
-    from memoryd.memory.directory import open_directory
     from memoryd.memory.history import restoring
     from memoryd.state.database import open_database
 
@@ -36,8 +35,8 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         change = change_meant(database, context.arguments.change) if context.arguments.change else None
-        with open_directory(memory_dir, create=True) as directory:
-            changeset = restoring(database, directory, name, change)
-        return commit_and_tell(context, database, memory_dir, changeset)
+        return commit_and_tell(
+            context, database, memory_dir, lambda directory: restoring(database, directory, name, change)
+        )
     finally:
         database.close()

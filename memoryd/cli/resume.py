@@ -19,14 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.instance import running_instance
+    from memoryd.daemon.single_instance import running_instance
+    from memoryd.daemon.wake_file import wake
     from memoryd.state import pauses
     from memoryd.state.database import open_database
-    from memoryd.wake import wake
 
     database = open_database(context.paths)
     try:
-        was_paused = pauses.standing(database, context.clock.now()) is not None
+        was_paused = pauses.current_pause(database, context.clock.now()) is not None
         pauses.end(database)
     finally:
         database.close()

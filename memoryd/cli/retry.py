@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from memoryd.words import count
+from memoryd.formatting import count
 
 if TYPE_CHECKING:
     import argparse
@@ -24,17 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.engines.anthropic.account import NAME as MODEL
-    from memoryd.instance import running_instance
-    from memoryd.state import holds, jobs, pauses
+    from memoryd.daemon.single_instance import running_instance
+    from memoryd.daemon.wake_file import wake
+    from memoryd.engines.model.credentials import NAME as MODEL
+    from memoryd.state import engine_holds, jobs, pauses
     from memoryd.state.database import open_database
-    from memoryd.wake import wake
 
     database = open_database(context.paths)
     try:
         number = jobs.retry(database)
-        is_lifted = holds.lift(database, MODEL) | holds.lift(database, jobs.RECALL)
-        pause = pauses.standing(database, context.clock.now())
+        is_lifted = engine_holds.lift(database, MODEL) | engine_holds.lift(database, jobs.RECALL)
+        pause = pauses.current_pause(database, context.clock.now())
     finally:
         database.close()
     print(f"{count(number, 'session')} will be tried again{', and so will the model' if is_lifted else ''}.")

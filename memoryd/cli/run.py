@@ -10,14 +10,14 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from memoryd.words import clock_time, shown
+from memoryd.formatting import clock_time, shown
 
 if TYPE_CHECKING:
     import argparse
     from types import FrameType
 
-    from memoryd.bell import Bell
     from memoryd.cli import Context
+    from memoryd.daemon.wakeup import Wakeup
 
 NAME = "run"
 HELP = "watch the transcripts, in the foreground"
@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     import faulthandler
 
-    from memoryd.bell import Bell
-    from memoryd.daemon import STOP, Daemon
-    from memoryd.instance import only_instance
-    from memoryd.log import is_journal, is_supervised, open_log
-    from memoryd.notify import Supervisor
+    from memoryd.daemon.loop import STOP, Daemon
+    from memoryd.daemon.sd_notify import Supervisor
+    from memoryd.daemon.single_instance import only_instance
+    from memoryd.daemon.wakeup import Wakeup
+    from memoryd.log.writer import is_journal, is_supervised, open_log
 
     faulthandler.enable()  # a supervisor that misses the sign of life ends us with SIGABRT: where we hung is then known
     to_journal = is_journal(sys.stderr.fileno(), context.environment)
@@ -44,13 +44,13 @@ def execute(context: Context) -> int:
         if not is_silent:
             print(_wrapped(clock_time(context.clock.now()), shown(text)), file=sys.stderr, flush=True)
 
-    with Bell() as bell, only_instance(context.paths, since=context.clock.now()) as held:
-        _listen_to_signals(bell, STOP)
+    with Wakeup() as wakeup, only_instance(context.paths, since=context.clock.now()) as held:
+        _listen_to_signals(wakeup, STOP)
         log = open_log(context.paths, context.config.log.level, journal=to_journal)
         supervisor = Supervisor(context.environment)
         try:
             Daemon(
-                context.paths, context.config, context.clock, say, log, held, context.environment, bell, supervisor
+                context.paths, context.config, context.clock, say, log, held, context.environment, wakeup, supervisor
             ).run()
         except Exception as error:
             log.critical("ended by an error", error=error)
@@ -59,7 +59,7 @@ def execute(context: Context) -> int:
     return 0
 
 
-def _listen_to_signals(bell: Bell, stop: str) -> None:
+def _listen_to_signals(wakeup: Wakeup, stop: str) -> None:
     """The first one asks the daemon to stop, the second interrupts it; the end of a child wakes it."""
     signals = 0
 
@@ -67,13 +67,13 @@ def _listen_to_signals(bell: Bell, stop: str) -> None:
         nonlocal signals
         signals += 1
         if signals == 1:
-            bell.ring(stop)
+            wakeup.wake(stop)
         elif signals == 2:  # noqa: PLR2004 - a third one would only disturb how all is ended
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGCHLD, lambda *_: bell.ring("child"))
+    signal.signal(signal.SIGCHLD, lambda *_: wakeup.wake("child"))
 
 
 def _wrapped(time: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a person looks at: one description of a screen, shown in colour on a terminal and as plain text elsewhere.
+"""Screens: one description, shown in colour on a terminal and as plain text elsewhere.
 
 A screen is a list of blocks:
 
@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
-from memoryd.words import shown
+from memoryd.formatting import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Block, Words
-    from memoryd.failure import Failure
-    from memoryd.instance import Instance
+    from memoryd.daemon.last_failure import Failure
+    from memoryd.daemon.single_instance import Instance
     from memoryd.service import Manager
     from memoryd.service.state import State
 
@@ -53,8 +53,8 @@ def execute(context: Context) -> int:
 
 
 def _install(context: Context, service: Manager) -> int:
+    from memoryd.formatting import short
     from memoryd.service.units import kept_variables
-    from memoryd.words import short
 
     before = service.state()
     _refuse_what_is_not_ours(context, before)
@@ -84,7 +84,7 @@ def _restart(context: Context, service: Manager) -> int:
 def _remove(context: Context, service: Manager) -> int:
     import os
 
-    from memoryd.words import short
+    from memoryd.formatting import short
 
     before = service.state()
     _refuse_what_is_not_ours(context, before)
@@ -105,11 +105,11 @@ def _remove(context: Context, service: Manager) -> int:
 
 
 def _status(context: Context, service: Manager) -> int:
-    from memoryd import failure
-    from memoryd.instance import running_instance
+    from memoryd.daemon import last_failure
+    from memoryd.daemon.single_instance import running_instance
 
     state = service.state()
-    failed = failure.last(context.paths)
+    failed = last_failure.last(context.paths)
     running = running_instance(context.paths)
     if context.arguments.json:
         print_json(as_json(state, failed, running))
@@ -143,7 +143,7 @@ def as_json(state: State, failed: Failure | None, running: Instance | None) -> d
 
 def _blocks(context: Context, state: State, failed: Failure | None, running: Instance | None) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph, Rows, bad, dim, good, warn
-    from memoryd.words import ago, count, short
+    from memoryd.formatting import ago, count, short
 
     now = context.clock.now()
     file: Words = short(state.file, context.paths.home)
@@ -184,12 +184,12 @@ def _blocks(context: Context, state: State, failed: Failure | None, running: Ins
 
 def _start(context: Context, service: Manager) -> State:
     """Start it, wait until it is ready. Raises ServiceError with its own reason where it is not."""
-    from memoryd import failure
+    from memoryd.daemon import last_failure
 
-    failure.clear(context.paths)  # what is found there afterwards is of this start
+    last_failure.clear(context.paths)  # what is found there afterwards is of this start
     service.start()
     state = service.state()
-    failed = failure.last(context.paths)
+    failed = last_failure.last(context.paths)
     if failed is not None:  # whatever the state says: a manager may not have seen yet that the process ends
         raise ServiceError(f"memoryd does not start: {failed.sentence}", failed.fix)
     if state.active == "active":
@@ -207,7 +207,7 @@ def _refuse_what_is_not_ours(context: Context, state: State) -> None:
 
 def _refuse_another(context: Context, state: State) -> None:
     """One daemon per user: with another the service would end at once, with 75."""
-    from memoryd.instance import running_instance
+    from memoryd.daemon.single_instance import running_instance
 
     running = running_instance(context.paths)
     if running is not None and running.pid != state.pid:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd import status
+    from memoryd.diagnosis import status
 
     if context.arguments.json:
         if context.arguments.watch:
@@ -44,9 +44,9 @@ def execute(context: Context) -> int:
 
     from memoryd.cli.screen import Screen
     from memoryd.cli.status_screen import blocks
-    from memoryd.memory.census import Census
+    from memoryd.memory.stats import MemoryStats
 
-    census = Census()
+    census = MemoryStats()
 
     def look() -> status.Status:
         now = context.clock.now()

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from memoryd import __version__
 from memoryd.clock import iso
-from memoryd.memory.census import TYPES
-from memoryd.model import Run, Wait
+from memoryd.memory.stats import TYPES
+from memoryd.model import Due, Wait
 
 if TYPE_CHECKING:
+    from memoryd.diagnosis.projects import NextDream, ProjectStatus
+    from memoryd.diagnosis.status import Status
     from memoryd.model import Skip, WaitingSession
     from memoryd.state.dreams import DreamReport
-    from memoryd.status import Status
-    from memoryd.status.projects import NextDream, Project
 
 
 def as_json(status: Status) -> dict[str, Any]:
@@ -58,6 +58,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "memories": [_project(one) for one in status.projects.named],
         "recall": status.recall._asdict() if status.recall is not None else None,
         "dreams": _dreams(status),
+        "to_review": status.to_review,
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
@@ -107,7 +108,7 @@ def _pause(status: Status) -> dict[str, Any] | None:
     return {"since": iso(pause.since), "until": None if pause.until is None else iso(pause.until)}
 
 
-def _session(session: WaitingSession, decision: Run | Wait | Skip) -> dict[str, Any]:
+def _session(session: WaitingSession, decision: Due | Wait | Skip) -> dict[str, Any]:
     return {
         "session": session.session_id,
         "project": session.project_root,
@@ -117,7 +118,7 @@ def _session(session: WaitingSession, decision: Run | Wait | Skip) -> dict[str, 
     }
 
 
-def _project(one: Project) -> dict[str, Any]:
+def _project(one: ProjectStatus) -> dict[str, Any]:
     counted = one.counted
     return {
         "project": one.root,
@@ -194,19 +195,19 @@ def _dream(one: DreamReport) -> dict[str, Any]:
     }
 
 
-def _next(project: Project, dream: NextDream) -> dict[str, Any]:
+def _next(project: ProjectStatus, dream: NextDream) -> dict[str, Any]:
     return {
         "project": project.root,
         "memory_dir": project.memory_dir,
         **_decision(dream.decision),
         "gate": next((gate.name for gate in dream.gates if isinstance(gate.decision, Wait)), None),
-        "gates": {gate.name: isinstance(gate.decision, Run) for gate in dream.gates},
+        "gates": {gate.name: isinstance(gate.decision, Due) for gate in dream.gates},
         "checks": [{"gate": gate.name, **_decision(gate.decision)} for gate in dream.gates],
     }
 
 
-def _decision(decision: Run | Wait | Skip) -> dict[str, Any]:
-    if isinstance(decision, Run):
+def _decision(decision: Due | Wait | Skip) -> dict[str, Any]:
+    if isinstance(decision, Due):
         return {"decision": "ready", "reason": None, "why": decision.why, "until": None}
     if isinstance(decision, Wait):
         until = iso(decision.until) if decision.until is not None else None

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memoryd import __version__
-from memoryd.cli.dream_words import summary
+from memoryd.cli.dream_wording import summary
 from memoryd.cli.screen import (
     Column,
     Command,
@@ -23,19 +23,19 @@ from memoryd.cli.screen import (
     strong,
     warn,
 )
-from memoryd.memory.census import TYPES
+from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.model import Run, Wait
-from memoryd.words import ago, clock_time, count, short, size
+from memoryd.memory.stats import TYPES
+from memoryd.model import Due, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.cli.screen import Block, Words
-    from memoryd.memory.census import Counted, Fill
+    from memoryd.diagnosis.projects import FullIndex, NextDream, ProjectStatus
+    from memoryd.diagnosis.status import Status
+    from memoryd.memory.stats import Counted, Fill
     from memoryd.state.dreams import DreamReport
-    from memoryd.status import Status
-    from memoryd.status.projects import FullIndex, NextDream, Project
 
 DAMAGE_WORDS = {
     "nul": "NUL bytes, taken out",
@@ -156,6 +156,9 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         shown, sessions, used = status.recall
         shown_words = "1 memory" if shown == 1 else f"{shown:,} memories"
         yield "recall", f"{shown_words} shown to {count(sessions, 'session')} in 7 days, {used:,} read or quoted"
+    if status.to_review:
+        wait = "waits" if status.to_review == 1 else "wait"
+        yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
 
 
 def _spent(status: Status) -> Words:
@@ -229,7 +232,7 @@ def _projects(status: Status) -> Iterator[Block]:
     yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
 
 
-def _sessions(project: Project, now: float) -> Words:
+def _sessions(project: ProjectStatus, now: float) -> Words:
     words: list[str | Word] = [count(project.sessions, "session")]
     if project.active_at is not None:
         words.append(f", active {ago(now - project.active_at)} ago")
@@ -263,7 +266,7 @@ def _filled(fill: Fill) -> Word:
 
 def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
     """Each gate that says no with what it waits for, then those that are open."""
-    if isinstance(dream.decision, Run):
+    if isinstance(dream.decision, Due):
         yield good("at the next check" if status.running else "as soon as memoryd runs")
         yield f", {dream.decision.why}"
         return
@@ -271,7 +274,7 @@ def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
         if isinstance(gate.decision, Wait):
             yield strong(f"{gate.name} {_awaited(gate.decision, status.now)}")
             yield dim(" · ")
-    is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Run)]
+    is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Due)]
     yield dim(f"{', '.join(is_open) or 'none'} ok")
 
 
@@ -294,7 +297,7 @@ def _waiting(status: Status) -> Iterator[Block]:
     for session, decision in status.waiting[:_NAMED]:
         what: Words = (
             f"ready: {decision.why}"
-            if isinstance(decision, Run)
+            if isinstance(decision, Due)
             else _wait(decision, status.now, is_running=status.running is not None)
         )
         turns = count(len(session.turn_ids), "turn")

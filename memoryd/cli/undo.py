@@ -12,12 +12,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.words import shown
+from memoryd.formatting import shown
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from memoryd.cli import Context
+    from memoryd.memory.directory import MemoryDirectory
     from memoryd.model import Changeset
     from memoryd.state.database import Database
     from memoryd.state.history import Change
@@ -47,7 +49,12 @@ def execute(context: Context) -> int:
             if last is None:
                 raise MemorydError("There is no change here that could be undone.", "memoryd history")
             change = last
-        return commit_and_tell(context, database, change.memory_dir, undoing(database, change))
+        return commit_and_tell(
+            context,
+            database,
+            change.memory_dir,
+            lambda _: undoing(database, change_meant(database, str(change.id))),  # perhaps undone meanwhile
+        )
     finally:
         database.close()
 
@@ -65,12 +72,18 @@ def change_meant(database: Database, number: str) -> Change:
     return change
 
 
-def commit_and_tell(context: Context, database: Database, memory_dir: str, changeset: Changeset) -> int:
-    """Commit a second thought and say file by file what came of it; 1 where an edit kept one from it."""
+def commit_and_tell(
+    context: Context, database: Database, memory_dir: str, changeset_in: Callable[[MemoryDirectory], Changeset]
+) -> int:
+    """Commit a second thought and say file by file what came of it; 1 where an edit kept one from it.
+
+    It is made under the lock under which it is committed: what another command did just before counts.
+    """
     from memoryd.memory.commit import commit
     from memoryd.memory.directory import open_directory
 
-    with open_directory(memory_dir, create=True) as directory:
+    with open_directory(memory_dir, create=True) as directory, directory.locked():
+        changeset = changeset_in(directory)
         done = commit(database, directory, changeset, context.clock.now())
     for number, group in enumerate(changeset.groups):
         for change in group.changes:

@@ -9,13 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.words import short, shown
+from memoryd.formatting import short, shown
 
 if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
-    from memoryd.state.steps import Spent, UsageRow
+    from memoryd.state.model_calls import Spent, UsageRow
 
 NAME = "usage"
 HELP = "what model calls used and cost, by day, project or job"
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.clock import day_of
     from memoryd.errors import UsageError
-    from memoryd.state import steps
+    from memoryd.state import model_calls
     from memoryd.state.database import open_for_reading
 
     if not 1 <= context.arguments.days <= _MOST_DAYS:
@@ -43,8 +43,8 @@ def execute(context: Context) -> int:
     database = open_for_reading(context.paths)
     try:
         since = day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0]
-        rows = steps.usage(database, since) if database else []
-        today = steps.spent_between(database, *today_is) if database else 0.0
+        rows = model_calls.usage(database, since) if database else []
+        today = model_calls.spent_between(database, *today_is) if database else 0.0
     finally:
         if database is not None:
             database.close()
@@ -60,7 +60,7 @@ def execute(context: Context) -> int:
 
 
 def _summed(rows: list[UsageRow], by: str) -> dict[str, Spent]:
-    from memoryd.state.steps import Spent
+    from memoryd.state.model_calls import Spent
 
     found: dict[str, Spent] = {}
     for row in rows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
 from memoryd.errors import MemorydError
-from memoryd.words import count, short, shown
+from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.aftercare import Place, after_work  # so that recall tells it too
+    from memoryd.recall.refresh import MemoryPlace, after_work  # so that recall tells it too
     from memoryd.rot.check import Repository, check
 
     project = project_of(context)
@@ -42,7 +42,7 @@ def execute(context: Context) -> int:
     repository = Repository(project.root)
     found = check(texts, repository)
     if not context.arguments.files and project.root:
-        after_work(context.paths, context.config, context.clock, [Place(project.memory_dir, project.root)])
+        after_work(context.paths, context.config, context.clock, [MemoryPlace(project.memory_dir, project.root)])
     if context.arguments.json:
         print_json(
             {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, file_meant, memory_name, memory_of, project_of
 from memoryd.errors import MemorydError
-from memoryd.words import shown
+from memoryd.formatting import shown
 
 if TYPE_CHECKING:
     import argparse

@@ -1,4 +1,4 @@
-"""Where things stand in a JSON text, so that an edit leaves every other byte as it was. Pure.
+"""Spans in a JSON text, so that an edit leaves every other byte as it was. Pure.
 
 A round trip through `json` would lose what a person put into the file: layout, doubled keys, the spelling of numbers and
 letters. Here a text is read for positions only. An edit is one cut or one insertion; whoever makes another reads again.

@@ -1,7 +1,7 @@
 """The config file: TOML to named tuples."""
 
-from memoryd.config.reading import LEAST_WINDOW_TOKENS, key_names, load, parse, settled
-from memoryd.config.tables import (
+from memoryd.config.parse import LEAST_WINDOW_TOKENS, key_names, load, parse, settled
+from memoryd.config.schema import (
     Anthropic,
     Budget,
     ClaudeCode,
@@ -9,9 +9,9 @@ from memoryd.config.tables import (
     Dream,
     Extraction,
     Features,
-    History,
-    Log,
-    Projects,
+    HistorySettings,
+    LogSettings,
+    ProjectSettings,
     Recall,
     Scan,
     Turns,
@@ -26,9 +26,9 @@ __all__ = [
     "Dream",
     "Extraction",
     "Features",
-    "History",
-    "Log",
-    "Projects",
+    "HistorySettings",
+    "LogSettings",
+    "ProjectSettings",
     "Recall",
     "Scan",
     "Turns",

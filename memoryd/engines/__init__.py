@@ -1,1 +1,1 @@
-"""Who does it: engines turn what the user said into findings. They read nothing and write nothing themselves."""
+"""Engines: they turn memories and what the user said into what shall be changed. They commit nothing themselves."""

@@ -1,4 +1,4 @@
-"""Whether a project's memories are to be consolidated now: the gates, asked with what the disk and the database say."""
+"""Gates of a dream, asked with what the disk and the database say."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd import gates
 from memoryd.errors import StateError
-from memoryd.jobs.standing import as_wait, hold_of
-from memoryd.model import LOCK_NAME, Run, Wait
+from memoryd.jobs import gates
+from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.memory.limits import LOCK_NAME
+from memoryd.model import Due, Wait
 from memoryd.state import dreams
 from memoryd.state import projects as known_projects
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.dreams import Remembered
+    from memoryd.state.dreams import DreamGateState
 
 
 class Gate(NamedTuple):
     """One gate and what it says, whatever those before it say."""
 
     name: str
-    decision: Run | Wait
+    decision: Due | Wait
 
 
 class Checks:
@@ -38,12 +39,12 @@ class Checks:
         self._config = config
         self._memory_dir = memory_dir
         self._now = now
-        self._known: Remembered = dreams.remembered(database, memory_dir)
+        self._known: DreamGateState = dreams.dream_gate_state(database, memory_dir)
         self._lock_at = lock_time(memory_dir)
 
-    def decision(self) -> Run | Wait:
+    def decision(self) -> Due | Wait:
         """The first no, or yes. What the gates have to remember is noted."""
-        why = Run("")
+        why = Due("")
         for name, ask in self._gates(self._dreamt(note=True).since):
             if name == "sessions":
                 dreams.note_count(self._database, self._memory_dir, self._now)
@@ -55,14 +56,14 @@ class Checks:
 
     def all(self) -> list[Gate]:
         """Every gate: what a person waits for is all of them."""
-        return [Gate(name, ask() or Run("")) for name, ask in self._gates(self._dreamt(note=False).since)]
+        return [Gate(name, ask() or Due("")) for name, ask in self._gates(self._dreamt(note=False).since)]
 
     def signal_since(self) -> float:
         """From when on what was said and not worked on is part of a dream, also where it was history at first sight."""
         # Beside a lock it is the lock's time alone: what was history at first sight may be newer than that.
         return self._counted_from(self._first_seen_at if self._lock_at is None else 0.0, note=False).since
 
-    def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Run | Wait | None]]]:
+    def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Due | Wait | None]]]:
         """Cheapest first."""
         config, now, known = self._config, self._now, self._known
         yield "switch", lambda: gates.dream_switch(config, as_wait(hold_of(self._database, config, now)))
@@ -93,9 +94,9 @@ class Checks:
                 judged = lock.judge(lock.read(directory.descriptor), now=self._now, is_live=lock.holder_is_alive)
         except FileNotFoundError:
             return None
-        return gates.dream_lock(judged.pid, judged.until) if isinstance(judged, lock.Held) else None
+        return gates.dream_lock(judged.pid, judged.until) if isinstance(judged, lock.LockHeld) else None
 
-    def _dreamt(self, *, note: bool) -> gates.Dreamt:
+    def _dreamt(self, *, note: bool) -> gates.LastDream:
         if note and self._first_seen_at > self._now:  # the clock was set back since
             dreams.note_first_sight(self._database, self._memory_dir, self._now)
         return self._counted_from(self._first_seen_at, note=note)
@@ -104,7 +105,7 @@ class Checks:
     def _first_seen_at(self) -> float:
         return self._known.first_seen_at if self._known.first_seen_at is not None else self._now
 
-    def _counted_from(self, first_seen_at: float, *, note: bool) -> gates.Dreamt:
+    def _counted_from(self, first_seen_at: float, *, note: bool) -> gates.LastDream:
         ahead_ns = int((self._lock_at or 0.0) * 1e9)
         noticed_at = self._known.noticed_at if self._known.ahead_ns == ahead_ns else None
         least = self._config.dream.least_hours * 3600
@@ -144,5 +145,5 @@ def due(database: Database, paths: Paths, config: Config, now: float) -> Iterato
             decision = Checks(database, paths, config, project.memory_dir, now).decision()
         except StateError:  # something else has the lock's name: `status` tells, and the other projects go on
             continue
-        if isinstance(decision, Run):
+        if isinstance(decision, Due):
             yield project.memory_dir, project.root

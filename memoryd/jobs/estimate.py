@@ -1,17 +1,17 @@
-"""What it would cost to let the model read sessions: rendered as they would be sent, and nothing is sent."""
+"""Estimate of what a model would cost for sessions: rendered as they would be sent, and nothing is sent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients.instructions import instructions_at
-from memoryd.engines.anthropic import account, extraction
-from memoryd.engines.anthropic.context import tokens_in
-from memoryd.engines.anthropic.cost import usd_of
-from memoryd.engines.anthropic.wire import Usage
+from memoryd.clients import instructions_at
+from memoryd.engines.model import credentials, extraction_brief
+from memoryd.engines.model.context_window import tokens_in
+from memoryd.engines.model.cost import usd_of
+from memoryd.engines.model.reply import Usage
 from memoryd.jobs.extract import exchanges_of
 from memoryd.state import jobs
-from memoryd.transcripts.follow import NotATranscriptError
+from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,23 +39,23 @@ def estimate(database: Database, paths: Paths, config: Config, sessions: Iterabl
     The memories that exist by then are not known, and not counted.
     """
     model = config.anthropic.extraction_model
-    price = account.price_of(config, model)
-    limits = extraction.limits_of(config, model, price, 0.0)
-    static = extraction.static_tokens()
+    price = credentials.price_of(config, model)
+    limits = extraction_brief.limits_of(config, model, price, 0.0)
+    static = extraction_brief.static_tokens()
     fresh = again = runs = 0
     seen: set[tuple[str, ...]] = set()
     for session in sessions:
         turns = jobs.waiting_turns(database, session.transcript_id, history=True)
         try:
-            exchanges = list(exchanges_of(session.path, turns, session.memory_dir).values())
+            exchanges = list(exchanges_of(session.client, session.path, turns, session.memory_dir).values())
         except (OSError, NotATranscriptError):
             continue
         instructions = instructions_at(exchanges[-1].said.cwd, paths) if exchanges else []
-        shared = extraction.shared_by_runs((), instructions, limits)
+        shared = extraction_brief.shared_by_runs((), instructions, limits)
         common = tokens_in(shared)
         while exchanges:
-            taken = extraction.fitting(exchanges, shared, limits)
-            said = tokens_in(extraction.brief_of(exchanges[:taken], shared).task)
+            taken = extraction_brief.fitting(exchanges, shared, limits)
+            said = tokens_in(extraction_brief.brief_of(exchanges[:taken], shared).task)
             exchanges = exchanges[taken:]
             runs += 1
             fresh += said + (0 if shared in seen else common)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memoryd.errors import StateError
-from memoryd.memory.directory import HEAD_BYTES, open_directory
+from memoryd.memory.directory import HEAD_BYTES
 from memoryd.memory.document import parse
 from memoryd.state import history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from memoryd.memory.snapshot import Snapshot
     from memoryd.state.database import Database
     from memoryd.state.jobs import WaitingTurn
-    from memoryd.transcripts.conversation import Heard
+    from memoryd.transcripts.read import ReadTurn
 
 
-class Covered(NamedTuple):
+class CoveredTurn(NamedTuple):
     """A turn to be passed over, and the file that was saved for it."""
 
     turn_id: int
@@ -27,8 +27,8 @@ class Covered(NamedTuple):
 
 
 def covered_turns(
-    database: Database, memory_dir: str, session_id: str, turns: Iterable[WaitingTurn], heard: Mapping[str, Heard]
-) -> list[Covered]:
+    database: Database, snapshot: Snapshot, session_id: str, turns: Iterable[WaitingTurn], read: Mapping[str, ReadTurn]
+) -> list[CoveredTurn]:
     """Which of these turns the client has dealt with.
 
     The main agent's own writes stand in the transcript. The client's extractor leaves no trace there: its memories are
@@ -39,37 +39,30 @@ def covered_turns(
     since = min((turn.said_at for turn in turns if turn.said_at is not None), default=0.0)
     appeared: list[tuple[str, float]] | None = None
     for turn in turns:
-        if saved := heard[turn.prompt_id].saved:
-            found.append(Covered(turn.id, "main_agent_saved", saved[0]))
+        if saved := read[turn.prompt_id].saved:
+            found.append(CoveredTurn(turn.id, "main_agent_saved", saved[0]))
             continue
         if turn.said_at is None:
             continue
         if appeared is None:
-            appeared = _foreign_memories(database, memory_dir, session_id, since)
+            appeared = _foreign_memories(database, snapshot, session_id, since)
         end = turn.next_said_at if turn.next_said_at is not None else float("inf")
         name = next((name for name, at in appeared if turn.said_at <= at < end), None)
         if name is not None:
-            found.append(Covered(turn.id, "client_saved", name))
+            found.append(CoveredTurn(turn.id, "client_saved", name))
     return found
 
 
-def _foreign_memories(database: Database, memory_dir: str, session_id: str, since: float) -> list[tuple[str, float]]:
+def _foreign_memories(database: Database, snapshot: Snapshot, session_id: str, since: float) -> list[tuple[str, float]]:
     """Files that name this session as their origin, changed since then, and never written by us."""
-    try:
-        with open_directory(memory_dir) as directory:
-            found = []
-            ours = history.names_written(database, memory_dir)
-            for name, mtime_ns in directory.listing().topics.items():
-                if mtime_ns / 1e9 < since or name in ours:
-                    continue
-                try:
-                    state = directory.read(name, HEAD_BYTES)
-                except OSError:
-                    continue
-                if state is None or os.fsencode(session_id) not in state.data:
-                    continue
-                if parse(state.data).origin_session_id == session_id:
-                    found.append((name, mtime_ns / 1e9))
-            return found
-    except (FileNotFoundError, StateError):
-        return []
+    found = []
+    ours = history.names_written(database, snapshot.path)
+    for name, mtime_ns in snapshot.mtimes_ns.items():
+        if mtime_ns / 1e9 < since or name in ours:
+            continue
+        state = snapshot.read(name)
+        if state is None or os.fsencode(session_id) not in state.data[:HEAD_BYTES]:
+            continue
+        if parse(state.data[:HEAD_BYTES]).origin_session_id == session_id:
+            found.append((name, mtime_ns / 1e9))
+    return found

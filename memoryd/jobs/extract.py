@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients.instructions import instructions_at
-from memoryd.engines import offline
-from memoryd.errors import EngineRestsError, EngineStoppedError, StateError
-from memoryd.jobs.alone import only_one
-from memoryd.jobs.changeset import ChangedMeanwhileError, groups_of
-from memoryd.jobs.dream_lock import bury
+from memoryd.clients import client_named, instructions_at
+from memoryd.engines.base import Signal
+from memoryd.errors import EngineRestsError, EngineStoppedError
+from memoryd.formatting import count
 from memoryd.jobs.exclusion import covered_turns
-from memoryd.logbook import reason_of
-from memoryd.memory.commit import commit, recover
+from memoryd.jobs.process_lock import only_process
+from memoryd.jobs.recovery import recover_directory
+from memoryd.log.reader import reason_of
+from memoryd.memory import history as second_thoughts
+from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
-from memoryd.memory.shelf import shelf_of
+from memoryd.memory.snapshot import DirectorySnapshot
 from memoryd.model import Changeset, Exchange
+from memoryd.review.context import ReviewContext
+from memoryd.review.review import Review
+from memoryd.review.verdict import sorted_by_verdict
 from memoryd.security.redact import redact
 from memoryd.state import history, jobs
-from memoryd.transcripts.conversation import Place, read_turns
-from memoryd.transcripts.follow import NotATranscriptError
-from memoryd.words import count
+from memoryd.transcripts.read import TurnPlace, read_turns
+from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from memoryd.clock import Clock
-    from memoryd.jobs.engine import ModelEngine
-    from memoryd.jobs.exclusion import Covered
-    from memoryd.model import Finding, Group, Said, Shelved, Withdrawal
+    from memoryd.engines.base import Engine
+    from memoryd.jobs.exclusion import CoveredTurn
+    from memoryd.memory.snapshot import Snapshot
+    from memoryd.model import Evidence, Group, HeldGroup
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.transcripts.conversation import Heard
+    from memoryd.transcripts.read import ReadTurn
 
 _TRIES = 3
 """How often a session is worked on at once when somebody edits the same files meanwhile."""
 _CHANGED_MEANWHILE = "somebody else changed the same files"
+
+
+class ChangedMeanwhileError(Exception):
+    """A memory that was to be changed is no longer as the engine saw it: it is to look again."""
 
 
 class Outcome(NamedTuple):
@@ -52,17 +58,20 @@ class Outcome(NamedTuple):
     removed: tuple[str, ...] = ()
     is_partial: bool = False
     """There was more to work on than fits into one job."""
+    held: int = 0
+    """Changes that wait in the inbox for the user's yes or no."""
 
 
 class Session(NamedTuple):
     transcript_id: int
     session_id: str
+    client: str
     path: str
 
 
 def only_worker(paths: Paths, memory_dir: str) -> AbstractContextManager[None]:
     """Be the only process that extracts into this directory. Raises BusyError."""
-    return only_one(paths, memory_dir, "workers", f"Another process is at work on {memory_dir}.")
+    return only_process(paths, memory_dir, "workers", f"Another process is at work on {memory_dir}.")
 
 
 def extract(
@@ -72,25 +81,21 @@ def extract(
     sessions: list[Session],
     now: float,
     *,
+    engine: Engine,
+    review_mode: str = "doubts",
     with_history: bool = False,
     clock: Clock | None = None,
-    model: ModelEngine | None = None,
 ) -> Iterator[Outcome]:
     """Work on the waiting turns of these sessions, one after the other. Without a clock no time passes meanwhile.
 
     1. Be the only worker of this directory; finish the commits and end the jobs of dead ones.
-    2. For each session: lease its turns, read what the user said, let the engine find, commit.
+    2. For each session: lease its turns, read what the user said, let the engine propose, review, commit.
 
-    The engine is the model's, or without one the embedded. A session that fails does not stop the next one; raises
-    EngineStoppedError and EngineRestsError where none could be worked on.
+    A session that fails does not stop the next one; raises EngineStoppedError and EngineRestsError where none could be
+    worked on.
     """
     with only_worker(paths, memory_dir):
-        # First the commits: what a dead worker had written counts as done, and is not found a second time. A directory
-        # that cannot be used is told by each session that wants it.
-        with suppress(FileNotFoundError, StateError), open_directory(memory_dir) as directory, directory.locked():
-            recover(database, directory, now)
-        jobs.drop_lost(database, memory_dir, now)
-        bury(database, paths, memory_dir, now)  # a dream that died would keep its turns
+        recover_directory(database, paths, memory_dir, now)
         time = clock.now if clock is not None else lambda: now
         for session in sessions:
             tries_left = _TRIES
@@ -101,7 +106,7 @@ def extract(
                 if job is None:
                     break
                 tries_left -= 1
-                task = _Task(database, paths, memory_dir, session, job, time, model)
+                task = _Task(database, paths, memory_dir, session, job, time, engine, review_mode)
                 outcome = _work(task, is_last=tries_left == 0)
                 if outcome is None:
                     continue
@@ -120,10 +125,13 @@ class _Task(NamedTuple):
     session: Session
     job: jobs.Job
     time: Callable[[], float]
-    model: ModelEngine | None
+    engine: Engine
+    review_mode: str
 
-    def finish(self, outcome: str, turns: tuple[int, ...], detail: str = "") -> None:
-        jobs.finish(self.database, self.job, outcome, self.time(), turns=turns, detail=detail)
+    def finish(
+        self, outcome: str, turns: tuple[int, ...], detail: str = "", *, held: tuple[HeldGroup, ...] = ()
+    ) -> None:
+        jobs.finish(self.database, self.job, outcome, self.time(), turns=turns, detail=detail, held=held)
 
     def fail(self, why: str) -> Outcome:
         jobs.fail(self.database, self.job, why, self.time())
@@ -163,21 +171,24 @@ def _attempt(task: _Task) -> Outcome:
 
     1. read what was said
     2. pass over the turns that the client itself has saved something for
-    3. take every secret out of the others, let the engine find, beside the instruction files, and save it
+    3. take every secret out of the others, and of the instruction files
+    4. let the engine propose changes to a snapshot of the memories, and have them reviewed
+    5. commit what was accepted; what was held goes into the inbox
     """
     session_id = task.session.session_id
+    snapshot = DirectorySnapshot(task.database, task.memory_dir)
     try:
-        heard = heard_in(task.session.path, task.job.turns, task.memory_dir, with_calls=task.model is not None)
+        read = read_job_turns(task.session.client, task.session.path, task.job.turns, task.memory_dir)
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
         task.finish("skipped(transcript_gone)", tuple(turn.id for turn in task.job.turns))
         return Outcome(session_id, "skipped(transcript_gone)")
     # A turn whose words are not where they were waits: the next look at the rewritten file finds them, or their end.
-    present = [turn for turn in task.job.turns if turn.prompt_id in heard]
+    present = [turn for turn in task.job.turns if turn.prompt_id in read]
     if not present:
         return task.fail("the transcript was rewritten")
-    covered = covered_turns(task.database, task.memory_dir, session_id, present, heard)
-    passed_over = {one.turn_id: f"skipped({one.by})" for one in covered}
-    detail = _told(covered)
+    covered = covered_turns(task.database, snapshot, session_id, present, read)
+    passed_over = {turn.turn_id: f"skipped({turn.by})" for turn in covered}
+    detail = _saved_by_client(covered)
     if covered:
         jobs.pass_over(task.database, task.job, passed_over, detail)
     left = [turn for turn in present if turn.id not in passed_over]
@@ -185,15 +196,12 @@ def _attempt(task: _Task) -> Outcome:
         outcome = f"skipped({covered[0].by})"
         task.finish(outcome, ())
         return Outcome(session_id, outcome, detail=detail)
-    exchanges = [redacted(heard[turn.prompt_id]) for turn in left]
-    instructions = instructions_at(exchanges[-1].said.cwd, task.paths)
+    exchanges = [redacted_exchange(read[turn.prompt_id]) for turn in left]
+    instructions = [redact(text) for text in instructions_at(exchanges[-1].said.cwd, task.paths)]
     taken = len(left)
     try:
-        if task.model is not None:
-            groups, taken = task.model.extract(task.job, task.memory_dir, exchanges, instructions)
-        else:
-            groups = _found(task, [exchange.said for exchange in exchanges], instructions)
-        done = _save(task, groups, tuple(turn.id for turn in left[:taken]), detail)
+        accepted, held, taken = _reviewed(task, snapshot, exchanges, instructions)
+        done = _save(task, accepted, held, tuple(turn.id for turn in left[:taken]), detail)
     except RefusedError as error:
         taken = error.turns or taken
         outcome = f"refused({error.guard})"
@@ -202,83 +210,81 @@ def _attempt(task: _Task) -> Outcome:
     return done._replace(is_partial=taken < len(left))
 
 
-def exchanges_of(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, Exchange]:
+def exchanges_of(client: str, path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, Exchange]:
     """What a model would be shown of these turns, by the id of their prompt. Raises like `read_turns`."""
-    return {name: redacted(heard) for name, heard in heard_in(path, turns, memory_dir, with_calls=True).items()}
+    return {name: redacted_exchange(read) for name, read in read_job_turns(client, path, turns, memory_dir).items()}
 
 
-def heard_in(path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str, *, with_calls: bool) -> dict[str, Heard]:
-    places = [Place(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_ids) for turn in turns]
-    return read_turns(path, places, memory_dir, with_calls=with_calls)
+def read_job_turns(client: str, path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, ReadTurn]:
+    places = [TurnPlace(turn.prompt_id, turn.start, turn.end, turn.before, turn.before_ids) for turn in turns]
+    return read_turns(client_named(client), path, places, memory_dir, with_calls=True)
 
 
-def _found(task: _Task, said: list[Said], instructions: list[str]) -> tuple[Group, ...]:
-    """What the embedded engine finds, beside the memories that are there. Raises ChangedMeanwhileError."""
-    database, memory_dir = task.database, task.memory_dir
-    found = [
-        one
-        for one in offline.find(said, _shelf(database, memory_dir), instructions)
-        if not _is_settled(database, memory_dir, one)
-    ]
-    if not found:
-        return ()
-    with open_directory(memory_dir, create=True) as directory:
-        made = history.made(database, memory_dir)
-        return groups_of(directory, found, task.session.session_id, task.time(), made)
+def _reviewed(
+    task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], instructions: Sequence[str]
+) -> tuple[tuple[Group, ...], tuple[HeldGroup, ...], int]:
+    """What the engine proposes: accepted, held, and how many of the turns it has looked at."""
+    signal = Signal(task.job.id, task.time(), exchanges, instructions)
+    context = ReviewContext(
+        "extract", snapshot, signal.messages, signal.now, instructions, lambda evidence: _is_refused(task, evidence)
+    )
+    review = Review(context, task.engine.meaning_asker(signal, task.memory_dir))
+    proposal = task.engine.extract(snapshot, signal, review)
+    groups = [group for group in proposal.groups if not _is_settled(task, group)]
+    accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
+    return accepted, held, len(exchanges) if proposal.taken is None else proposal.taken
 
 
-def _save(task: _Task, groups: tuple[Group, ...], turns: tuple[int, ...], detail: str) -> Outcome:
-    """Commit what an engine wants to change, which closes the job and its turns; without a change they are done as well.
+def _save(
+    task: _Task, groups: tuple[Group, ...], held: tuple[HeldGroup, ...], turns: tuple[int, ...], detail: str
+) -> Outcome:
+    """Commit what was accepted, which closes the job and its turns; without a change they are done as well.
 
     Raises ChangedMeanwhileError where somebody else's edit came first.
     """
     session_id = task.session.session_id
     if not groups:
-        task.finish("succeeded_no_output", turns)
-        return Outcome(session_id, "succeeded_no_output", detail=detail)
-    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id)
+        task.finish("succeeded_no_output", turns, held=held)
+        return Outcome(session_id, "succeeded_no_output", detail=detail, held=_waiting(held))
+    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held)
     with open_directory(task.memory_dir, create=True) as directory:
         if commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
     changed = [change for group in groups for change in group.changes]
     saved = tuple(change.name for change in changed if change.after is not None)
     removed = tuple(change.name for change in changed if change.after is None)
-    return Outcome(session_id, "succeeded", saved, detail, removed)
+    return Outcome(session_id, "succeeded", saved, detail, removed, held=_waiting(held))
 
 
-def redacted(heard: Heard) -> Exchange:
-    said = heard.said._replace(text=redact(heard.said.text), answer=redact(heard.said.answer))
+def _waiting(held: Sequence[HeldGroup]) -> int:
+    return sum(group.state in ("held", "unconfirmed") for group in held)
+
+
+def redacted_exchange(read: ReadTurn) -> Exchange:
+    said = read.said._replace(text=redact(read.said.text), answer=redact(read.said.answer))
     # A call may hold half an emoji, which no request can.
-    calls = tuple(redact(call.encode("utf-8", "replace").decode()) for call in heard.calls)
-    return Exchange(said, redact(heard.reply), calls)
+    calls = tuple(redact(call.encode("utf-8", "replace").decode()) for call in read.calls)
+    return Exchange(said, redact(read.reply), calls)
 
 
-def _shelf(database: Database, memory_dir: str) -> Callable[[], list[Shelved]]:
-    """The memories that are there, read when the engine first asks: most turns need none of them."""
-
-    @cache
-    def shelf() -> list[Shelved]:
-        try:
-            with open_directory(memory_dir) as directory:
-                return shelf_of(database, directory)
-        except FileNotFoundError:
-            return []
-
-    return shelf
+def _is_refused(task: _Task, evidence: Evidence) -> bool:
+    """Whether the user has undone or forgotten a memory that rested on these words."""
+    return second_thoughts.is_refused(task.database, task.memory_dir, evidence)
 
 
-def _is_settled(database: Database, memory_dir: str, one: Finding | Withdrawal) -> bool:
-    """Whether these words have led to a memory already, or to one that the user took back."""
-    return history.is_refused(database, memory_dir, one.evidence) or history.rests_on(
-        database, memory_dir, one.evidence
+def _is_settled(task: _Task, group: Group) -> bool:
+    """Whether the newest words of a group have led to a memory already, or to one that the user took back."""
+    newest = group.evidence[-1][1] if group.evidence else None
+    return newest is not None and (
+        _is_refused(task, newest) or history.rests_on(task.database, task.memory_dir, newest)
     )
 
 
-def _told(covered: list[Covered]) -> str:
+def _saved_by_client(covered: list[CoveredTurn]) -> str:
     """What the log and `status` say about the turns that the client has dealt with."""
     told = []
     for by, who in (("main_agent_saved", "the main agent"), ("client_saved", "the client's own extraction")):
-        names = [one.name for one in covered if one.by == by]
+        names = [turn.name for turn in covered if turn.by == by]
         if names:
             told.append(f"{count(len(names), 'turn')} left to {who}, which saved {', '.join(dict.fromkeys(names))}")
     return "; ".join(told)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import elapsed
 from memoryd.errors import MemorydError, StateError
-from memoryd.recall import choose, rank, sessions, surface
-from memoryd.recall.catalogue import catalogue_of, is_unchanged, read_memory
-from memoryd.recall.store import Known, open_store
+from memoryd.recall import choose, rank, surface
+from memoryd.recall import shown as shown_log
+from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.store import IndexedMemory, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from memoryd.clock import Clock
     from memoryd.config import Config
-    from memoryd.memory.glance import Glance
+    from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Store
@@ -63,7 +64,7 @@ class Recalled(NamedTuple):
     gone: tuple[str, ...]
 
 
-class Answer(NamedTuple):
+class RecallAnswer(NamedTuple):
     memories: tuple[Recalled, ...] = ()
     text: str = ""
     """What a client is shown: all of them, inside our mark."""
@@ -72,7 +73,7 @@ class Answer(NamedTuple):
     selector: str = "local"
     fallback: str = ""
     """Why the model did not choose, where the config wants that."""
-    shown: tuple[sessions.Shown, ...] = ()
+    shown: tuple[shown_log.Shown, ...] = ()
     """What a session has in front of it once it got the text; for `put_down`."""
 
 
@@ -80,7 +81,7 @@ class _Match(NamedTuple):
     """A candidate and what its file says now."""
 
     candidate: Candidate
-    glance: Glance
+    glance: QuickParse
     may_have_secret: bool
 
 
@@ -104,7 +105,7 @@ class _Chosen(NamedTuple):
 
 def recall(
     paths: Paths, config: Config, environment: Mapping[str, str], clock: Clock, memory_dir: str, request: Request
-) -> Answer:
+) -> RecallAnswer:
     """Choose the memories for a prompt. Raises StateError, BusyError.
 
     1. whether the prompt says enough
@@ -114,7 +115,7 @@ def recall(
     5. as much of them as there is room for
     """
     if not choose.is_worth_asking(request.prompt):
-        return Answer(why_not=SINGLE_WORD)
+        return RecallAnswer(why_not=SINGLE_WORD)
     task = _Task(paths, config, environment, clock, memory_dir, request)
     store = open_store(paths)
     try:
@@ -124,34 +125,34 @@ def recall(
     return answer if chosen is None else _surfaced(task, chosen, answer)
 
 
-def put_down(paths: Paths, memory_dir: str, request: Request, answer: Answer, now: float) -> None:
+def record_shown(paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float) -> None:
     """What a session was shown does not come again. Behind the handing over: a kill between must not hide a memory."""
     if not request.session_id or not answer.shown:
         return
     try:
-        sessions.record(paths, request.session_id, memory_dir, answer.shown, now)
+        shown_log.record(paths, request.session_id, memory_dir, answer.shown, now)
     except OSError as error:
         raise StateError(
             f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"
         ) from error
 
 
-def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, Answer]:
+def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     """The memories to hand over; None where there are none, and the answer says why."""
     request, memory_dir = task.request, task.memory_dir
     hurry = None if request.until is None else _READING_SECONDS
-    directory = catalogue_of(store, memory_dir, task.clock.now(), seconds=hurry)
+    directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
     if directory is None or not directory.memories:
-        return None, Answer(why_not=NO_MEMORIES)
-    shown = sessions.shown(task.paths, request.session_id, memory_dir) if request.session_id else []
+        return None, RecallAnswer(why_not=NO_MEMORIES)
+    shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
     left = round(task.config.recall.session_kilobytes * 1024)
     if request.session_id:
-        left -= sessions.spent(task.paths, request.session_id)
+        left -= shown_log.spent(task.paths, request.session_id)
     if left <= 0:
-        return None, Answer(why_not=BUDGET_USED)
+        return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(one.name for one in shown)
     found = rank.candidates(store, directory, rank.query_of(request.prompt))
-    matches, answer = _by_probability(task, [one for one in found if one.memory.name not in known]), Answer()
+    matches, answer = _by_probability(task, [one for one in found if one.memory.name not in known]), RecallAnswer()
     if task.config.recall.selector == "model":
         matches, answer = _by_model(task, matches, known)
     if not matches:
@@ -186,11 +187,12 @@ def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
     return sorted(matches, key=lambda match: -match.candidate.probability)
 
 
-def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tuple[list[_Match], Answer]:
+def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tuple[list[_Match], RecallAnswer]:
     """What a model picks from the manifest; where it does not, everything as it was, and why."""
     from memoryd.jobs.selection import select_by_model  # noqa: PLC0415 - this way is slow anyway
     from memoryd.memory.directory import HEAD_BYTES, open_directory  # noqa: PLC0415
     from memoryd.memory.manifest import manifest_of  # noqa: PLC0415
+    from memoryd.memory.snapshot import memories_in  # noqa: PLC0415
     from memoryd.state.database import open_database  # noqa: PLC0415
 
     try:
@@ -205,21 +207,21 @@ def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tupl
                 task.clock,
                 memory_dir=task.memory_dir,
                 query=_asked(task.request.prompt),
-                manifest_lines=manifest_of(files),
+                manifest_lines=manifest_of(memories_in(files)),
                 names=files.keys(),
                 tools=task.request.tools,
                 limit=task.config.recall.most_memories,
                 seconds=_seconds_for_model(task),
             )
     except MemorydError as error:
-        return matches, Answer(fallback=error.sentence)
+        return matches, RecallAnswer(fallback=error.sentence)
     except OSError as error:
-        return matches, Answer(fallback=f"The memories cannot be listed: {error.strerror}.")
+        return matches, RecallAnswer(fallback=f"The memories cannot be listed: {error.strerror}.")
     if selected.names is None:
-        return matches, Answer(fallback=selected.why)
+        return matches, RecallAnswer(fallback=selected.why)
     by_name = {match.candidate.memory.name: match for match in matches}
     picked = [by_name.get(name) or _picked(task.memory_dir, name, files[name].mtime_ns) for name in selected.names]
-    return picked, Answer(selector="model")
+    return picked, RecallAnswer(selector="model")
 
 
 def _seconds_for_model(task: _Task) -> float:
@@ -237,11 +239,11 @@ def _asked(prompt: str) -> str:
 def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
     """A memory that only the model thought of."""
     glance = read_memory(memory_dir, name)
-    known = Known(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True)
+    known = IndexedMemory(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True)
     return _Match(rank.Candidate(known, 0.0, ()), glance, may_have_secret=True)
 
 
-def _surfaced(task: _Task, chosen: _Chosen, answer: Answer) -> Answer:
+def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer) -> RecallAnswer:
     """As much as there is room for, in words."""
     request, now = task.request, task.clock.now()
     memories = [
@@ -263,7 +265,7 @@ def _surfaced(task: _Task, chosen: _Chosen, answer: Answer) -> Answer:
         for one, match in zip(memories, chosen.matches, strict=True)
         if one.name in fitting
     )
-    shown = tuple(sessions.Shown(piece.name, piece.bytes) for piece in pieces)
+    shown = tuple(shown_log.Shown(piece.name, piece.bytes) for piece in pieces)
     return answer._replace(memories=recalled, text=surface.rendered(pieces), shown=shown)
 
 

@@ -7,25 +7,24 @@ a job that counts as failed from its first moment, and a step that is reserved a
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import elapsed
-from memoryd.engines.anthropic import account, selector
-from memoryd.engines.anthropic.client import BadRequestError, Client, EndpointError, PromptTooLongError
-from memoryd.engines.anthropic.punctual import PunctualClient
+from memoryd.engines.model import credentials, selection_brief
+from memoryd.engines.model.budget import BudgetedCalls, RunCapError
+from memoryd.engines.model.client import BadRequestError, Client, EndpointError, PromptTooLongError
+from memoryd.engines.model.record_hold import recording_holds
 from memoryd.errors import EngineRestsError, MemorydError
-from memoryd.jobs.calls import Calls, RunCapError
-from memoryd.jobs.standing import hold_of
-from memoryd.jobs.trouble import recorded
-from memoryd.state import holds, jobs, room
+from memoryd.jobs.holds import hold_of
+from memoryd.state import engine_holds, jobs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from memoryd.clock import Clock
     from memoryd.config import Config
-    from memoryd.engines.anthropic.selector import Question
+    from memoryd.engines.model.selection_brief import SelectionQuestion
     from memoryd.state.database import Database
 
 PATIENCE_SECONDS = 0.5
@@ -54,7 +53,7 @@ class _Desk(NamedTuple):
     @property
     def settings(self) -> bytes:
         """Those of the model, as they are now; a hold is about them."""
-        return account.settings_digest(self.config)
+        return credentials.settings_digest(self.config)
 
     @property
     def own_settings(self) -> bytes:
@@ -73,7 +72,7 @@ def select_by_model(
     manifest_lines: Sequence[str],
     names: Collection[str],
     tools: Sequence[str] = (),
-    limit: int = selector.MOST_SELECTED,
+    limit: int = selection_brief.MOST_SELECTED,
     seconds: float,
 ) -> Selected:
     """The memories that a model picks for a prompt; it never raises what a caller could only fall back from.
@@ -82,15 +81,15 @@ def select_by_model(
     2. ask, within the time, the budget included
     3. judge the answer, and put down what came of it
 
-    `database` is open for writing. After a late answer a thread may still wait for it: it dies with the process.
+    `database` is open for writing.
     """
     until = elapsed() + seconds
     if not names or not manifest_lines or not query.strip():
         return Selected(())
     desk = _Desk(database, config, environment, clock, memory_dir, seconds, until)
-    question = selector.Question(query, manifest_lines, names, tools)
+    question = selection_brief.SelectionQuestion(query, manifest_lines, names, tools)
     try:
-        with room.impatient(database, PATIENCE_SECONDS):
+        with database.waiting(PATIENCE_SECONDS):
             if why := _why_not(desk):
                 return Selected(None, why)
             return _selected(desk, question, limit)
@@ -100,20 +99,20 @@ def select_by_model(
 
 def _why_not(desk: _Desk) -> str:
     """Why the model is not asked; empty where it may be."""
-    if not account.is_chosen(desk.config):
+    if not credentials.is_chosen(desk.config):
         return "No model is set up: the config names no key."
     now = desk.clock.now()
-    hold = hold_of(desk.database, desk.config, now) or holds.standing(
+    hold = hold_of(desk.database, desk.config, now) or engine_holds.current_hold(
         desk.database, jobs.RECALL, desk.own_settings, now
     )
     return hold.text if hold is not None else ""
 
 
-def _selected(desk: _Desk, question: Question, limit: int) -> Selected:
+def _selected(desk: _Desk, question: SelectionQuestion, limit: int) -> Selected:
     job_id = jobs.begin_recall(desk.database, desk.memory_dir, desk.clock.now())
     try:
         selected = Selected(_asked(desk, job_id, question, limit))
-    except (selector.NoChoiceError, RunCapError, BadRequestError, PromptTooLongError) as error:
+    except (selection_brief.NoChoiceError, RunCapError, BadRequestError, PromptTooLongError) as error:
         selected = Selected(None, f"The model chose nothing: {error}.")
     except MemorydError as error:
         selected = Selected(None, error.sentence)
@@ -124,36 +123,39 @@ def _selected(desk: _Desk, question: Question, limit: int) -> Selected:
     return selected
 
 
-def _asked(desk: _Desk, job_id: int, question: Question, limit: int) -> tuple[str, ...]:
+def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) -> tuple[str, ...]:
     """What the model picks. Raises NoChoiceError and what `Calls.ask` does; what would be in vain again is recorded."""
     database, config, clock = desk.database, desk.config, desk.clock
     settings = desk.settings  # before the key is read: what is mended while a request runs is another thing
-
-    def connect() -> Client:
-        return Client(account.account_of(config.anthropic, desk.environment), clock.now)
-
-    with recorded(database, config, settings, clock):
-        request = selector.request_of(question, config)
-        calls = Calls(
+    deadline = clock.now() + desk.until - elapsed()
+    client = Client(
+        lambda: credentials.account_of(
+            config.anthropic, desk.environment
+        ),  # a command may print the key, and takes its time
+        lambda: deadline - desk.until + elapsed(),  # a clock that is set meanwhile makes nobody wait
+    )
+    with recording_holds(database, config, settings, clock), closing(client):
+        request = selection_brief.request_of(question, config)
+        calls = BudgetedCalls(
             database,
             job_id,
             desk.memory_dir,
-            PunctualClient(connect, desk.until),
-            account.price_of(config, request["model"]),
+            client,
+            credentials.price_of(config, request["model"]),
             config.budget,
             clock,
-            clock.now() + desk.until - elapsed(),
-            selector.prefix_name(request),
+            deadline,
+            selection_brief.prefix_name(request),
         )
         try:
             reply = calls.ask(request)
         except EndpointError as error:
             raise _resting(desk, error) from error
-        holds.lift(database, account.NAME)
-        holds.lift(database, jobs.RECALL)
+        engine_holds.lift(database, credentials.NAME)
+        engine_holds.lift(database, jobs.RECALL)
         try:
-            return selector.choice_in(reply, selector.shown_in(request, question.names), limit)
-        except selector.NoChoiceError:
+            return selection_brief.choice_in(reply, selection_brief.shown_in(request, question.names), limit)
+        except selection_brief.NoChoiceError:
             calls.forget_last()
             raise
 
@@ -162,5 +164,5 @@ def _resting(desk: _Desk, error: EndpointError) -> EngineRestsError:
     """Prompts do not wait in vain again and again. Only they: jobs have more time and more tries, and see for themselves."""
     why = f"it did not answer within {desk.seconds:g} s" if elapsed() >= desk.until else str(error).rstrip(".")
     text = f"The model chose nothing: {why}."
-    until = holds.rest(desk.database, jobs.RECALL, text, error.after, desk.own_settings, desk.clock.now())
+    until = engine_holds.rest(desk.database, jobs.RECALL, text, error.after, desk.own_settings, desk.clock.now())
     return EngineRestsError(text, "memoryd retry", until=until)

@@ -12,12 +12,11 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd import gates
 from memoryd.clock import hour_of
 from memoryd.errors import BusyError, CorruptStateError, StateError
-from memoryd.jobs.alone import clear
-from memoryd.model import Run
-from memoryd.state import jobs, retention, room, settings
+from memoryd.jobs import gates
+from memoryd.model import Due
+from memoryd.state import inbox, jobs, retention, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,12 +36,13 @@ _BATCH = 50
 _BATCH_BYTES = 1 << 20
 _BREATH_SECONDS = 0.02
 """Between two transactions: whoever waits for the database gets it."""
+_PATIENCE_SECONDS = 0.05
 _SPARE_BYTES = 64 << 20
 _ROTATED = re.compile(r"\.\d+")
 _CRASH_BYTES = 1 << 20
 
 
-class Upkept(NamedTuple):
+class UpkeepOutcome(NamedTuple):
     """What an upkeep did."""
 
     at: float
@@ -61,6 +61,8 @@ class Upkept(NamedTuple):
     """What the database file became smaller by."""
     left: str = ""
     """Why the database was not made smaller although it could be."""
+    expired: int = 0
+    """Changes that waited too long for a yes or no."""
 
 
 def upkeep_due(database: Database, now: float) -> bool:
@@ -69,15 +71,15 @@ def upkeep_due(database: Database, now: float) -> bool:
     if known is None:
         settings.put(database, settings.UPKEEP, {"tried_at": None, "did": None}, now)
         return False
-    return isinstance(gates.upkeep(known.at, known.value["tried_at"], now, hour_of(now)), Run)
+    return isinstance(gates.upkeep(known.at, known.value["tried_at"], now, hour_of(now)), Due)
 
 
-def last_upkeep(database: Database) -> Upkept | None:
+def last_upkeep(database: Database) -> UpkeepOutcome | None:
     """What the last upkeep that came to its end did; None: there was none yet."""
     known = settings.get(database, settings.UPKEEP)
     if known is None or known.value["did"] is None:
         return None
-    return Upkept(**{name: value for name, value in known.value["did"].items() if name in Upkept._fields})
+    return UpkeepOutcome(**{name: value for name, value in known.value["did"].items() if name in UpkeepOutcome._fields})
 
 
 def excess(database: Database, config: Config, now: float) -> Plan:
@@ -86,15 +88,17 @@ def excess(database: Database, config: Config, now: float) -> Plan:
     return retention.plan(database, since, config.history.keep_megabytes * 1e6, now)
 
 
-def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Upkept:
+def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> UpkeepOutcome:
     """Put the state directory in order.
 
     1. note that it was begun, so that one that fails is not begun again at once
-    2. let go what is older than history is kept
+    2. let go what is older than history is kept, and what has waited too long in the inbox
     3. remove old logs, and what dead processes left
     4. give room back, if nobody else is at work
     5. note what was done
     """
+    from memoryd.jobs.recovery import remove_leftovers  # noqa: PLC0415 - megabytes that the daemon need not hold
+
     now = clock.now()
     known = settings.get(database, settings.UPKEEP)
     begun = {"did": None, **(known.value if known is not None else {}), "tried_at": now}
@@ -104,20 +108,23 @@ def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Up
     plan = retention.plan(database, since, config.history.keep_megabytes * 1e6, now)
     dropped = _drop_contents(database, plan, clock)
     ended = _drop_notes(database, since, clock)
+    expired = inbox.expire(database, believed - inbox.KEPT_DAYS * _DAY_SECONDS, now)
+    inbox.drop_contents(database, since)
     logs = _remove_logs(paths, since)
-    workers, dreamers = clear(paths, "workers", "staging", since), clear(paths, "dreamers", "dreams", since)
+    removed = remove_leftovers(paths, since)
     freed, left = _give_back(database, paths)
-    done = Upkept(
+    done = UpkeepOutcome(
         at=now,
         contents=len(dropped),
         content_bytes=sum(content.bytes for content in dropped),
         history_bytes=plan.kept_bytes,
         jobs=ended,
-        copies=workers.copies + dreamers.copies,
-        locks=workers.locks + dreamers.locks,
+        copies=removed.copies,
+        locks=removed.locks,
         logs=logs,
         freed_bytes=freed,
         left=left,
+        expired=expired,
     )
     # The latest that was believed: a clock that begins in 1970 once is not caught up with for years.
     latest = max(believed, known.value.get("believed", known.at)) if known is not None else believed
@@ -182,9 +189,9 @@ def _remove_logs(paths: Paths, since: float) -> int:
 def _give_back(database: Database, paths: Paths) -> tuple[int, str]:
     """By how much the database file became smaller, and why it did not where it could."""
     try:
-        with room.impatient(database):
-            room.settle(database)
-            before = room.room_of(database)
+        with database.waiting(_PATIENCE_SECONDS):  # whoever else uses the database goes first
+            retention.settle(database)
+            before = retention.database_size(database)
             if not before.is_wasted:
                 return 0, ""
             if jobs.number_running(database):
@@ -192,8 +199,8 @@ def _give_back(database: Database, paths: Paths) -> tuple[int, str]:
             needed = 2 * (before.bytes - before.free_bytes)  # a copy, which then goes through the log
             if shutil.disk_usage(paths.state_dir).free < needed + _SPARE_BYTES:
                 return 0, "the disk has no room for a copy"
-            room.compact(database)
-            return before.bytes - room.room_of(database).bytes, ""
+            retention.compact(database)
+            return before.bytes - retention.database_size(database).bytes, ""
     except BusyError:
         return 0, "another process used the database"
     except CorruptStateError:

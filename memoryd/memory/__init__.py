@@ -1,1 +1,1 @@
-"""What is remembered: the directory of small Markdown files, and the one way to write it."""
+"""The memory directory: small Markdown files, their index, and the one way to write them."""

@@ -1,4 +1,4 @@
-"""One way to write memory: validate, intend, apply, close; and what recovery does with a commit that was killed."""
+"""Commit: validate, intend, apply, close; and recovery of a commit that was killed. The one way to write memory."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memoryd.memory import index as indexing
 from memoryd.memory.apply import apply, resume, sync, take_back
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
+from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
 from memoryd.model import Changeset, IndexEdit
 from memoryd.security.redact import redact
 from memoryd.state import changes
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.state.database import Database
 
-INDEX_BYTES = 4 << 20
 _INDEX_TRIES = 5
 NO_EDIT = IndexEdit()
 _TO_BE_FINISHED = "What was begun will be finished when it can be."
@@ -54,7 +54,7 @@ def commit(
     1. validate: the guards, on the result
     2. intend: everything that is needed to finish or drop it goes into the database
     3. apply: create and replace, then the index, then take away; a group that meets an edit is taken back
-    4. close: change, turns and evidence in one transaction
+    4. close: change, turns, evidence and what goes into the inbox, in one transaction
 
     The directory's lock is held throughout, so a prepared commit that is met under it belongs to a dead process.
     Raises RefusedError, StateError where the directory cannot be written, and BusyError where it is, under that lock, no
@@ -69,12 +69,23 @@ def commit(
                 f"Somebody else consolidates {directory.path} by now. Nothing was changed.", "memoryd status"
             )
         files, left_out = plan(directory, changeset, now)
-        if not files and (not changeset.turn_ids or changeset.kind == "dream"):  # whose job closes them
+        if not files and not _has_more_to_close(changeset):
             return Committed(None, left_out=left_out)
         change_id = changes.prepare(database, directory.path, changeset, files, now)
         conflicted = _apply(database, directory, change_id, now)
         changes.close(database, change_id, conflicted, now)
-        return Committed(change_id, tuple(sorted(conflicted)), left_out)
+        is_of_the_inbox = not files and _touches_inbox(changeset)
+        return Committed(None if is_of_the_inbox else change_id, tuple(sorted(conflicted)), left_out)
+
+
+def _has_more_to_close(changeset: Changeset) -> bool:
+    """Whether a changeset that changes no file has something else that stands or falls with it."""
+    has_turns = bool(changeset.turn_ids) and changeset.kind != "dream"  # whose job closes them
+    return has_turns or _touches_inbox(changeset)
+
+
+def _touches_inbox(changeset: Changeset) -> bool:
+    return bool(changeset.held) or changeset.accepts is not None
 
 
 def recover(database: Database, directory: MemoryDirectory, now: float) -> int:
@@ -152,8 +163,8 @@ def _planned_index(
     def topic(name: str) -> indexing.Topic:
         return _topic(name, contents[name] if name in contents else _head(directory, name))
 
-    now_there = directory.read(indexing.NAME, INDEX_BYTES + 1)
-    if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, indexing.NAME):
+    now_there = directory.read(INDEX_NAME, INDEX_BYTES + 1)
+    if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, INDEX_NAME):
         return None, ()  # nothing that a person or client wrote, or a link: left alone
     text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
     refresh, changed = ({}, {}) if _goes_back(text, edit) else _rewritten(files)
@@ -176,7 +187,7 @@ def _planned_index(
         position=position,
         group=INDEX_GROUP,
         why="the index",
-        name=indexing.NAME,
+        name=INDEX_NAME,
         temporary=f"{token}-{position}",
         before=now_there.data if now_there else None,
         before_mtime_ns=now_there.mtime_ns if now_there else None,
@@ -233,7 +244,7 @@ def _exists_in(directory: MemoryDirectory, *, without: set[str]) -> Callable[[st
             return False
         try:
             os.stat(path, dir_fd=directory.descriptor)
-        except OSError:
+        except (OSError, ValueError):  # a person may have written `%00` into a link
             return False
         return True
 
@@ -300,7 +311,7 @@ def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: 
             with suppress(OSError):
                 drop(None)
                 sync(directory)
-                changes.close(database, change_id, {file.group for file in memories}, now)
+                changes.close(database, change_id, {file.group for file in memories}, now, is_failed=True)
                 outcome = "Nothing was changed."
         raise _unusable(directory, error, outcome) from error
     return conflicted - {INDEX_GROUP}

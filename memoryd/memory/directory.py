@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memoryd.errors import StateError
-from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
+from memoryd.formatting import escaped, is_utf8
+from memoryd.memory.limits import FILE_BYTES, INDEX_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +39,10 @@ class Listing:
     """The directory at one moment."""
 
     topics: dict[str, int]
-    """Topic files and their mtimes in nanoseconds."""
+    """Topic files and their mtimes in nanoseconds. All names are text, which database, index and models can hold."""
     odd: dict[str, str]
-    """Names that look like topic files and are none, or that must not be changed, and why."""
+    """Names that look like topic files and are none, or that must not be changed, and why. Bytes that are not UTF-8 are
+    escaped in them."""
 
 
 class MemoryDirectory:
@@ -49,6 +51,7 @@ class MemoryDirectory:
     def __init__(self, path: str, descriptor: int) -> None:
         self.path = path
         self.descriptor = descriptor
+        self._is_locked = False
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -66,16 +69,19 @@ class MemoryDirectory:
                 except FileNotFoundError:
                     continue
                 if not stat.S_ISREG(status.st_mode):
-                    odd[name] = "a symlink" if stat.S_ISLNK(status.st_mode) else "no regular file"
+                    odd[escaped(name)] = "a symlink" if stat.S_ISLNK(status.st_mode) else "no regular file"
+                    continue
+                if not is_utf8(name):
+                    odd[escaped(name)] = "not named in UTF-8"
                     continue
                 topics[name] = status.st_mtime_ns
                 if status.st_nlink > 1:
                     odd[name] = "a hard link: it has another name elsewhere"
-                elif status.st_size > MEMORY_BYTES:
-                    odd[name] = f"larger than {MEMORY_BYTES >> 20} MB"
+                elif status.st_size > FILE_BYTES:
+                    odd[name] = f"larger than {FILE_BYTES >> 20} MB"
         return Listing(topics, odd)
 
-    def read(self, name: str, limit: int = MEMORY_BYTES) -> FileState | None:
+    def read(self, name: str, limit: int = FILE_BYTES) -> FileState | None:
         """A file's content up to `limit`; None where there is no regular file of this name."""
         try:
             descriptor = os.open(
@@ -108,11 +114,19 @@ class MemoryDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only one of our processes that writes here. The kernel gives the lock back when we die."""
+        """Be the only one of our processes that writes here. The kernel gives the lock back when we die.
+
+        A command that decides by what is there holds it around its commit, which then does not take it a second time.
+        """
+        if self._is_locked:
+            yield
+            return
         fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        self._is_locked = True
         try:
             yield
         finally:
+            self._is_locked = False
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
 

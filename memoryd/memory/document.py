@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -125,8 +126,12 @@ class Document:
         return "\r\n" if "\r\n" in self.text[: self.body_start or None] else "\n"
 
 
+@lru_cache(maxsize=256)
 def parse(data: bytes) -> Document:
-    """Never fails: what cannot be understood is a problem of the document, and its bytes are kept."""
+    """Never fails: what cannot be understood is a problem of the document, and its bytes are kept.
+
+    Kept for the next time: a job parses a file once to read it, and again to judge, write and index it.
+    """
     text = data.decode("utf-8", "surrogateescape")
     problem = None if text.isascii() or _is_utf8(data) else "it is not UTF-8"
     if not _OPENING.match(text):

@@ -1,4 +1,4 @@
-"""What no commit may do, whoever asks for it: checked on the result, not on promises. Pure."""
+"""Guards: what no commit may do, whoever asks for it; checked on the result. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError
 from memoryd.memory.document import parse
-from memoryd.memory.index import NAME as INDEX_NAME
+from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
 from memoryd.security.redact import find_secret
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from memoryd.model import Changeset, FileChange, Group
 
-MEMORY_BYTES = 65_536
 _PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}\.md")
 
 
@@ -33,9 +32,9 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
     """Raise RefusedError for the first thing in a changeset that must not be.
 
     `odd` are the names in the directory that are left alone, and why. Commands that put back what once was there are
-    not asked for its form.
+    not asked for its form. The user's own yes to a proposal also counts for a pinned memory.
     """
-    makes_memories = changeset.kind in ("extract", "remember", "dream")
+    makes_memories = changeset.kind in ("extract", "remember", "dream", "review")
     names = [change.name for group in changeset.groups for change in group.changes]
     if len(names) != len(set(names)):
         raise RefusedError("one change a file", "The same file is changed twice in one commit.")
@@ -49,8 +48,10 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
             if is_new and change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
                 raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
             if makes_memories:
+                if changeset.kind != "review":
+                    _check_pinned(change)
                 _check_memory(change, group, needs_evidence=_needs_evidence(changeset, group, change))
-                if changeset.kind == "dream":
+                if changeset.kind in ("dream", "review"):
                     _check_whose(change)
 
 
@@ -73,10 +74,12 @@ def _check_whose(change: FileChange) -> None:
         raise RefusedError("foreign", f"{change.name} is no memory that memoryd understands, and stays as it is.")
 
 
-def _check_memory(change: FileChange, group: Group, *, needs_evidence: bool) -> None:
-    before = parse(change.before) if change.before is not None else None
-    if before is not None and before.is_pinned:
+def _check_pinned(change: FileChange) -> None:
+    if change.before is not None and parse(change.before).is_pinned:
         raise RefusedError("pinned", f"{change.name} is pinned.", f"remove `pinned` from {change.name} first")
+
+
+def _check_memory(change: FileChange, group: Group, *, needs_evidence: bool) -> None:
     if change.after is None:
         return
     if len(change.after) > MEMORY_BYTES and (change.before is None or len(change.before) < len(change.after)):

@@ -1,4 +1,4 @@
-"""Second thoughts: changesets that take a change back, bring it again, or put a file back as it was."""
+"""Second thoughts: changesets that take a change back, bring it again, or put a file back as it was; words refused by them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import difflib
 from typing import TYPE_CHECKING, Literal
 
 from memoryd.errors import MemorydError
+from memoryd.language.evidence import overlap
 from memoryd.model import Changeset, FileChange, Group, IndexEdit
 from memoryd.state import history
 
 if TYPE_CHECKING:
     from memoryd.memory.directory import MemoryDirectory
+    from memoryd.model import Evidence
     from memoryd.state.changes import PlannedFile
     from memoryd.state.database import Database
+
+
+def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
+    """Whether the user has taken back what these words had led to, however an engine cuts the quote this time."""
+    return history.is_refused(database, memory_dir, evidence) or any(
+        overlap(quote, evidence.quote) for quote in history.refused_quotes(database, memory_dir, evidence.message_id)
+    )
 
 
 def undoing(database: Database, change: history.Change) -> Changeset:
@@ -76,8 +85,8 @@ def _version(database: Database, memory_dir: str, name: str, change: history.Cha
     raise MemorydError(f"The history knows no {name} here.", "memoryd history")
 
 
-def diff(file: PlannedFile) -> str:
-    """A unified diff of what a change did to a file."""
+def diff(file: PlannedFile | FileChange) -> str:
+    """A unified diff of what a change did or would do to a file."""
     return "".join(
         line if line.endswith("\n") else line + "\n"
         for line in difflib.unified_diff(

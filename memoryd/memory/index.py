@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from memoryd.memory import limits
+from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from memoryd.model import IndexEdit
 
-NAME = "MEMORY.md"
-MOST_LINES = limits.MOST_LINES
-MOST_BYTES = limits.MOST_BYTES
 LINE_CHARACTERS = 150
 
 # Brackets in a title and parentheses in a name count where they are balanced, as in Markdown.

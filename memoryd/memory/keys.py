@@ -1,7 +1,8 @@
 """The keys of a memory: words and questions that a later prompt may use for it, only ever searched, never read. Pure.
 
-They are nobody's statements: no evidence is asked for them, none is lost with them, and nothing of them reaches a body. So
-they are kept to what a search needs, short pieces on one line, and whatever else is given for one is left out.
+They are nobody's statements: none is lost with them, and nothing of them reaches a body. So they are kept to what a search
+needs, short pieces on one line, and whatever else is given for one is left out. That a model's keys name nothing which was
+never named is for the jobs to see.
 """
 
 from __future__ import annotations

@@ -1,10 +1,18 @@
-"""How much of an index clients load, and what is a memory. Apart, since some need only these numbers."""
+"""Limits: how much of an index clients load, how large a memory may be. Apart, since some need only these."""
 
 from __future__ import annotations
 
 INDEX_NAME = "MEMORY.md"
-MEMORY_BYTES = 1 << 20
+LOCK_NAME = ".consolidate-lock"
+"""In a memory directory, shared with the client: who consolidates it, and when that last succeeded."""
+MEMORY_BYTES = 65_536
+"""No memory is written that is larger than this."""
+FILE_BYTES = 1 << 20
 """A larger file is no memory that anybody wrote: it gets its line in the index and is otherwise left alone."""
+INDEX_BYTES = 4 << 20
+"""A larger index is nothing that a person or client wrote, and is left alone."""
+INDEX_SHOWN_BYTES = 1 << 20
+"""As much of an index is looked at where it is only shown."""
 MOST_LINES = 200
 MOST_BYTES = 25_000
 """Clients cut the index here, and load only what stands above."""

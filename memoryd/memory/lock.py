@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, StateError
 from memoryd.memory.exchange import exchange, finish_exchange, rename_if_free
-from memoryd.model import LOCK_NAME
+from memoryd.memory.limits import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LockHeld:
     pid: int
     until: float
 
@@ -93,7 +93,7 @@ def read(directory: int) -> LockState:
         return _look(directory, LOCK_NAME)
 
 
-def judge(state: LockState, *, now: float, is_live: Callable[[int, float], bool]) -> Free | Held:
+def judge(state: LockState, *, now: float, is_live: Callable[[int, float], bool]) -> Free | LockHeld:
     """Whether to give way, and until when at most.
 
     An mtime in the future is a clock that stepped back: within the hour it is believed, so that a holder at work is left
@@ -102,7 +102,7 @@ def judge(state: LockState, *, now: float, is_live: Callable[[int, float], bool]
     mtime = state.mtime_ns / _NANOSECONDS
     if state.pid is None or abs(now - mtime) >= STALE_SECONDS or not is_live(state.pid, mtime):
         return Free()
-    return Held(state.pid, mtime + STALE_SECONDS)
+    return LockHeld(state.pid, mtime + STALE_SECONDS)
 
 
 def holder_is_alive(pid: int, mtime: float) -> bool:
@@ -182,7 +182,7 @@ def acquire(
     """Take the lock, or raise BusyError. What `remember` was given can be forgotten after BusyError and after release."""
     found, now = _settled(directory, clock), clock.now()
     judged = judge(found, now=now, is_live=is_live)
-    if isinstance(judged, Held):
+    if isinstance(judged, LockHeld):
         raise BusyError(f"Process {judged.pid} is consolidating this memory directory.", f"ps -p {judged.pid}")
     holder = holder_of(os.getpid())
     if holder is None:

@@ -10,7 +10,8 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.recall.terms import is_stop, is_unspaced, pairs_of, split, stem
+from memoryd.language.stems import stem
+from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +32,15 @@ class _Named(NamedTuple):
 
 def concepts_in(text: str) -> list[str]:
     """The number of every concept that a text names, as often as it does. For many texts: the first costs more."""
-    return [number for named in _scanned(text, _meaning_of)[1] for number in named.numbers]
+    return [number for named in _scanned(text, meanings_by_dictionary)[1] for number in named.numbers]
 
 
-def terms_with_concepts(text: str) -> dict[str, set[str]]:
-    """Every word that tells something, as `terms_of` has it, and the concepts that it names or helps to name."""
-    terms, named = _scanned(text, _meanings)
+def terms_with_concepts(text: str, meanings: Callable[[str], tuple[str, ...]] | None = None) -> dict[str, set[str]]:
+    """Every word that tells something, as `terms_of` has it, and the concepts that it names or helps to name.
+
+    For many texts, `meanings_by_dictionary` is the faster way to look phrases up.
+    """
+    terms, named = _scanned(text, meanings or meanings_by_halving)
     found: dict[str, set[str]] = {term: set() for term in terms if term}
     for one in named:
         for term in terms[one.start : one.end]:
@@ -51,7 +55,7 @@ def _sorted_lines() -> bytes:
         return file.read()
 
 
-def _meanings(phrase: str) -> tuple[str, ...]:
+def meanings_by_halving(phrase: str) -> tuple[str, ...]:
     """The numbers of the concepts that a phrase names, found by halving: to split the file takes longer than a prompt."""
     lines, start = _sorted_lines(), f"{phrase}\t".encode()
     low, high = 0, len(lines)
@@ -71,7 +75,7 @@ def _dictionary() -> dict[str, tuple[str, ...]]:
     return {phrase: tuple(numbers.split()) for phrase, numbers in pairs}
 
 
-def _meaning_of(phrase: str) -> tuple[str, ...]:
+def meanings_by_dictionary(phrase: str) -> tuple[str, ...]:
     """The same, for who asks thousands of times."""
     return _dictionary().get(phrase, ())
 

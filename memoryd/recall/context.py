@@ -1,4 +1,4 @@
-"""What a client without a memory of its own is given at the start: what memories are, how to use them, and the index."""
+"""Context for a client without a memory of its own: what memories are, how to use them, and the index."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import os
 from typing import NamedTuple
 
 from memoryd.memory.index import as_loaded
-from memoryd.memory.limits import INDEX_NAME, MOST_BYTES, MOST_LINES
+from memoryd.memory.limits import INDEX_NAME, INDEX_SHOWN_BYTES, MOST_BYTES, MOST_LINES
 from memoryd.security.redact import redact
-
-_INDEX_BYTES = 1 << 20
 
 GUIDE = """\
 # Memory
@@ -38,27 +36,29 @@ the task at hand stands, or a secret. Write dates as dates, not as "next week".
 _CUT = "\n> Only a part of the index was loaded: it is longer than {limit}. What is further below is in the directory."
 
 
-class Index(NamedTuple):
+class LoadedIndex(NamedTuple):
     text: str
     """As a client loads it: cut, and warned where it was."""
     is_cut: bool
 
 
-def index_of(memory_dir: str, most_characters: int = 0) -> Index:
+def index_of(memory_dir: str, most_characters: int = 0) -> LoadedIndex:
     """The index of a directory, empty where there is none. `most_characters`: that a client takes of all."""
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(os.path.join(memory_dir, INDEX_NAME), flags), "rb") as file:
-            text = redact(file.read(_INDEX_BYTES).decode("utf-8", "replace"))  # a person may have written one there
+            text = redact(
+                file.read(INDEX_SHOWN_BYTES).decode("utf-8", "replace")
+            )  # a person may have written one there
     except OSError:
-        return Index("", is_cut=False)
+        return LoadedIndex("", is_cut=False)
     loaded, is_cut = as_loaded(text)
     limit = f"{MOST_LINES} lines or {MOST_BYTES // 1000} KB"
     if most_characters and len(loaded) > most_characters:
         loaded = loaded[: loaded.rfind("\n", 0, most_characters) + 1 or most_characters]
         is_cut, limit = True, f"{most_characters:,} characters"
     note = _CUT.format(limit=limit) if is_cut else ""
-    return Index(f"{loaded.rstrip()}\n{note}" if loaded.strip() else "", is_cut)
+    return LoadedIndex(f"{loaded.rstrip()}\n{note}" if loaded.strip() else "", is_cut)
 
 
 def context_of(memory_dir: str) -> str:

@@ -1,4 +1,4 @@
-"""Which memories a prompt may mean, and how surely: terms in common, weighed by how rare they are.
+"""Ranking: which memories a prompt may mean, and how surely, by terms in common and how rare they are.
 
 A word of the prompt is found in a memory as it stands, or by another word for the same concept; beside that, pieces of
 words find other forms, typos and compounds. The two sums together rank. What is known of the best ones is then weighed by
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Mapping, Sequence
 
-    from memoryd.recall.store import Directory, Known, Store
+    from memoryd.recall.store import Directory, IndexedMemory, Store
 
 MODEL_FILE = os.path.join(os.path.dirname(__file__), "model.json")
 COMMON_FILE = os.path.join(os.path.dirname(__file__), "common.txt")
@@ -60,7 +60,7 @@ class Query(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    memory: Known
+    memory: IndexedMemory
     probability: float
     """That this memory is meant."""
     values: tuple[float, ...]
@@ -82,7 +82,7 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
     with store.snapshot():
         found = _Search(store, directory, query)
         best = sorted(found.sums, key=lambda number: (-found.sums[number], -number))
-        ranked: list[Known] = []
+        ranked: list[IndexedMemory] = []
         for at in range(0, len(best), _AT_ONCE):
             some = best[at : at + _AT_ONCE]
             alive = {one.id: one for one in store.known(directory.id, some)}

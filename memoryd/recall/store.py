@@ -1,4 +1,8 @@
-"""What recall keeps: which memory has which terms, and what the code has left behind."""
+"""Store of recall: which memory has which terms, and what the code has left behind.
+
+A file of its own, apart from the state database: hooks read and write here while a dream commits there, and must not wait for
+its disk.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,23 @@ import os
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.recall.database import open_database, open_to_look
+from memoryd.errors import BusyError, StateError
+from memoryd.recall import schema
+from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from memoryd.paths import Paths
-    from memoryd.recall.database import Database
 
+BUSY_SECONDS = 2.0
+_LOOK_SECONDS = 0.2
 WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
 
 
-class Known(NamedTuple):
+class IndexedMemory(NamedTuple):
     """A memory whose terms are kept."""
 
     id: int
@@ -41,7 +48,7 @@ class Directory(NamedTuple):
     """How many are known."""
 
 
-class Learnt(NamedTuple):
+class LearntMemory(NamedTuple):
     """A memory as it was just read."""
 
     name: str
@@ -66,9 +73,9 @@ class Store:
         """All or nothing. Without `wait`, BusyError at once where another writes."""
         return self._database.transaction(wait=wait)
 
-    def let_go_if_damaged(self) -> None:
-        """Whoever opens it next begins anew."""
-        self._database.let_go_if_damaged()
+    def check(self) -> None:
+        """Look the whole file over. Raises StateError where it is damaged; whoever opens it next begins anew."""
+        self._database.check()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """What is read inside is of one moment, whatever others write meanwhile."""
@@ -93,14 +100,14 @@ class Store:
         )[0][0]
         return number
 
-    def known(self, directory_id: int, ids: Iterable[int] | None = None) -> list[Known]:
+    def known(self, directory_id: int, ids: Iterable[int] | None = None) -> list[IndexedMemory]:
         """All memories of a directory, or those of these numbers that are still there."""
         sql = "SELECT id, name, mtime_ns, ctime_ns, size, type, has_secret FROM memories WHERE directory_id = ?"
         values: list[Any] = [directory_id]
         if ids is not None:
             values += ids
             sql += f" AND id IN ({_places(values[1:])})"
-        return list(map(Known._make, self._database.query(sql, values)))
+        return list(map(IndexedMemory._make, self._database.query(sql, values)))
 
     def postings(self, directory_id: int, terms: Iterable[str]) -> dict[str, array[int]]:
         """For each term that stands somewhere: which memories have it, and what it weighs there, in one number."""
@@ -116,17 +123,17 @@ class Store:
                 found[term] = array("I", entries)
         return found
 
-    def learn(self, directory_id: int, memories: Iterable[Learnt]) -> None:
+    def learn(self, directory_id: int, memories: Iterable[LearntMemory]) -> None:
         """Take in the terms of memories, in the place of those that they had. Inside a transaction."""
         fresh: dict[str, array[int]] = {}
         for one in memories:
             self.forget(directory_id, [one.name])
-            cursor = self._database.execute(
+            row_id = self._database.insert(
                 "INSERT INTO memories (directory_id, name, mtime_ns, ctime_ns, size, type, has_secret)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (directory_id, one.name, *one.stamp, one.type, one.has_secret),
             )
-            number = int(cursor.lastrowid or 0) << WEIGHT_BITS
+            number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
                 fresh.setdefault(term, array("I")).append(number | weight)
         before = self.postings(directory_id, fresh)
@@ -184,10 +191,11 @@ class Store:
 
     def outdated(self) -> list[tuple[bytes, int]]:
         """How many memories of a directory name what is gone, for those with any."""
-        return self._database.query(
+        rows = self._database.query(
             "SELECT path, count(*) FROM rot JOIN memories USING (directory_id, name, ctime_ns)"
             " JOIN directories ON directories.id = directory_id GROUP BY path"
         )
+        return [(path, number) for path, number in rows]
 
     def rot_stamp(self, directory_id: int) -> str:
         """Of the repository when its memories were last compared with it; empty: never."""
@@ -207,14 +215,23 @@ class Store:
 
 
 def open_store(paths: Paths) -> Store:
-    """Close it. Raises StateError, BusyError."""
-    return Store(open_database(paths))
+    """Close it. Makes the file where there is none, and anew where it cannot be used. Raises StateError, BusyError."""
+    return Store(Database.open(_file(paths)))
 
 
 def store_to_look(paths: Paths) -> Store | None:
-    """Without ever writing; None where there is nothing to read."""
-    database = open_to_look(paths)
+    """Without ever writing; None where there is nothing that this memoryd could read."""
+    try:
+        database = Database.open_for_reading(_file(paths), _LOOK_SECONDS)
+    except (StateError, BusyError):
+        return None
     return Store(database) if database is not None else None
+
+
+def _file(paths: Paths) -> DatabaseFile:
+    return DatabaseFile(
+        paths.recall_file, "recall database", (schema.TABLES,), schema.VERSION, BUSY_SECONDS, is_disposable=True
+    )
 
 
 def _places(values: Sequence[object]) -> str:

@@ -1,11 +1,11 @@
-"""What a client is shown of the memories that were chosen: cut, with their age and what to doubt in them. Pure."""
+"""Surfacing: the memories as a client is shown them, cut, with their age and what to doubt in them. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.recall.terms import split
+from memoryd.language.tokens import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

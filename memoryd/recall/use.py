@@ -1,16 +1,16 @@
-"""Whether a session did something with a memory that it was shown: the meter of what recall is good for. Pure."""
+"""Use of memories: whether a session did something with one that it was shown. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.recall.terms import is_unspaced, split
+from memoryd.language.tokens import is_unspaced, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from memoryd.memory.glance import Glance
+    from memoryd.memory.quick_parse import QuickParse
 
 READ, QUOTED = "read", "quoted"
 _WORDS = 5
@@ -19,7 +19,7 @@ _CHARACTERS = 8
 """in a script without spaces, so many."""
 
 
-def is_quoted(name: str, memory: Glance, replies: Iterable[str]) -> bool:
+def is_quoted(name: str, memory: QuickParse, replies: Iterable[str]) -> bool:
     """Whether the assistant named the memory, or repeated words of it in a row."""
     said = set(_runs(memory.body)) | set(_runs(memory.description))
     named = re.compile(rf"(?<![\w-]){re.escape(name)}")

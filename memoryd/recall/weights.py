@@ -1,4 +1,4 @@
-"""What a term weighs in a memory: often and in few words is much. Pure."""
+"""Weights of terms in a memory: often and in few words is much. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memoryd.recall.terms import terms_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memoryd.memory.glance import Glance
+    from memoryd.memory.quick_parse import QuickParse
 
 GRAM, CONCEPT = "~", "="
 """What pieces of words and numbers of concepts begin with; no word does."""
@@ -27,7 +27,7 @@ _USUAL_WORDS, _USUAL_GRAMS, _USUAL_CONCEPTS = 60.0, 220.0, 25.0
 _NAME, _DESCRIPTION, _KEYS, _BODY = 2, 2, 1, 1
 
 
-def weights_of(glance: Glance) -> dict[str, int]:
+def weights_of(glance: QuickParse) -> dict[str, int]:
     """Every term of a memory with its weight, from 1 to HEAVIEST."""
     words: Counter[str] = Counter()
     grams: Counter[str] = Counter()

@@ -39,14 +39,14 @@ class Gone(NamedTuple):
     why: str
 
 
-class Verdict(NamedTuple):
+class RotVerdict(NamedTuple):
     """`gone`: it was here once. `missing`: it should be here and is not. `unknown`: it may be of somewhere else."""
 
     state: Literal["there", "gone", "missing", "unknown"]
     why: str = ""
 
 
-_THERE, _UNKNOWN = Verdict("there"), Verdict("unknown")
+_THERE, _UNKNOWN = RotVerdict("there"), RotVerdict("unknown")
 
 
 def text_of(data: bytes) -> str:
@@ -65,7 +65,7 @@ def check(memories: Mapping[str, str], repository: Repository) -> dict[str, tupl
     return {name: gone for name, gone in found.items() if gone}
 
 
-def _gone(judged: list[tuple[Claim, Verdict]]) -> tuple[Gone, ...]:
+def _gone(judged: list[tuple[Claim, RotVerdict]]) -> tuple[Gone, ...]:
     """What is gone of one memory's claims: nothing if it speaks mostly of what is not known here."""
     states = [verdict.state for _, verdict in judged]
     there, missing = states.count("there"), states.count("missing")
@@ -108,12 +108,12 @@ class Repository:
             return "it is no git repository, and has too many files to look through"
         return "git cannot read it" if git.is_installed() else "git is not installed"
 
-    def judge(self, claims: Iterable[Claim]) -> dict[Claim, Verdict]:
+    def judge(self, claims: Iterable[Claim]) -> dict[Claim, RotVerdict]:
         """Every claim that this repository could know of, judged; none where it cannot be looked at."""
         now = self._tree if not self.problem else None
         if now is None:
             return {}
-        verdicts: dict[Claim, Verdict] = {}
+        verdicts: dict[Claim, RotVerdict] = {}
         paths: dict[Claim, list[str]] = {}
         symbols: dict[Claim, list[str]] = {}
         for claim in claims:
@@ -136,7 +136,7 @@ class Repository:
         return tree.tracked(self.root) if self._has_git else tree.walked(self.root)
 
     @cached_property
-    def _history(self) -> history.History:
+    def _history(self) -> history.RepositoryHistory:
         return history.read(self.root)
 
     @cached_property
@@ -154,7 +154,7 @@ class Repository:
             path = path.removeprefix(f"{self.root.rstrip('/')}/")
         return [] if path.startswith("/") else [unicodedata.normalize("NFC", path)]
 
-    def _judge_paths(self, now: Tree, claims: dict[Claim, list[str]]) -> dict[Claim, Verdict]:
+    def _judge_paths(self, now: Tree, claims: dict[Claim, list[str]]) -> dict[Claim, RotVerdict]:
         verdicts = dict.fromkeys(claims, _UNKNOWN)
         lost: dict[Claim, str] = {}
         for claim, paths in claims.items():
@@ -163,14 +163,14 @@ class Repository:
             elif not self._has_git:
                 # Beside its neighbours it would have to be; elsewhere it may be anywhere.
                 if any(os.path.dirname(path) in now.folders and "." in os.path.basename(path) for path in paths):
-                    verdicts[claim] = Verdict("missing", "not found in the directory")
+                    verdicts[claim] = RotVerdict("missing", "not found in the directory")
             elif was := next(filter(None, map(self._deleted.find, paths)), None):
                 lost[claim] = was
         # What is made anew by every build, or is kept by everybody for himself, need not be there now.
         excused = self._ignored({was for was in lost.values() if not now.is_behind_a_link(was)})
         for claim, was in lost.items():
             if not now.is_behind_a_link(was) and was not in excused:
-                verdicts[claim] = Verdict("gone", self._how_deleted(now, was))
+                verdicts[claim] = RotVerdict("gone", self._how_deleted(now, was))
         return verdicts
 
     def _ignored(self, paths: set[str]) -> set[str]:
@@ -191,7 +191,7 @@ class Repository:
             return f"moved to {last.moved_to} {last.day}".rstrip()
         return f"deleted {last.day}".rstrip()
 
-    def _judge_symbols(self, now: Tree, claims: dict[Claim, list[str]]) -> dict[Claim, Verdict]:
+    def _judge_symbols(self, now: Tree, claims: dict[Claim, list[str]]) -> dict[Claim, RotVerdict]:
         verdicts = dict.fromkeys(claims, _UNKNOWN)
         asked = sorted({word for words in claims.values() for word in words})[: history.MOST_WORDS]
         there = history.words_now(self.root, asked) if asked and self._has_git else None
@@ -207,10 +207,10 @@ class Repository:
             elif lost := [
                 before[word] for word in words if word in before and tracked is not None and word not in tracked
             ]:
-                verdicts[claim] = Verdict("gone", _since("not in the code", max(lost)))
+                verdicts[claim] = RotVerdict("gone", _since("not in the code", max(lost)))
         return verdicts
 
-    def _defined(self, now: Tree, tool: Definers, name: str) -> Verdict:
+    def _defined(self, now: Tree, tool: Definers, name: str) -> RotVerdict:
         """Whether a target, recipe or script is there, by the files that define such."""
         files = [path for path in now.files if tool.include(path)]
         if len(files) > definers.MOST_FILES:
@@ -223,11 +223,11 @@ class Repository:
                 return _THERE
         if not self._has_git:
             is_of_the_kind = any("/" not in path for path in files)
-            return Verdict("missing", f"no such {tool.noun}") if is_of_the_kind else _UNKNOWN
+            return RotVerdict("missing", f"no such {tool.noun}") if is_of_the_kind else _UNKNOWN
         versions = {number: one for number, one in self._history.versions.items() if tool.include(one.path)}
         is_in_time = elapsed() - self._began_at < _MOST_SECONDS  # each command is a question of its own
         was = history.line_before(self.root, tool.defining_line(name), versions) if is_in_time else None
-        return Verdict("gone", _since(f"no such {tool.noun}", was.day)) if was else _UNKNOWN
+        return RotVerdict("gone", _since(f"no such {tool.noun}", was.day)) if was else _UNKNOWN
 
     def _text(self, path: str) -> str | None:
         if path not in self._texts:

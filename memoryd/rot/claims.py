@@ -1,4 +1,4 @@
-"""What a memory claims to be in the repository: the paths, symbols and commands that it names. Pure.
+"""Claims of a memory about the repository: the paths, symbols and commands that it names. Pure.
 
 A memory is Markdown in any language. Paths count also in plain text, symbols and commands in backticks only. What the
 memory itself calls gone, planned or forbidden, anywhere in it, is no claim.

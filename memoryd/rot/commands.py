@@ -1,4 +1,4 @@
-"""What a command line needs of the repository it is run in: targets, scripts, modules, files. Pure.
+"""Needs of a command line in a repository: targets, scripts, modules, files. Pure.
 
 Only what can be decided from files: whether `cargo bench` works, nobody knows without running it.
 """

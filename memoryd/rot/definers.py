@@ -1,4 +1,4 @@
-"""Who defines what a command runs: targets of make, recipes of just, scripts of a package, modules of Python.
+"""Definitions that commands run: targets of make, recipes of just, scripts of a package, modules of Python.
 
 Whether a name is defined now is answered generously: any mention in any such file counts, and a rule with a pattern or
 a variable for all that it could mean. Whether it was defined once is answered strictly, by a line that defines it.

@@ -58,7 +58,7 @@ _ENVIRONMENT = {
 }
 
 
-class Answer(NamedTuple):
+class GitAnswer(NamedTuple):
     data: bytes
     is_whole: bool
     """False where git was stopped: it had printed enough, or taken too long."""
@@ -68,7 +68,7 @@ def is_installed() -> bool:
     return shutil.which("git", path=_PATH) is not None
 
 
-def ask(root: str, command: str, *arguments: str, given: bytes = b"", also_fine: int = 0) -> Answer | None:
+def ask(root: str, command: str, *arguments: str, given: bytes = b"", also_fine: int = 0) -> GitAnswer | None:
     """What git prints, in `root` and for its checkout alone; None where it fails.
 
     `given` is its input; `also_fine` the exit code by which some commands say that nothing was found.
@@ -97,7 +97,7 @@ def ask(root: str, command: str, *arguments: str, given: bytes = b"", also_fine:
     return _read(process, also_fine)
 
 
-def _read(process: subprocess.Popen[bytes], also_fine: int) -> Answer | None:
+def _read(process: subprocess.Popen[bytes], also_fine: int) -> GitAnswer | None:
     """Read to the end, or until it is enough; then see to it that the process has ended."""
     data = bytearray()
     is_whole = False
@@ -117,7 +117,7 @@ def _read(process: subprocess.Popen[bytes], also_fine: int) -> Answer | None:
             os.killpg(process.pid, signal.SIGKILL)
     if is_whole and process.returncode not in (0, also_fine):
         return None
-    return Answer(bytes(data), is_whole)
+    return GitAnswer(bytes(data), is_whole)
 
 
 # --- without git, from its files --------------------------------------------------------------------------------------

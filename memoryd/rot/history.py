@@ -1,4 +1,4 @@
-"""What a repository once had: the files that were deleted, when and whereto, and the versions that files had before.
+"""History of a repository: files that were deleted, when and whereto, and earlier versions of files.
 
 It is what tells rot from ignorance: a name that was never here is of another repository, a library, or a plan.
 """
@@ -38,14 +38,14 @@ class Version(NamedTuple):
     day: str
 
 
-class History(NamedTuple):
+class RepositoryHistory(NamedTuple):
     deleted: dict[str, Deletion]
     """By path; the last deletion of each."""
     versions: dict[str, Version]
     """By the id of the content, newest first."""
 
 
-def read(root: str) -> History:
+def read(root: str) -> RepositoryHistory:
     """The line of commits that leads to what is checked out, newest first, as far as the limits allow.
 
     A branch that was merged counts as one change. Without commits, and where git fails, it is empty: nothing is known.
@@ -54,11 +54,11 @@ def read(root: str) -> History:
     form = ("-z", "--format=%x01%cs", f"--max-count={MOST_COMMITS}", "HEAD", "--")
     answer = git.ask(root, "log", *options, *form)
     if answer is None:
-        return History({}, {})
+        return RepositoryHistory({}, {})
     return parse_log(answer.data if answer.is_whole else answer.data.rpartition(b"\0")[0])
 
 
-def parse_log(data: bytes) -> History:
+def parse_log(data: bytes) -> RepositoryHistory:
     deleted: dict[str, Deletion] = {}
     versions: dict[str, Version] = {}
     for day, changes in _commits(data):
@@ -72,7 +72,7 @@ def parse_log(data: bytes) -> History:
                 deleted[path] = Deletion(day, targets[0] if len(targets) == 1 else None)
             if status != "A" and is_file and len(versions) < MOST_VERSIONS:
                 versions.setdefault(old_id, Version(path, day))
-    return History(deleted, versions)
+    return RepositoryHistory(deleted, versions)
 
 
 class _Change(NamedTuple):

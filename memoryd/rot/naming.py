@@ -1,4 +1,4 @@
-"""What a word names: a path of a repository, or a symbol of its code, or neither. Pure.
+"""Names in code: whether a word names a path of a repository, a symbol of its code, or neither. Pure.
 
 Only the form of the word is looked at, and in doubt it is neither: most words with a slash or a dot are no files.
 """

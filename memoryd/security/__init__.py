@@ -1,1 +1,1 @@
-"""What must not leave the machine or reach a file."""
+"""Security: secrets and invisible characters, found and taken out."""

@@ -6,9 +6,9 @@ in it has become `[redacted: github token]`. `find_secret` tells people why a te
 
 from __future__ import annotations
 
-from memoryd.security.named import named_in
-from memoryd.security.placed import placed_in
-from memoryd.security.shapes import Span, shapes_in
+from memoryd.security.by_format import Span, secrets_by_format
+from memoryd.security.by_name import secrets_by_name
+from memoryd.security.by_position import secrets_by_position
 
 _SHORTEST = 6
 _ROUNDS = 4
@@ -47,7 +47,7 @@ def _spans(text: str) -> list[Span]:
     # Every other letter becomes a question mark, so that places stay the same: in lower case some letters become two.
     letters = text.encode("ascii", "replace")
     lowered = text.lower() if text.isascii() else letters.lower().decode("ascii")
-    searches = (shapes_in(text, letters), placed_in(text, lowered), named_in(text, lowered))
+    searches = (secrets_by_format(text, letters), secrets_by_position(text, lowered), secrets_by_name(text, lowered))
     found = [(span, rank) for rank, spans in enumerate(searches) for span in spans]
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""Whether a word could be a password or a key, or is a word, a name, a number, a piece of code. Pure."""
+"""Values: whether a word could be a password or a key, or is a word, a name, a number, a piece of code. Pure."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
-from memoryd import failure
+from memoryd.daemon import last_failure
+from memoryd.daemon.single_instance import running_instance
 from memoryd.errors import ServiceError
-from memoryd.instance import running_instance
 from memoryd.service.state import State
 from memoryd.service.tools import call, make_directory, read_own, remove_own, write_own
 from memoryd.service.units import AGENT, LABEL, agent, is_ours
@@ -74,7 +74,7 @@ class Launchd:
         def decided() -> bool:
             running = running_instance(self._paths)
             is_ready = running is not None and running.watching != ""  # known after the first look
-            return is_ready or failure.last(self._paths) is not None
+            return is_ready or last_failure.last(self._paths) is not None
 
         self._wait(decided, _START_SECONDS)
 

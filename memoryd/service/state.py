@@ -1,4 +1,4 @@
-"""How the service is, as its manager tells."""
+"""State of the service, as its manager tells it."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd import private
+from memoryd import atomic_file
 from memoryd.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def call(environment: Mapping[str, str], program: str, *arguments: str) -> Done:
 def read_own(path: str) -> bytes | None:
     """What stands in the file; None where there is none. A symlink or a folder is somebody else's: empty."""
     try:
-        return private.read(path)
+        return atomic_file.read(path)
     except FileNotFoundError:
         return None
     except OSError:
@@ -70,7 +70,7 @@ def write_own(path: str, data: bytes) -> None:
     """Put the file in place in one step. A symlink of that name is replaced, not followed."""
     make_directory(os.path.dirname(path))
     try:
-        private.write(path, data)
+        atomic_file.write(path, data)
     except OSError as error:
         raise ServiceError(f"{path} cannot be written: {error.strerror}.", f"ls -ld {os.path.dirname(path)}") from error
 

@@ -1,4 +1,4 @@
-"""What the service managers read: the files of systemd/ and launchd/, with the paths of this installation. Pure."""
+"""Unit files: those of systemd/ and launchd/, with the paths of this installation. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import plistlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from memoryd.daemon.last_failure import SUPERVISOR_VARIABLE
 from memoryd.errors import ServiceError
-from memoryd.failure import SUPERVISOR_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,3 +1,5 @@
-"""The ledger: one SQLite file that makes reading and writing exact. `database` opens it, `schema` shapes it,
-`ledger` keeps transcripts and turns, `report` answers what commands ask.
+"""The state database: one SQLite file that makes reading and writing exact.
+
+`database` opens it, `schema` has its tables, the others are named by what they keep; `queries` answers what `status` and
+`doctor` ask.
 """

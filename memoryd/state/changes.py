@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
-from memoryd.state import steps
+from memoryd.state import inbox_intake, model_calls
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,8 +49,7 @@ class DroppedError(MemorydError):
 def prepare(database: Database, memory_dir: str, changeset: Changeset, files: Iterable[PlannedFile], now: float) -> int:
     """Record a commit and everything needed to finish or drop it. One transaction, before the first file is touched."""
     with database.transaction():
-        change_id = _insert(
-            database,
+        change_id = database.insert(
             "INSERT INTO changes (memory_dir, kind, why, session_id, job_id, undoes, at, state)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, 'prepared')",
             (
@@ -87,6 +86,16 @@ def prepare(database: Database, memory_dir: str, changeset: Changeset, files: It
                     for name, one in group.evidence
                 ],
             )
+        inbox_intake.add(
+            database,
+            memory_dir,
+            changeset.held,
+            session_id=changeset.session_id,
+            job_id=changeset.job_id,
+            change_id=change_id,
+        )
+        if changeset.accepts is not None:
+            inbox_intake.begin_acceptance(database, changeset.accepts, change_id)
     return change_id
 
 
@@ -138,11 +147,13 @@ def directories_with_prepared(database: Database) -> list[str]:
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes WHERE state = 'prepared'")]
 
 
-def close(database: Database, change_id: int, conflicted: set[int], now: float) -> None:
-    """End a commit in one transaction: files, change, turns, refused evidence and job stand or fall together.
+def close(database: Database, change_id: int, conflicted: set[int], now: float, *, is_failed: bool = False) -> None:
+    """End a commit in one transaction: files, change, turns, refused evidence, job and inbox stand or fall together.
 
     `conflicted` are the groups that somebody else's edit kept from being applied. If there are any, the turns stay as
-    they are: the work is to be done again, and what was applied is known by its evidence.
+    they are: the work is to be done again, and what was applied is known by its evidence. So what review held comes into
+    the inbox the next time; but that of a dream comes now, since its job closes the turns of the other groups.
+    `is_failed`: the disk kept all groups from being applied.
     """
     with database.transaction():
         groups = {row[0] for row in database.query(_GROUPS_OF_CHANGE, (change_id,))}
@@ -163,6 +174,9 @@ def close(database: Database, change_id: int, conflicted: set[int], now: float) 
         )
         if not has_failed:
             _finish(database, change_id, now, is_whole=not conflicted)
+        (kind,) = database.query("SELECT kind FROM changes WHERE id = ?", (change_id,))[0]
+        is_held_kept = not conflicted or (kind == "dream" and not is_failed)
+        inbox_intake.close_commit(database, change_id, now, is_applied=not conflicted, is_held_kept=is_held_kept)
 
 
 _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change_id = ? AND group_number >= 0"
@@ -171,8 +185,9 @@ _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change
 def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -> None:
     (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
     if is_whole:
-        database.execute(
-            "UPDATE turns SET outcome = 'succeeded' WHERE outcome IS NULL AND id IN"
+        database.execute(  # those that had come to nothing before are turns of a dream
+            "UPDATE turns SET outcome = CASE WHEN outcome IS NULL THEN 'succeeded' ELSE 'seen_by_dream' END WHERE"
+            " (outcome IS NULL OR outcome = 'succeeded_no_output') AND id IN"
             " (SELECT turn_id FROM change_turns WHERE change_id = ?)",
             (change_id,),
         )
@@ -181,7 +196,7 @@ def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -
             "UPDATE jobs SET outcome = 'succeeded', ended_at = ? WHERE id = ? AND outcome IS NULL",
             (now, change["job_id"]),
         )
-        steps.forget_replies(database, change["job_id"])
+        model_calls.forget_replies(database, change["job_id"])
         database.execute(  # the session is well again
             "UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id IN (SELECT transcript_id FROM turns JOIN"
             " change_turns ON turn_id = turns.id WHERE change_id = ?)",
@@ -207,10 +222,13 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
             " WHERE evidence.memory_dir = ?2)",
             (change_id, change["memory_dir"]),
         )
+    if change["kind"] == "review":
+        _weigh_yes(database, change_id, change["memory_dir"])
     if root["kind"] == "extract" and change["kind"] != "undo":
         # What the user took back in words is gone with all that it rested on.
         database.execute(
-            "INSERT OR IGNORE INTO refused_evidence SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
+            "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
+            " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
             " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
             " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2",
             (change_id, change["memory_dir"]),
@@ -219,7 +237,8 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
         return
     # Of a forgotten file all evidence; of an undone change its own, for the files that were indeed taken back.
     database.execute(
-        "INSERT OR IGNORE INTO refused_evidence SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
+        "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
+        " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
         " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
         " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2 AND (?3 OR evidence.change_id = ?4)"
         # What a merge that was undone had brought is not this memory's.
@@ -229,7 +248,28 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
         " AND NOT (?5 AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
         " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"
         " other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
-        (change_id, change["memory_dir"], root["kind"] == "forget", root["id"], root["kind"] == "dream"),
+        (change_id, change["memory_dir"], root["kind"] == "forget", root["id"], root["kind"] in ("dream", "review")),
+    )
+
+
+def _weigh_yes(database: Database, change_id: int, memory_dir: str) -> None:
+    """A yes counts more than an earlier no to the same words; a yes to a removal refuses what only that memory rested on."""
+    database.execute(
+        "DELETE FROM refused_evidence WHERE memory_dir = ?2 AND (message_id, hash) IN"
+        " (SELECT message_id, hash FROM evidence WHERE change_id = ?1)",
+        (change_id, memory_dir),
+    )
+    database.execute(
+        "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
+        " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence JOIN change_files ON"
+        " change_files.change_id = ?1 AND change_files.name = evidence.name AND change_files.state = 'applied'"
+        " AND after_hash IS NULL WHERE evidence.memory_dir = ?2 AND evidence.change_id <> ?1"
+        # Where the same change writes a memory, that one has taken them over.
+        " AND NOT EXISTS (SELECT 1 FROM change_files AS written WHERE written.change_id = ?1 AND group_number >= 0"
+        " AND written.after_hash IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id ="
+        " other.change_id WHERE other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash ="
+        " evidence.hash AND other.name <> evidence.name AND changes.state = 'applied' AND changes.undone_by IS NULL)",
+        (change_id, memory_dir),
     )
 
 
@@ -287,9 +327,3 @@ def _store_blob(database: Database, data: bytes | None) -> bytes | None:
 def digest(data: bytes) -> bytes:
     """The name under which a content is kept."""
     return hashlib.blake2b(data, digest_size=32).digest()
-
-
-def _insert(database: Database, sql: str, values: tuple[Any, ...]) -> int:
-    number = database.execute(sql, values).lastrowid
-    assert number is not None  # noqa: S101 - an INSERT without an error has a row
-    return number

@@ -1,18 +1,24 @@
-"""Opens the state database and says in words what is wrong with it."""
+"""The one class that opens, migrates, checks and repairs an SQLite file, and says in words what is wrong with it.
+
+Two files are kept with it: the state database, whose functions are here, and that of recall (`memoryd/recall/store.py`).
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memoryd.clock import elapsed
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
-from memoryd.state.schema import MIGRATIONS, VERSION
+from memoryd.state.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import Self
 
     from memoryd.paths import Paths
 
@@ -20,15 +26,106 @@ SQLITE_VERSION = sqlite3.sqlite_version
 BUSY_SECONDS = 10.0
 READING_SECONDS = 2.0
 """A command that only looks waits no longer than a person would."""
+_RETRY_SECONDS = 0.01
+_SUFFIXES = ("-shm", "-wal", "")
+"""The side files go first: a WAL left beside a new database could be played into it."""
+
+
+class DatabaseFile(NamedTuple):
+    """What one database file has of its own."""
+
+    path: str
+    title: str
+    """As messages call it."""
+    steps: tuple[str, ...]
+    """The scripts that make its tables, in order."""
+    version: int
+    """Of the file after all steps."""
+    busy_seconds: float
+    """How long a process waits for others."""
+    is_disposable: bool = False
+    """Everything in it can be made anew. Then nobody waits for the disk, and a file that is damaged or has another version is
+    begun again. A kill harms nothing; what a power cut may damage is found by `Database.check`."""
 
 
 class Database:
-    """A connection whose failures are MemorydErrors. Open it with `open_database` or `open_for_reading`."""
+    """A connection whose failures are MemorydErrors: BusyError, StateError, and CorruptStateError where it is damaged."""
 
-    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, file: DatabaseFile, *, is_writable: bool) -> None:
         self._connection = connection
-        self.path = path
-        self._identity = _identity(path)
+        self._file = file
+        self._is_writable = is_writable
+        self._identity = _identity(file.path)
+        self.path = file.path
+
+    @classmethod
+    def open(cls, file: DatabaseFile) -> Self:
+        """Open for writing: make the folder and the file where there is none, bring an older one up to date.
+
+        A disposable file that is damaged is begun anew; another one is left for `set_aside`.
+        """
+        try:
+            return cls._open(file)
+        except CorruptStateError:
+            if not file.is_disposable:
+                raise
+        return cls._open(file)  # the damaged one was removed
+
+    @classmethod
+    def _open(cls, file: DatabaseFile) -> Self:
+        try:
+            os.makedirs(os.path.dirname(file.path), mode=0o700, exist_ok=True)
+            # SQLite gives its side files the mode of the main file, so that one is made first, private from the start.
+            os.close(os.open(file.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise _unusable(file, "opened", error) from error
+        database = cls._connect(file, file.path, file.busy_seconds, is_writable=True)
+        try:
+            database.execute(f"PRAGMA synchronous = {'OFF' if file.is_disposable else 'FULL'}")
+            database.migrate()
+            database.execute(f"PRAGMA foreign_keys = {'OFF' if file.is_disposable else 'ON'}")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @classmethod
+    def open_for_reading(cls, file: DatabaseFile, wait_seconds: float) -> Self | None:
+        """Open an existing file without ever writing to it; None where there is none."""
+        from urllib.parse import quote  # noqa: PLC0415 - 3 ms that a hook need not pay
+
+        try:
+            os.stat(file.path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _unusable(file, "read", error) from error
+        address = f"file:{quote(file.path)}?mode=ro"
+        try:
+            database = cls._connect(file, address, wait_seconds)
+            version = database.version()
+        except StateError:
+            if os.access(os.path.dirname(file.path), os.W_OK):
+                raise
+            # On a read-only disk SQLite cannot make the shared memory that a WAL needs; then nobody writes either.
+            database = cls._connect(file, f"{address}&immutable=1", wait_seconds)
+            version = database.version()
+        if version != file.version:
+            database.close()
+            raise StateError(
+                f"The {file.title} {file.path} was written by an older memoryd and has not been brought up to date.",
+                "memoryd run",
+            )
+        return database
+
+    @classmethod
+    def _connect(cls, file: DatabaseFile, address: str, wait_seconds: float, *, is_writable: bool = False) -> Self:
+        try:
+            connection = sqlite3.connect(address, uri=not is_writable, timeout=wait_seconds, isolation_level=None)
+        except sqlite3.Error as error:
+            raise _in_words(error, file) from error
+        connection.row_factory = sqlite3.Row
+        return cls(connection, file, is_writable=is_writable)
 
     def query(self, sql: str, values: Any = ()) -> list[sqlite3.Row]:
         with self._translated():
@@ -38,14 +135,39 @@ class Database:
         with self._translated():
             return self._connection.execute(sql, values)
 
-    def execute_many(self, sql: str, rows: list[Any]) -> None:
+    def execute_many(self, sql: str, rows: Iterable[Any]) -> None:
         with self._translated():
             self._connection.executemany(sql, rows)
 
+    def insert(self, sql: str, values: Any = ()) -> int:
+        """The number of the row that was made."""
+        number = self.execute(sql, values).lastrowid
+        assert number is not None  # noqa: S101 - an INSERT without an error has a row
+        return number
+
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing, against every other process: the write lock is taken first, not at the first write."""
-        self.execute("BEGIN IMMEDIATE")
+    def transaction(self, *, wait: bool = True) -> Iterator[None]:
+        """All or nothing, against every other process: the write lock is taken first, not at the first write.
+
+        Without `wait`, BusyError at once where another process has it.
+        """
+        if wait:
+            self.execute("BEGIN IMMEDIATE")
+        else:
+            with self.waiting(0):
+                self.execute("BEGIN IMMEDIATE")
+        with self._ended():
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read inside is of one moment, whatever others write meanwhile."""
+        self.execute("BEGIN")
+        with self._ended():
+            yield
+
+    @contextmanager
+    def _ended(self) -> Iterator[None]:
         try:
             yield
             self.execute("COMMIT")
@@ -54,12 +176,25 @@ class Database:
                 self._connection.rollback()
             raise
 
+    @contextmanager
+    def waiting(self, seconds: float) -> Iterator[None]:
+        """Wait for other processes no longer than this, then BusyError."""
+        self.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            self.execute(f"PRAGMA busy_timeout = {round(self._file.busy_seconds * 1000)}")
+
+    def check(self) -> None:
+        """Look the whole file over. Raises CorruptStateError; then a disposable file was removed."""
+        problems = [row[0] for row in self.query("PRAGMA quick_check(1)")]
+        if problems != ["ok"]:
+            self._remove_if_disposable()
+            raise CorruptStateError(f"The {self._file.title} {self.path} is damaged: {problems[0]}.", "memoryd run")
+
     def is_in_place(self) -> bool:
         """Whether the file that was opened is still the one under its name."""
-        try:
-            return self._identity == _identity(self.path)
-        except FileNotFoundError:
-            return False
+        return self._identity is not None and self._identity == _identity(self.path)
 
     def close(self) -> None:
         self._connection.close()
@@ -69,134 +204,102 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise _in_words(error, self.path) from error
+            words = _in_words(error, self._file)
+            if isinstance(words, CorruptStateError):
+                self._remove_if_disposable()
+            raise words from error
+
+    def _remove_if_disposable(self) -> None:
+        """Whoever opens it next begins anew."""
+        if self._file.is_disposable and self._is_writable and self.is_in_place():
+            for suffix in _SUFFIXES:
+                with suppress(FileNotFoundError):
+                    os.remove(self.path + suffix)
+
+    def version(self) -> int:
+        """The format of the file. Raises NewerStateError where this program does not know it."""
+        version: int = self.query("PRAGMA user_version")[0][0]
+        if version > self._file.version and not self._file.is_disposable:
+            raise NewerStateError(
+                f"The {self._file.title} {self.path} was written by a newer memoryd"
+                f" (its format is {version}, this program knows {self._file.version}).",
+                "pip install --upgrade memoryd",
+            )
+        return version
+
+    def migrate(self) -> None:
+        """Bring the file up to date in one transaction, or begin it anew where it is disposable."""
+        version = self.version()
+        self._write_ahead()
+        if version == self._file.version:
+            return
+        with self.transaction():
+            version = self.version()  # asked again under the lock: another process may have migrated meanwhile
+            if version == self._file.version:
+                return
+            if self._file.is_disposable:
+                self._drop_tables()
+                version = 0
+            for step in self._file.steps[version:]:
+                for statement in _statements(step):
+                    self.execute(statement)
+            self.execute(f"PRAGMA user_version = {self._file.version}")
+
+    def _drop_tables(self) -> None:
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        for row in self.query(tables):
+            self.execute(f'DROP TABLE IF EXISTS "{row["name"]}"')  # some go with another one
+
+    def _write_ahead(self) -> None:
+        """Readers and a writer do not disturb each other. SQLite does not wait for others who begin the file at this moment."""
+        until = elapsed() + self._file.busy_seconds
+        while True:
+            try:
+                self.execute("PRAGMA journal_mode = WAL")
+            except BusyError:
+                if elapsed() > until:
+                    raise
+                threading.Event().wait(_RETRY_SECONDS)
+            else:
+                return
 
 
-def _identity(path: str) -> tuple[int, int]:
-    status = os.stat(path)
-    return status.st_dev, status.st_ino
+# --- the state database -----------------------------------------------------------------------------------------------
 
 
 def open_database(paths: Paths) -> Database:
-    """Open for writing: create the state directory and the database where there is none, migrate an older one.
-
-    Raises StateError with the reason; CorruptStateError where `set_aside` helps.
-    """
-    try:
-        os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
-        # SQLite gives its side files the mode of the main file, so that one is made first, private from the start.
-        os.close(os.open(paths.database, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise StateError(
-            f"The state database {paths.database} cannot be opened: {error.strerror}.",
-            f"ls -ld {_last_there(paths.database)}",
-        ) from error
-    database = _connect(paths.database, "rw")
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
-        database.execute("PRAGMA foreign_keys = ON")
-        _migrate(database)
-    except BaseException:
-        database.close()
-        raise
-    return database
+    """Open the state database for writing. Raises StateError with the reason; CorruptStateError where `set_aside` helps."""
+    return Database.open(state_file(paths))
 
 
 def open_for_reading(paths: Paths) -> Database | None:
-    """Open an existing database without ever writing to it; None where there is none."""
-    try:
-        os.stat(paths.database)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StateError(
-            f"The state database {paths.database} cannot be read: {error.strerror}.",
-            f"ls -ld {_last_there(paths.database)}",
-        ) from error
-    try:
-        database = _connect(paths.database, "ro", timeout=READING_SECONDS)
-        version = _version(database)
-    except StateError:
-        if os.access(paths.state_dir, os.W_OK):
-            raise
-        # On a read-only disk SQLite cannot make the shared memory that a WAL needs; then nobody writes either.
-        database = _connect(paths.database, "ro&immutable=1")
-        version = _version(database)
-    if version < VERSION:
-        database.close()
-        raise StateError(
-            f"The state database {paths.database} was written by an older memoryd and has not been brought up to date.",
-            "memoryd run",
-        )
-    return database
+    """Open the state database without ever writing to it; None where there is none."""
+    return Database.open_for_reading(state_file(paths), READING_SECONDS)
 
 
 def set_aside(paths: Paths, now: float) -> str:
-    """Move a damaged database out of the way and return its new name. The caller holds the daemon's lock.
-
-    The side files go first: a WAL left beside a new database could be played into it.
-    """
+    """Move a damaged state database out of the way and return its new name. The caller holds the daemon's lock."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
     kept = f"{paths.database}.damaged-{stamp}"
-    for suffix in ("-shm", "-wal", ""):
-        try:
+    for suffix in _SUFFIXES:
+        with suppress(FileNotFoundError):
             os.rename(paths.database + suffix, kept + suffix)
-        except FileNotFoundError:
-            continue
     return kept
 
 
-def check(database: Database) -> None:
-    """Look the whole database over. Raises CorruptStateError."""
-    problems = [row[0] for row in database.query("PRAGMA quick_check(1)")]
-    if problems != ["ok"]:
-        raise CorruptStateError(f"The state database {database.path} is damaged: {problems[0]}.", "memoryd run")
+def state_file(paths: Paths) -> DatabaseFile:
+    return DatabaseFile(paths.database, "state database", MIGRATIONS, len(MIGRATIONS), BUSY_SECONDS)
 
 
-def _connect(path: str, mode: str, timeout: float = 0.0) -> Database:
-    from urllib.parse import quote  # noqa: PLC0415 - 3 ms that commands without a database need not pay
+# --- words ------------------------------------------------------------------------------------------------------------
 
+
+def _identity(path: str) -> tuple[int, int] | None:
     try:
-        connection = sqlite3.connect(
-            f"file:{quote(path)}?mode={mode}", uri=True, timeout=timeout or BUSY_SECONDS, isolation_level=None
-        )
-    except sqlite3.Error as error:
-        raise _in_words(error, path) from error
-    connection.row_factory = sqlite3.Row
-    return Database(connection, path)
-
-
-def _last_there(path: str) -> str:
-    """The path itself, or the first folder above it that can be seen: where a person has to look."""
-    while not os.access(os.path.dirname(path), os.X_OK) or not os.path.lexists(path):
-        above = os.path.dirname(path)
-        if above == path:
-            break
-        path = above
-    return path
-
-
-def _version(database: Database) -> int:
-    version: int = database.query("PRAGMA user_version")[0][0]
-    if version > VERSION:
-        raise NewerStateError(
-            f"The state database {database.path} was written by a newer memoryd"
-            f" (its format is {version}, this program knows {VERSION}).",
-            "pip install --upgrade memoryd",
-        )
-    return version
-
-
-def _migrate(database: Database) -> None:
-    if _version(database) == VERSION:
-        return
-    with database.transaction():
-        # Asked again under the lock: another process may have migrated meanwhile.
-        for number, step in enumerate(MIGRATIONS[_version(database) :], _version(database) + 1):
-            for statement in _statements(step):
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {number}")
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _statements(script: str) -> list[str]:
@@ -211,20 +314,32 @@ def _statements(script: str) -> list[str]:
     return statements
 
 
-def _in_words(error: sqlite3.Error, path: str) -> StateError | BusyError:
+def _unusable(file: DatabaseFile, what: str, error: OSError) -> StateError:
+    """The fix names the path, or the first folder above it that can be seen: where a person has to look."""
+    place = file.path
+    while not os.access(os.path.dirname(place), os.X_OK) or not os.path.lexists(place):
+        above = os.path.dirname(place)
+        if above == place:
+            break
+        place = above
+    return StateError(f"The {file.title} {file.path} cannot be {what}: {error.strerror}.", f"ls -ld {place}")
+
+
+def _in_words(error: sqlite3.Error, file: DatabaseFile) -> StateError | BusyError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    path = file.path
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return BusyError(
-            f"Another process has kept the state database {path} locked for seconds.",
+            f"Another process has kept the {file.title} {path} locked for seconds.",
             f"fuser -v {path}",
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return CorruptStateError(f"The state database {path} is damaged ({error}).", "memoryd run")
+        return CorruptStateError(f"The {file.title} {path} is damaged ({error}).", "memoryd run")
     if code == sqlite3.SQLITE_FULL:
         return StateError(
             f"The disk is full: {path} cannot grow. Nothing is lost; memoryd goes on when there is room.",
             f"df -h {os.path.dirname(path)}",
         )
     if code == sqlite3.SQLITE_READONLY or (code == sqlite3.SQLITE_CANTOPEN and not os.access(path, os.W_OK)):
-        return StateError(f"The state database {path} cannot be written.", f"ls -l {path}")
-    return StateError(f"The state database {path} failed: {error}.", f"ls -l {path}")
+        return StateError(f"The {file.title} {path} cannot be written.", f"ls -l {path}")
+    return StateError(f"The {file.title} {path} failed: {error}.", f"ls -l {path}")

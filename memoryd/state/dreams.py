@@ -1,4 +1,4 @@
-"""Consolidation in the database: what its gates remember, who holds a lock, how far a dream has come, what it found."""
+"""Consolidation in the database: what its gates remember, who holds a lock, how far a dream has come."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd import backoff
 from memoryd.model import WaitingSession
-from memoryd.state import jobs, steps
+from memoryd.state import inbox_intake, jobs, model_calls
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from memoryd.model import Progress
+    from memoryd.model import HeldGroup, Progress
     from memoryd.state.database import Database
     from memoryd.state.jobs import WaitingTurn
 
 KIND = "dream"
+SEEN = "seen_by_dream"
+"""The outcome of a turn that came to nothing, also in the one dream that has looked at it."""
 KEPT_RUNS = 20
-FIRST_DELAY_SECONDS = 3600.0
-LONGEST_DELAY_SECONDS = 24 * 3600.0
 
 
 # --- what the gates ask -----------------------------------------------------------------------------------------------
 
 
-class Remembered(NamedTuple):
+class DreamGateState(NamedTuple):
     """What is known of the checks of one directory."""
 
     first_seen_at: float | None = None
@@ -38,7 +39,7 @@ class Remembered(NamedTuple):
     retry_at: float | None = None
 
 
-class Changed(NamedTuple):
+class ChangedSession(NamedTuple):
     """A session of a project, in whichever of its worktrees."""
 
     session: WaitingSession
@@ -47,13 +48,15 @@ class Changed(NamedTuple):
     has_open_turn: bool
 
 
-def remembered(database: Database, memory_dir: str) -> Remembered:
+def dream_gate_state(database: Database, memory_dir: str) -> DreamGateState:
     (seen,) = database.query("SELECT min(first_seen_at) FROM projects WHERE memory_dir = ?", (memory_dir,))
     rows = database.query("SELECT * FROM dream_checks WHERE memory_dir = ?", (memory_dir,))
     if not rows:
-        return Remembered(seen[0])
+        return DreamGateState(seen[0])
     row = rows[0]
-    return Remembered(seen[0], row["counted_at"], row["ahead_ns"], row["noticed_at"], row["failures"], row["retry_at"])
+    return DreamGateState(
+        seen[0], row["counted_at"], row["ahead_ns"], row["noticed_at"], row["failures"], row["retry_at"]
+    )
 
 
 def note_count(database: Database, memory_dir: str, now: float) -> None:
@@ -80,7 +83,7 @@ def note_first_sight(database: Database, memory_dir: str, now: float) -> None:
     )
 
 
-def sessions_since(database: Database, memory_dir: str, since: float) -> list[Changed]:
+def sessions_since(database: Database, memory_dir: str, since: float) -> list[ChangedSession]:
     """The sessions of all worktrees of a project that changed since then, oldest first.
 
     By when that was noticed: a file whose own time is ahead of the clock would count as changed after every dream.
@@ -94,10 +97,11 @@ def sessions_since(database: Database, memory_dir: str, since: float) -> list[Ch
         (memory_dir, since),
     )
     return [
-        Changed(
+        ChangedSession(
             WaitingSession(
                 row["id"],
                 row["session_id"],
+                row["client"],
                 row["path"],
                 row["cwd"],
                 row["project_root"],
@@ -129,11 +133,10 @@ class DreamJob(NamedTuple):
 def begin(database: Database, memory_dir: str, project_root: str, engine: str, now: float) -> DreamJob:
     with database.transaction():
         token = os.urandom(8).hex()
-        job_id = database.execute(
+        job_id = database.insert(
             "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES (?, ?, '', ?, ?)",
             (KIND, memory_dir, token, now),
-        ).lastrowid
-        assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
+        )
         database.execute(  # steps are kept for the last runs only
             "DELETE FROM dream_turns WHERE job_id < (SELECT min(job_id) FROM (SELECT job_id FROM dreams ORDER BY job_id"
             " DESC LIMIT ?))",
@@ -146,15 +149,31 @@ def begin(database: Database, memory_dir: str, project_root: str, engine: str, n
     return DreamJob(job_id, token, memory_dir)
 
 
-def lease(database: Database, job: DreamJob, transcript_ids: Iterable[int]) -> dict[int, tuple[WaitingTurn, ...]]:
-    """Take the turns of these transcripts that nobody has worked on, history or not, and nobody is working on."""
+class LeasedTurns(NamedTuple):
+    """Turns of one transcript that a dream looks at."""
+
+    unread: tuple[WaitingTurn, ...]
+    fruitless: tuple[WaitingTurn, ...]
+    """Those that extraction read without result: one dream looks at them as well."""
+
+
+def lease(database: Database, job: DreamJob, transcript_ids: Iterable[int]) -> dict[int, LeasedTurns]:
+    """Take the turns of these transcripts that nobody has worked on, history or not, and those that came to nothing.
+
+    A dream that does not succeed leaves both as they were.
+    """
     with database.transaction():
-        found = {number: jobs.waiting_turns(database, number, history=True) for number in transcript_ids}
+        found = {
+            number: LeasedTurns(
+                jobs.waiting_turns(database, number, history=True), jobs.fruitless_turns(database, number)
+            )
+            for number in transcript_ids
+        }
         database.execute_many(
             "UPDATE turns SET job_id = ? WHERE id = ?",
-            [(job.id, turn.id) for turns in found.values() for turn in turns],
+            [(job.id, turn.id) for turns in found.values() for turn in (*turns.unread, *turns.fruitless)],
         )
-    return {number: turns for number, turns in found.items() if turns}
+    return found
 
 
 def end(
@@ -164,10 +183,15 @@ def end(
     now: float,
     *,
     turns: Sequence[int] = (),
+    waiting: Sequence[int] = (),
     detail: str = "",
     is_lost: bool = False,
+    held: Sequence[HeldGroup] = (),
 ) -> bool:
     """End a dream; these turns count as done. False where it was ended already: by its commit, then the rest is done here.
+
+    `waiting` are turns that a group rests on which could not be written: they wait to be read again.
+    `held` is what review kept from being done, of a dream that commits nothing; it goes into the inbox.
 
     After one that came to no good end the next waits, longer each time. One that was stopped may come at once, and so may
     the first that was lost with its process.
@@ -178,12 +202,21 @@ def end(
             (outcome, now, detail, job.id, job.token),
         )
         if outcome not in ("failed", "killed"):
-            steps.forget_replies(database, job.id)
+            model_calls.forget_replies(database, job.id)
         database.execute_many(
-            "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL", [(outcome, one) for one in turns]
+            "UPDATE turns SET outcome = NULL WHERE id = ? AND outcome = 'succeeded_no_output'",
+            [(turn,) for turn in waiting],
+        )
+        seen = SEEN if outcome == "succeeded_no_output" else outcome
+        database.execute_many(
+            "UPDATE turns SET outcome = CASE WHEN outcome IS NULL THEN ?1 ELSE ?2 END"
+            " WHERE id = ?3 AND (outcome IS NULL OR outcome = 'succeeded_no_output')",
+            [(seen, SEEN, turn) for turn in turns],
         )
         if closed.rowcount == 1 or outcome.startswith("succeeded"):  # what went wrong after a success is no failure
             _count_failure(database, job.memory_dir, outcome, now, is_lost=is_lost)
+        if closed.rowcount == 1:
+            inbox_intake.store_for_job(database, job.id, held, now)
     return closed.rowcount == 1
 
 
@@ -191,13 +224,12 @@ def _count_failure(database: Database, memory_dir: str, outcome: str, now: float
     has_failed = is_lost or outcome == "failed" or outcome.startswith("refused")
     if not has_failed and not outcome.startswith("succeeded"):
         return
-    failures = 1 + remembered(database, memory_dir).failures if has_failed else 0
-    delay = min(FIRST_DELAY_SECONDS * 2 ** min(max(failures - 1, 0), 16), LONGEST_DELAY_SECONDS)
+    failures = 1 + dream_gate_state(database, memory_dir).failures if has_failed else 0
     may_come = not failures or (is_lost and failures == 1)
     database.execute(
         "INSERT INTO dream_checks (memory_dir, failures, retry_at) VALUES (?1, ?2, ?3)"
         " ON CONFLICT (memory_dir) DO UPDATE SET failures = ?2, retry_at = ?3",
-        (memory_dir, failures, None if may_come else now + delay),
+        (memory_dir, failures, None if may_come else now + backoff.DREAM.delay(failures)),
     )
 
 
@@ -353,26 +385,3 @@ def _report(database: Database, row: sqlite3.Row, turns: int) -> DreamReport:
         tuple(DreamTurn(*one) for one in reversed(last)),
         bool(row["stop_requested"]),
     )
-
-
-# --- what the self-check found ----------------------------------------------------------------------------------------
-
-
-class NotedFate(NamedTuple):
-    name: str
-    """The memory it is about."""
-    statement: str
-    fate: str
-    by: str
-
-
-def note_fates(database: Database, job_id: int, fates: Sequence[NotedFate]) -> None:
-    with database.transaction():
-        database.execute_many("INSERT INTO fates VALUES (?, ?, ?, ?, ?)", [(job_id, *one) for one in fates])
-
-
-def fates_of(database: Database, job_id: int) -> list[NotedFate]:
-    rows = database.query(
-        "SELECT name, statement, fate, explained_by FROM fates WHERE job_id = ? ORDER BY rowid", (job_id,)
-    )
-    return [NotedFate(*row) for row in rows]

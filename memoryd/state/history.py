@@ -1,4 +1,4 @@
-"""What was changed, by whom and why: the questions of `history`, `diff`, `why`, `undo` and `restore`."""
+"""Queries of `history`, `diff`, `why`, `undo` and `restore`: what was changed, by whom and why."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def made(database: Database, memory_dir: str) -> set[tuple[str, bytes]]:
     rows = database.query(
         "SELECT DISTINCT name, after_hash FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?1"
         " AND change_files.state = 'applied' AND group_number >= 0 AND after_hash IS NOT NULL AND (kind IN ('extract',"
-        # What a dream made of somebody else's memory is still theirs.
-        " 'remember') OR (kind = 'dream' AND name IN (SELECT name FROM change_files JOIN changes ON changes.id ="
-        " change_id WHERE memory_dir = ?1 AND kind IN ('extract', 'remember', 'dream') AND before_hash IS NULL AND"
+        # What a dream, or a yes to a proposal, made of somebody else's memory is still theirs.
+        " 'remember') OR (kind IN ('dream', 'review') AND name IN (SELECT name FROM change_files JOIN changes ON changes.id ="
+        " change_id WHERE memory_dir = ?1 AND kind IN ('extract', 'remember', 'dream', 'review') AND before_hash IS NULL AND"
         " change_files.state = 'applied')))",
         (memory_dir,),
     )
@@ -136,10 +136,11 @@ def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
 
 
 def refused_quotes(database: Database, memory_dir: str, message_id: str) -> list[str]:
-    """The words of a message that led to memories which the user undid or forgot."""
+    """The words of a message that led to memories which the user undid, forgot or said no to."""
     rows = database.query(
-        "SELECT DISTINCT quote FROM refused_evidence JOIN evidence USING (memory_dir, message_id, hash)"
-        " WHERE memory_dir = ? AND message_id = ?",
+        "SELECT quote FROM refused_evidence JOIN evidence USING (memory_dir, message_id, hash)"
+        " WHERE memory_dir = ?1 AND message_id = ?2 UNION SELECT quote FROM refused_evidence JOIN inbox_evidence"
+        " USING (inbox_id, message_id, hash) WHERE memory_dir = ?1 AND message_id = ?2",
         (memory_dir, message_id),
     )
     return [row["quote"] for row in rows]

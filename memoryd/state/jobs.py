@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.state import steps
+from memoryd import backoff
+from memoryd.state import inbox_intake, model_calls
+from memoryd.state.projects import ROOT_OF_JOB
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from memoryd.model import HeldGroup
     from memoryd.state.database import Database
 
 RECALL = "recall"
-FIRST_DELAY_SECONDS = 60.0
-LONGEST_DELAY_SECONDS = 6 * 3600.0
-_MOST_DOUBLINGS = 16
 
 
 class WaitingTurn(NamedTuple):
@@ -84,11 +84,10 @@ def claim(
         if not turns:
             return None
         token = os.urandom(8).hex()
-        job_id = database.execute(
+        job_id = database.insert(
             "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES (?, ?, ?, ?, ?)",
             ("backfill" if history else "extract", memory_dir, session_id, token, now),
-        ).lastrowid
-        assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
+        )
         database.execute_many("UPDATE turns SET job_id = ? WHERE id = ?", [(job_id, turn.id) for turn in turns])
     return Job(job_id, token, transcript_id, session_id, turns)
 
@@ -98,13 +97,11 @@ def begin_recall(database: Database, memory_dir: str, now: float) -> int:
 
     It counts as failed until it is known better, so that nobody has to look for the dead ones.
     """
-    job_id = database.execute(
+    return database.insert(
         "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at, ended_at, outcome, detail)"
         " VALUES (?, ?, '', '', ?3, ?3, 'failed', 'its process died')",
         (RECALL, memory_dir, now),
-    ).lastrowid
-    assert job_id is not None  # noqa: S101 - an INSERT without an error has a row
-    return job_id
+    )
 
 
 def end_recall(database: Database, job_id: int, outcome: str, now: float, detail: str = "") -> None:
@@ -118,13 +115,28 @@ def end_recall(database: Database, job_id: int, outcome: str, now: float, detail
 
 def waiting_turns(database: Database, transcript_id: int, *, history: bool = False) -> tuple[WaitingTurn, ...]:
     """The turns of a session that have ended, that nobody has worked on, and that no dream is about."""
+    is_waiting = (
+        "outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) AND NOT EXISTS"
+        " (SELECT 1 FROM jobs WHERE jobs.id = job_id AND jobs.outcome IS NULL)"
+    )
+    return _turns_where(database, transcript_id, is_waiting, history)
+
+
+def fruitless_turns(database: Database, transcript_id: int) -> tuple[WaitingTurn, ...]:
+    """The turns of a session that extraction read without result, and that no dream has looked at."""
+    is_fruitless = (  # those of a file that was written anew since then cannot be found any more
+        "outcome = ? AND generation = (SELECT generation FROM transcripts WHERE transcripts.id = transcript_id)"
+    )
+    return _turns_where(database, transcript_id, is_fruitless, "succeeded_no_output")
+
+
+def _turns_where(database: Database, transcript_id: int, condition: str, value: bool | str) -> tuple[WaitingTurn, ...]:
     rows = database.query(
-        "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"
+        "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"  # noqa: S608 - ours
         " lag(prompt_id) OVER near AS last, lag(prompt_id, 2) OVER near AS last_but_one, lag(prompt_id, 3) OVER near"
         " AS third_last FROM turns WHERE transcript_id = ? WINDOW near AS (PARTITION BY generation ORDER BY start))"
-        " WHERE outcome IS NULL AND end_reason IS NOT NULL AND (is_history = 0 OR ?) AND NOT EXISTS (SELECT 1 FROM jobs"
-        " WHERE jobs.id = job_id AND jobs.outcome IS NULL) ORDER BY start",
-        (transcript_id, history),
+        f" WHERE {condition} ORDER BY start",
+        (transcript_id, value),
     )
     return tuple(map(_waiting_turn, rows))
 
@@ -143,8 +155,20 @@ def _waiting_turn(row: sqlite3.Row) -> WaitingTurn:
     )
 
 
-def finish(database: Database, job: Job, outcome: str, now: float, *, turns: tuple[int, ...], detail: str = "") -> bool:
-    """End a job that changed no file: its turns get the outcome. False if the lease is no longer ours."""
+def finish(
+    database: Database,
+    job: Job,
+    outcome: str,
+    now: float,
+    *,
+    turns: tuple[int, ...],
+    detail: str = "",
+    held: Sequence[HeldGroup] = (),
+) -> bool:
+    """End a job that changed no file: its turns get the outcome, what review held goes into the inbox.
+
+    False if the lease is no longer ours: then nothing is done.
+    """
     with database.transaction():
         if not _close(database, job, outcome, now, detail):
             return False
@@ -152,6 +176,7 @@ def finish(database: Database, job: Job, outcome: str, now: float, *, turns: tup
             "UPDATE turns SET outcome = ? WHERE id = ? AND outcome IS NULL", [(outcome, turn_id) for turn_id in turns]
         )
         database.execute("UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id = ?", (job.transcript_id,))
+        inbox_intake.store_for_job(database, job.id, held, now)
     return True
 
 
@@ -178,10 +203,9 @@ def fail(database: Database, job: Job, why: str, now: float, *, is_lost: bool = 
         _close(database, job, "failed", now, why)
         known = database.query("SELECT failures FROM transcripts WHERE id = ?", (job.transcript_id,))
         failures = 1 + (known[0]["failures"] if known else 0)
-        delay = min(FIRST_DELAY_SECONDS * 2 ** min(failures - 1, _MOST_DOUBLINGS), LONGEST_DELAY_SECONDS)
         database.execute(
             "UPDATE transcripts SET failures = ?, retry_at = ?, failed_bytes = size WHERE id = ?",
-            (failures, None if is_lost and failures == 1 else now + delay, job.transcript_id),
+            (failures, None if is_lost and failures == 1 else now + backoff.SESSION.delay(failures), job.transcript_id),
         )
 
 
@@ -223,8 +247,7 @@ def ended_since(database: Database, job_id: int) -> list[JobReport]:
     Those for recall are left out: one comes with every prompt, and `usage` sums them up.
     """
     rows = database.query(
-        "SELECT jobs.*, saved, removed, coalesce(project_root, (SELECT root FROM projects WHERE id = (SELECT project_id FROM"
-        " transcripts WHERE transcripts.session_id = jobs.session_id LIMIT 1)), '') AS project, coalesce(engine, (SELECT model"
+        f"SELECT jobs.*, saved, removed, coalesce(project_root, {ROOT_OF_JOB}, '') AS project, coalesce(engine, (SELECT model"  # noqa: S608 - ours
         " FROM steps WHERE steps.job_id = jobs.id ORDER BY steps.id DESC LIMIT 1), '') AS engine FROM jobs JOIN job_files ON"
         " job_files.job_id = jobs.id LEFT JOIN dreams ON dreams.job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
         " AND kind <> 'recall'"
@@ -282,5 +305,5 @@ def _close(database: Database, job: Job, outcome: str, now: float, detail: str) 
         (outcome, now, detail, job.id, job.token),
     )
     if cursor.rowcount == 1 and outcome != "failed":  # a failed one is done again, with the answers that it paid for
-        steps.forget_replies(database, job.id)
+        model_calls.forget_replies(database, job.id)
     return cursor.rowcount == 1

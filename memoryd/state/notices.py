@@ -1,4 +1,4 @@
-"""What happened to memoryd itself and `status` should tell until it is dealt with."""
+"""Notices: what happened to memoryd itself, shown by `status` until it is dealt with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def post(database: Database, notice: Notice, now: float) -> None:
     )
 
 
-def standing(database: Database) -> list[Notice]:
+def current_notices(database: Database) -> list[Notice]:
     rows = database.query("SELECT name, text, fix, about_file FROM notices ORDER BY at")
     return [notice for row in rows if os.path.exists((notice := Notice(*row)).about_file)]
 

@@ -41,7 +41,7 @@ def end(database: Database) -> None:
     settings.drop(database, settings.PAUSE)
 
 
-def standing(database: Database, now: float) -> Pause | None:
+def current_pause(database: Database, now: float) -> Pause | None:
     """The pause that lasts now. One with an end is also over when the clock was set back: rather early than never."""
     setting = settings.get(database, settings.PAUSE)
     if setting is None:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
+ROOT_OF_JOB = (
+    "(SELECT projects.root FROM transcripts JOIN projects ON projects.id = project_id"
+    " WHERE transcripts.session_id = jobs.session_id LIMIT 1)"
+)
+"""In a query of jobs: the root of the project whose session a job is about, or NULL."""
+
 
 def all_projects(database: Database) -> list[Project]:
     rows = database.query("SELECT root, slug, memory_dir, is_shared FROM projects ORDER BY id")

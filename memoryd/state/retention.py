@@ -1,4 +1,4 @@
-"""How long history is kept: which contents can go, and letting them go bit by bit.
+"""Retention of history: which contents can go, letting them go bit by bit, and giving their room back to the disk.
 
 Only contents go. The rows of changes, files, evidence and refusals stay: what a memory rests on, whether a file is ours and
 what the user does not want again is read from them.
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from memoryd.state.database import Database
 
+_LEAST_FREE_BYTES = 8 << 20
+_LEAST_FREE_SHARE = 0.25
 _USES = (
     "SELECT before_hash AS hash, change_id FROM change_files WHERE before_hash IS NOT NULL"
     " UNION ALL SELECT after_hash, change_id FROM change_files WHERE after_hash IS NOT NULL"
@@ -116,3 +118,36 @@ def drop_notes(database: Database, job_ids: Sequence[int]) -> None:
         for table in ("fates", "dream_turns", "remarks"):
             database.execute_many(f"DELETE FROM {table} WHERE job_id = ?", [(one,) for one in job_ids])  # noqa: S608 - ours
         database.execute_many("UPDATE steps SET reply = NULL WHERE job_id = ?", [(one,) for one in job_ids])
+
+
+# --- room on the disk -------------------------------------------------------------------------------------------------
+
+
+class DatabaseSize(NamedTuple):
+    bytes: int
+    free_bytes: int
+    """Of those, what holds nothing: it is used again before the file grows."""
+
+    @property
+    def is_wasted(self) -> bool:
+        """So much is free that writing all of it anew is worth it."""
+        return self.free_bytes > _LEAST_FREE_BYTES and self.free_bytes > _LEAST_FREE_SHARE * self.bytes
+
+
+def database_size(database: Database) -> DatabaseSize:
+    size, pages, free = (
+        database.query(f"PRAGMA {name}")[0][0] for name in ("page_size", "page_count", "freelist_count")
+    )
+    return DatabaseSize(size * pages, size * free)
+
+
+def settle(database: Database) -> None:
+    """Let SQLite look at how its indexes are used, and write its log into the file."""
+    database.execute("PRAGMA optimize")
+    database.query("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as readers allow
+
+
+def compact(database: Database) -> None:
+    """Write the whole database anew without what is free. It goes through the log: a kill leaves it as it was."""
+    database.execute("VACUUM")
+    database.query("PRAGMA wal_checkpoint(TRUNCATE)")

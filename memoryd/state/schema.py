@@ -1,4 +1,4 @@
-"""The shape of the database, as numbered steps. A step that has been released is never edited; a new one is added."""
+"""Tables of the state database, as numbered steps. A step that has been released is never edited; a new one is added."""
 
 from __future__ import annotations
 
@@ -283,12 +283,12 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (job_id, number)
     ) STRICT, WITHOUT ROWID;
 
-    CREATE TABLE fates (                         -- what the self-check says of statements that a dream does not keep
+    CREATE TABLE fates (                         -- what review kept a dream from doing: a row for each group
         job_id INTEGER NOT NULL REFERENCES jobs (id),
-        name TEXT NOT NULL,
-        statement TEXT NOT NULL,
-        fate TEXT NOT NULL,                      -- contradicted, expired, lost, invented
-        explained_by TEXT NOT NULL
+        name TEXT NOT NULL,                      -- its files
+        statement TEXT NOT NULL,                 -- what it wanted to do
+        fate TEXT NOT NULL,                      -- held, refused, dropped; older dreams: other words
+        explained_by TEXT NOT NULL               -- why it was not done
     ) STRICT;
     CREATE INDEX fates_by_job ON fates (job_id);
 
@@ -321,6 +321,75 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
 
     ALTER TABLE blobs ADD COLUMN dropped_at REAL;  -- its data is gone: older than history is kept
+    """,
+    """
+    CREATE TABLE inbox (                         -- groups that review kept from being committed
+        id INTEGER PRIMARY KEY,
+        memory_dir TEXT NOT NULL,
+        state TEXT NOT NULL,                     -- held, unconfirmed: for the user to answer; refused, dropped: for history
+        reason TEXT NOT NULL,                    -- why it was not committed
+        why TEXT NOT NULL,                       -- what the group itself says it is for,
+        change_reason TEXT NOT NULL,             -- what kind of change it is,
+        from_index TEXT NOT NULL,                -- and, as a JSON list, the passages of the index that it moves
+        fingerprint BLOB NOT NULL,               -- digest of what it would do and the words it rests on
+        session_id TEXT NOT NULL,
+        job_id INTEGER REFERENCES jobs (id),
+        brought_by INTEGER REFERENCES changes (id),   -- the commit that it came with
+        at REAL,                                 -- NULL until that commit is closed: then it is there
+        closed_at REAL,                          -- NULL while it waits for an answer
+        outcome TEXT,                            -- accepted, rejected, expired, displaced; NULL: refused or dropped
+        accepted_by INTEGER REFERENCES changes (id)   -- the commit that makes the change, from its first moment on
+    ) STRICT;
+    CREATE INDEX inbox_waiting ON inbox (memory_dir) WHERE closed_at IS NULL;
+    CREATE INDEX inbox_by_fingerprint ON inbox (memory_dir, fingerprint);
+    CREATE INDEX inbox_by_commit ON inbox (brought_by) WHERE at IS NULL;
+    CREATE INDEX inbox_by_acceptance ON inbox (accepted_by) WHERE accepted_by IS NOT NULL;
+
+    CREATE TABLE inbox_files (
+        inbox_id INTEGER NOT NULL REFERENCES inbox (id),
+        position INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        op TEXT NOT NULL,                        -- write, remove
+        before BLOB,                             -- what the engine had read; dropped with history once it is answered
+        after BLOB,
+        after_mtime_ns INTEGER,
+        mode INTEGER NOT NULL,
+        PRIMARY KEY (inbox_id, position)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE inbox_evidence (
+        inbox_id INTEGER NOT NULL REFERENCES inbox (id),
+        position INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        said_at REAL,
+        quote TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        PRIMARY KEY (inbox_id, position)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE refused_words (                 -- what was undone, forgotten or answered with no: it does not come back
+        memory_dir TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        change_id INTEGER REFERENCES changes (id),
+        inbox_id INTEGER REFERENCES inbox (id),
+        PRIMARY KEY (memory_dir, message_id, hash)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO refused_words SELECT memory_dir, message_id, hash, change_id, NULL FROM refused_evidence;
+    DROP TABLE refused_evidence;
+    ALTER TABLE refused_words RENAME TO refused_evidence;
+
+    DROP VIEW memory_changes;
+    CREATE VIEW memory_changes AS                -- what a person calls a change: one that changed files
+        SELECT changes.*, (
+            SELECT group_concat(name, char(0)) FROM (
+                SELECT name FROM change_files WHERE change_id = changes.id AND group_number >= 0
+                AND (change_files.state <> 'conflicted' OR changes.state = 'conflicted') ORDER BY position
+            )
+        ) AS names
+        FROM changes WHERE kind <> 'reindex' AND EXISTS (SELECT 1 FROM change_files WHERE change_id = changes.id);
     """,
 )
 

@@ -1,4 +1,4 @@
-"""What is remembered beside the ledger: a pause that the user asked for, when the last upkeep was."""
+"""Small settings in the database: a pause that the user asked for, when the last upkeep was."""
 
 from __future__ import annotations
 

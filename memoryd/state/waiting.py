@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import WaitingSession
-from memoryd.state.ledger import turn_of_row
+from memoryd.state.sessions import turn_of_row
 
 if TYPE_CHECKING:
     from memoryd.model import EndReason, Turn
@@ -44,7 +44,7 @@ def forget_future_activity(database: Database, now: float) -> None:
 
 
 _WAITING = (
-    "SELECT transcripts.id, session_id, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
+    "SELECT transcripts.id, session_id, client, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
     " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
     " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at,"
     " size <> failed_bytes AS has_grown, max(EXISTS (SELECT 1 FROM jobs WHERE jobs.session_id = transcripts.session_id"
@@ -68,6 +68,7 @@ def waiting_sessions(database: Database, *, with_history: bool = False) -> list[
         WaitingSession(
             row["id"],
             row["session_id"],
+            row["client"],
             row["path"],
             row["cwd"],
             row["project_root"],

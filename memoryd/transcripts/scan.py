@@ -6,6 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from memoryd.formatting import escaped, is_utf8
 from memoryd.model import Found, Inventory
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from memoryd.model import Oddity
 
-SUFFIX = ".jsonl"
 _BEYOND = 1 << 63
 
 
@@ -39,14 +39,14 @@ def inventory(root: str, is_session: Callable[[str], bool], only: Container[str]
         try:
             if not folder.is_dir(follow_symlinks=False):
                 if folder.is_symlink() and folder.is_dir():
-                    odd[_storable(folder.path)] = "symlink"
+                    odd[escaped(folder.path)] = "symlink"
                 continue
             with os.scandir(folder.path) as entries:
                 _collect(entries, is_session, found, odd)
         except FileNotFoundError:
             continue
         except OSError:
-            odd[_storable(folder.path)] = "unreadable"
+            odd[escaped(folder.path)] = "unreadable"
     return Inventory(root, tuple(found), odd)
 
 
@@ -58,16 +58,16 @@ def _collect(
 ) -> None:
     for entry in entries:
         name = entry.name
-        if not name.endswith(SUFFIX) or not is_session(name):
+        if not is_session(name):
             continue
         try:
             status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(status.st_mode):
-            odd[_storable(entry.path)] = _kind(status.st_mode)
+            odd[escaped(entry.path)] = _kind(status.st_mode)
         elif not is_utf8(entry.path):
-            odd[_storable(entry.path)] = "bad name"
+            odd[escaped(entry.path)] = "bad name"
         else:
             found.append(found_of(entry.path, status))
 
@@ -78,10 +78,6 @@ def found_of(path: str, status: os.stat_result) -> Found:
     return Found(path, status.st_dev % _BEYOND, status.st_ino % _BEYOND, status.st_size, mtime_ns)
 
 
-def _storable(path: str) -> str:
-    return path if is_utf8(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
 def _kind(mode: int) -> Oddity:
     if stat.S_ISDIR(mode):
         return "directory"
@@ -90,8 +86,3 @@ def _kind(mode: int) -> Oddity:
     if stat.S_ISFIFO(mode):
         return "fifo"
     return "socket" if stat.S_ISSOCK(mode) else "device"
-
-
-def is_utf8(path: str) -> bool:
-    """Bytes that are not UTF-8 come from the system as lone surrogates, which the database cannot keep."""
-    return path.isascii() or path.isprintable() or not any("\ud800" <= letter <= "\udfff" for letter in path)

@@ -1,44 +1,167 @@
-"""Bytes to whole lines: bounded memory whatever the file holds."""
+"""Tail of one transcript: a cursor in, turns and the next cursor out. Reads the file, changes nothing."""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, NamedTuple
+import hashlib
+import os
+import stat
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from memoryd.model import Cursor, Prompt, Reading, Reply
+from memoryd.transcripts.lines import whole_lines
+from memoryd.transcripts.opt_out import is_opt_out
+from memoryd.transcripts.scan import found_of
+from memoryd.transcripts.turns import TurnFold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-CHUNK_BYTES = 1 << 20
-LONGEST_LINE_BYTES = 32 << 20  # the API takes requests of 32 MB: a longer line is no message anybody sent
+    from memoryd.clients.base import CodingClient
+    from memoryd.model import Entry, Turn
+    from memoryd.transcripts.lines import Line
 
-LONGEST_SKIP_BYTES = 1 << 30  # what has no newline for a gigabyte is no transcript
+WINDOW_BYTES = 4096
+"""How much of the head, and of what stands before the cursor, is hashed to recognise a transcript."""
 
-
-class Line(NamedTuple):
-    start: int
-    end: int
-    """Just after the newline."""
-    data: bytes | None
-    """With its newline; None for a line that is too long to be kept."""
+_MOST_CWDS = 16
 
 
-def whole_lines(
-    descriptor: int, start: int, *, chunk_bytes: int = CHUNK_BYTES, longest_line_bytes: int = LONGEST_LINE_BYTES
-) -> Iterator[Line]:
-    """Yield every line from byte `start` on that ends in a newline. What follows the last newline waits."""
-    with io.BufferedReader(io.FileIO(descriptor, closefd=False), chunk_bytes) as file:
-        file.seek(start)
-        while data := file.readline(longest_line_bytes + 1):
-            end = start + len(data)
-            if data.endswith(b"\n"):
-                yield Line(start, end, data)
-            elif len(data) <= longest_line_bytes:
-                return
+class NotATranscriptError(Exception):
+    """What the scan saw as a file is something else by now."""
+
+
+def open_transcript(path: str) -> int:
+    """Open for reading; never through a symlink, never waiting for the writer of a fifo.
+
+    Raises OSError, or NotATranscriptError where the file was exchanged for something else since the scan.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotATranscriptError(path)
+    return descriptor
+
+
+def read_new_turns(
+    client: CodingClient,
+    path: str,
+    cursor: Cursor,
+    last: Iterable[Turn],
+    *,
+    history_bytes: int = 0,
+    budget_bytes: int = 64 << 20,
+) -> Reading:
+    """Read what came after the cursor, at most about `budget_bytes`.
+
+    1. If what stood before the cursor is no longer there (a shorter file, another head, another tail), begin at byte
+       0; the ledger knows by id which messages it has already.
+    2. Cut into lines, lines into entries, entries into turns, going on from the turns in `last`.
+    3. Stop behind the last whole line, and remember head and tail for the next time.
+
+    Raises OSError and NotATranscriptError like `open_transcript`.
+    """
+    descriptor = open_transcript(path)
+    try:
+        status = os.fstat(descriptor)
+        found = found_of(path, status)
+        rewritten = cursor.offset > 0 and not _is_same(descriptor, cursor)
+        if rewritten:
+            # If history had been read to its end, every message of it is known by its id: what is not known is new,
+            # wherever it stands now.
+            history_bytes = 0 if cursor.offset >= history_bytes else min(history_bytes, found.size)
+            cursor = Cursor()
+        if cursor.head_bytes < WINDOW_BYTES:
+            head = os.pread(descriptor, WINDOW_BYTES, 0)
+            cursor = cursor._replace(head_bytes=len(head), head_hash=_digest(head))
+        fold = TurnFold(() if rewritten else last, history_bytes=history_bytes)
+        notes = _Notes()
+        decode = client.decoder()
+        line = None
+        complete = True
+        for line in whole_lines(descriptor, cursor.offset):
+            if line.data is None:
+                notes.damage["too_long"] += 1
             else:
-                while not data.endswith(b"\n"):
-                    data = file.readline(chunk_bytes)
-                    end += len(data)
-                    if not data or end - start > LONGEST_SKIP_BYTES:
-                        return
-                yield Line(start, end, None)
-            start = end
+                for entry in decode(line.data, notes.damage):
+                    fold.feed(line.start, line.end, entry)
+                    notes.take(entry)
+            if line.end - cursor.offset >= budget_bytes:
+                complete = False
+                break
+        return Reading(
+            cursor=cursor if line is None else _advanced(descriptor, cursor, line),
+            turns=fold.turns(),
+            found=found,
+            complete=complete,
+            rewritten=rewritten,
+            history_bytes=history_bytes,
+            cwds=tuple(filter(None, notes.cwds)),
+            opted_out=notes.opted_out,
+            damage=dict(notes.damage),
+        )
+    finally:
+        os.close(descriptor)
+
+
+class _Notes:
+    """What a pass learns about the session as a whole."""
+
+    def __init__(self) -> None:
+        self.damage: Counter[str] = Counter()
+        self.cwds: dict[str, None] = {}
+        self.opted_out = False
+
+    def take(self, entry: Entry) -> None:
+        if isinstance(entry, Prompt):
+            self.opted_out |= is_opt_out(entry.text)
+        elif not isinstance(entry, Reply):
+            return
+        if entry.cwd not in self.cwds and len(self.cwds) < _MOST_CWDS:
+            self.cwds[entry.cwd] = None
+
+
+def has_head(path: str, cursor: Cursor) -> bool:
+    """Whether the file begins as the transcript of this cursor did: how one that moved is recognised."""
+    try:
+        descriptor = open_transcript(path)
+    except (OSError, NotATranscriptError):
+        return False
+    try:
+        return _hash(descriptor, 0, cursor.head_bytes) == cursor.head_hash
+    finally:
+        os.close(descriptor)
+
+
+def _is_same(descriptor: int, cursor: Cursor) -> bool:
+    tail_start = cursor.offset - cursor.tail_bytes
+    return (
+        os.fstat(descriptor).st_size >= cursor.offset
+        and _hash(descriptor, 0, cursor.head_bytes) == cursor.head_hash
+        and _hash(descriptor, tail_start, cursor.tail_bytes) == cursor.tail_hash
+    )
+
+
+def _advanced(descriptor: int, cursor: Cursor, line: Line) -> Cursor:
+    """The cursor behind `line`, the last that was read.
+
+    A client may rewrite the file while it is being read. The new tail is hashed from the file, so it only stands if
+    the file still holds the line that was read and what the pass began behind; otherwise no tail will match, and the
+    next pass begins at byte 0.
+    """
+    tail_bytes = min(line.end, WINDOW_BYTES)
+    tail = os.pread(descriptor, tail_bytes, line.end - tail_bytes)
+    last_bytes = (line.data or b"\n")[-tail_bytes:]
+    is_what_was_read = tail.endswith(last_bytes) and (cursor.offset == 0 or _is_same(descriptor, cursor))
+    return Cursor(
+        line.end, cursor.head_bytes, cursor.head_hash, tail_bytes, _digest(tail) if is_what_was_read else b"rewritten"
+    )
+
+
+def _hash(descriptor: int, start: int, length: int) -> bytes:
+    return _digest(os.pread(descriptor, length, start))
+
+
+def _digest(data: bytes) -> bytes:
+    """A digest of the bytes and of how many there are, so that a short head never passes for a longer one."""
+    return hashlib.blake2b(data, digest_size=16, salt=len(data).to_bytes(8, "big")).digest()

@@ -83,9 +83,9 @@ class TurnFold:
         current.end = end
         current.changed = True
         if isinstance(entry, Reply):
-            if entry.call_ids:
-                current.pending_calls.update(dict.fromkeys(entry.call_ids))
-            if entry.call_ids or entry.texts:
+            for call in entry.calls:
+                current.pending_calls[call.id] = None
+            if entry.calls or entry.texts:
                 current.answered = entry.ends_with_text and entry.stop_reason != "tool_use"
             if current.answered and not current.pending_calls and entry.stop_reason == "end_turn":
                 current.end_reason = current.end_reason or "end_turn"

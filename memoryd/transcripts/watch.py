@@ -1,4 +1,4 @@
-"""What the system reports of transcripts that grow, by watchdog. A hint only: the scan is the truth.
+"""Watcher of transcripts that grow, by watchdog. A hint only: the scan is the truth.
 
 The handler does nothing but note a folder and ring: an exception in it would end watchdog's thread without a word.
 """
@@ -21,8 +21,6 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
-
-from memoryd.transcripts.scan import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +49,9 @@ class WatchLimitError(OSError):
 class Watcher:
     """A recursive watch on the transcripts, where they are, and one on the folder of the wake file."""
 
-    def __init__(self, root: str, wake_file: str, ring: Callable[[], None]) -> None:
+    def __init__(self, root: str, is_session: Callable[[str], bool], wake_file: str, ring: Callable[[], None]) -> None:
         """Watch from now on. Raises WatchLimitError, and OSError where a folder cannot be watched."""
-        self._handler = _Handler(wake_file, ring)
+        self._handler = _Handler(is_session, wake_file, ring)
         self._places = root, os.path.dirname(wake_file)
         self._identities = tuple(map(_identity, self._places))
         self._observer: BaseObserver = Observer()
@@ -111,7 +109,8 @@ class Watcher:
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, wake_file: str, ring: Callable[[], None]) -> None:
+    def __init__(self, is_session: Callable[[str], bool], wake_file: str, ring: Callable[[], None]) -> None:
+        self._is_session = is_session
         self._wake_file = wake_file
         self._ring = ring
         self._lock = threading.Lock()
@@ -121,7 +120,7 @@ class _Handler(FileSystemEventHandler):
 
     def dispatch(self, event: FileSystemEvent) -> None:
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        if not event.is_directory and not any(path.endswith(SUFFIX) or path == self._wake_file for path in paths):
+        if not event.is_directory and not any(map(self._counts, paths)):
             return  # memories, tool results: many of them are written by memoryd itself
         with self._lock:
             self.number += 1
@@ -130,6 +129,9 @@ class _Handler(FileSystemEventHandler):
             has_rung, self._has_rung = self._has_rung, True
         if not has_rung:
             self._ring()
+
+    def _counts(self, path: str) -> bool:
+        return path == self._wake_file or self._is_session(os.path.basename(path))
 
     def take(self) -> frozenset[str]:
         with self._lock:

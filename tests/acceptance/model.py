@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.sample import write
+from tests.transcript import write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
     from tests.messages_server import MessagesServer
-    from tests.sample import Session
+    from tests.transcript import Session
 
 
 def hire(paths: Paths, server: MessagesServer, *, key: str = "test-key", more: str = "") -> Path:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.clients import ALL
 from memoryd.config import Config, load
-from memoryd.jobs.sweep import Sweeper
+from memoryd.jobs.ingest import Ingester
 from tests.acceptance.command import as_json, memoryd
-from tests.sample import Session, write
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -28,12 +29,12 @@ def looked(database: Database, paths: Paths, config: Config) -> Session:
     session = Session()
     path = write(paths.transcripts_root, session, session.turn() + b"not json\n")
     os.mkfifo(path.parent / "pipe.jsonl")
-    sweeper = Sweeper(database, paths, config)
-    sweeper.sweep(NOW)
+    ingester = Ingester(ALL[0], database, paths, config)
+    ingester.ingest(NOW)
     with path.open("ab") as file:
         file.write(session.turn())
     os.utime(path, (NOW, NOW))
-    sweeper.sweep(NOW + 60)
+    ingester.ingest(NOW + 60)
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return session
 
@@ -113,6 +114,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         ],
         "recall": None,
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
+        "to_review": 0,
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],
@@ -274,7 +276,7 @@ def test_status_without_any_output_still_has_its_exit_code(environment: dict[str
 def test_a_terminal_without_utf8_is_no_error(environment: dict[str, str], database: Database, paths: Paths) -> None:
     session = Session(cwd="/code/größe")
     write(paths.transcripts_root, session, session.turn())
-    Sweeper(database, paths, Config()).sweep(NOW)
+    Ingester(ALL[0], database, paths, Config()).ingest(NOW)
     done = memoryd({**environment, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}, "projects")
     assert done.returncode == 0
     assert "/code/gr\\xf6\\xdfe" in done.stdout
@@ -312,7 +314,7 @@ def test_names_from_files_cannot_steer_the_terminal(
     """A folder name may hold escape sequences and line breaks: they are shown, not sent."""
     session = Session(cwd="/code/ev\x1b[31mil\nproj")
     write(paths.transcripts_root, session, session.turn())
-    Sweeper(database, paths, Config()).sweep(NOW)
+    Ingester(ALL[0], database, paths, Config()).ingest(NOW)
     for command in ("projects", "status"):
         printed = memoryd(environment, command).stdout
         assert "\x1b" not in printed
@@ -350,3 +352,10 @@ def test_a_relative_directory_of_the_client_is_an_error(environment: dict[str, s
 def test_json_stays_json_in_every_case(environment: dict[str, str]) -> None:
     for command in ("status", "projects", "config", "paths"):
         json.loads(memoryd(environment, command, "--json").stdout)
+
+
+def test_a_command_that_does_not_exist_is_answered_without_those_of_the_daemon(environment: dict[str, str]) -> None:
+    done = memoryd(environment, "xyzzy")
+    assert done.returncode == 2
+    assert "'status'" in done.stderr
+    assert "child" not in done.stderr

@@ -10,9 +10,9 @@ import pytest
 
 from tests.acceptance.command import Daemon, as_json, memoryd
 from tests.acceptance.model import memories, say
+from tests.keeping_model import keeping_model
 from tests.messages_server import MessagesServer
-from tests.sample import Session
-from tests.scribe import scribe
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -38,7 +38,7 @@ def begin(environment: dict[str, str], paths: Paths, server: MessagesServer, var
 def test_a_command_sees_the_variable_that_the_config_names(
     environment: dict[str, str], paths: Paths, variable: str
 ) -> None:
-    with MessagesServer(scribe) as server:
+    with MessagesServer(keeping_model) as server:
         session = begin(environment, paths, server, variable)
         say(paths, session, "ok. keep nonce-00000001 is blue.")
         assert memoryd(environment | {variable: "test-key"}, "extract-now").returncode == 0
@@ -57,7 +57,7 @@ def test_a_command_sees_the_variable_that_the_config_names(
 def test_the_daemon_sees_the_variable_that_the_config_names(
     environment: dict[str, str], paths: Paths, variable: str
 ) -> None:
-    with MessagesServer(scribe) as server:
+    with MessagesServer(keeping_model) as server:
         session = begin(environment, paths, server, variable)
         with Daemon(environment | {variable: "test-key"}) as daemon:
             daemon.says("Talk to Claude Code")

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd import cli
-from memoryd.cli import work
-from memoryd.log import open_log
+from memoryd.cli import child
+from memoryd.log.writer import open_log
 from tests.acceptance.command import PATIENCE_SECONDS, memoryd
-from tests.sample import Session, write
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -310,8 +310,8 @@ def test_a_fault_of_a_child_is_told_without_what_it_quotes(
     def fail(_: object) -> int:
         raise error
 
-    monkeypatch.setattr(work, "execute", fail)
-    assert cli.main(["work"]) == 1
+    monkeypatch.setattr(child, "execute", fail)
+    assert cli.main(["child"]) == 1
     told = capfd.readouterr().err
     assert WORD not in told
     assert told.startswith(f"memoryd: {sentence}")

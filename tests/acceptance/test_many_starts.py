@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from memoryd.instance import only_instance, running_instance
+from memoryd.daemon.single_instance import only_instance, running_instance
 from tests.acceptance.command import PATIENCE_SECONDS, Daemon, as_json
 from tests.acceptance.manager import eventually
-from tests.sample import Session, id_of, write
+from tests.transcript import Session, id_of, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -42,13 +42,16 @@ def quick(environment: dict[str, str], paths: Paths, tmp_path: Path) -> dict[str
 # --- many at once -----------------------------------------------------------------------------------------------------
 
 
-def test_of_many_started_at_once_one_lives_and_the_others_name_it(quick: dict[str, str], paths: Paths) -> None:
+@pytest.mark.torture
+def test_of_many_started_at_once_one_lives_and_the_others_name_it(
+    quick: dict[str, str], paths: Paths, torture: bool
+) -> None:
     with Daemon(quick) as killed:
         killed.says("watches")
     # Now the lock file names a process that is no more, and nobody may take it for the one that lives.
     started = [
         subprocess.Popen([sys.executable, "-m", "memoryd", "run"], env=quick, stderr=subprocess.PIPE, text=True)
-        for _ in range(100)
+        for _ in range(100 if torture else 40)
     ]
     with ThreadPoolExecutor(len(started)) as pool:
         ends = {pool.submit(one.communicate): one for one in started}
@@ -164,7 +167,7 @@ def test_begun_and_ended_again_and_again_it_leaves_nothing_and_loses_nothing(
     user.see_one_well(signal.SIGTERM)
     files = user.files()
     lives = product(("well", "early", "working"), (signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
-    for life, number in islice(cycle(lives), 1000 if torture else 30):
+    for life, number in islice(cycle(lives), 1000 if torture else 18):
         match life:
             case "early":  # before the first import, before the lock, in the first look
                 user.cut_one_short(number, "", chance.random() * 0.8)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.acceptance.command import as_json
 from tests.acceptance.command import memoryd as run_memoryd
-from tests.sample import Session, write
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths

@@ -15,9 +15,9 @@ from memoryd.state.history import evidence_of
 from tests.acceptance.command import Daemon, as_json
 from tests.acceptance.command import memoryd as run_memoryd
 from tests.acceptance.model import hire, memories, say
-from tests.messages_server import MessagesServer
-from tests.sample import Session
-from tests.scribe import results_in, scribe, usage_of
+from tests.keeping_model import keeping_model, results_in, usage_of
+from tests.messages_server import MessagesServer, last_text
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def server() -> Iterator[MessagesServer]:
-    with MessagesServer(scribe) as running:
+    with MessagesServer(keeping_model) as running:
         yield running
         assert running.violations == []
 
@@ -44,12 +44,14 @@ def session(environment: dict[str, str], paths: Paths) -> Session:
 def test_a_whole_extraction(
     environment: dict[str, str], paths: Paths, server: MessagesServer, session: Session
 ) -> None:
-    """Reads in the first turn, writes in the second, both in parallel; then commit, index, evidence, usage."""
+    """Reads in the first turn, writes in the second, both in parallel; then review, commit, index, evidence, usage."""
     hire(paths, server)
-    say(paths, session, "ok. keep nonce-00000001 is blue. keep nonce-00000002 is red.")
+    say(paths, session, "ok. keep nonce-00000001 is queue 5. keep nonce-00000002 is red.")
     assert run_memoryd(environment, "extract-now").returncode == 0
     say(
-        paths, session, "now. keep now nonce-00000001 is green. drop nonce-00000002 please. keep nonce-00000003 is new."
+        paths,
+        session,
+        "now. keep now nonce-00000001 is queue 6. forget what I said about nonce-00000002. keep nonce-00000003 is new.",
     )
     before = len(server.requests)
     (worked,) = as_json(environment, "extract-now")
@@ -58,18 +60,14 @@ def test_a_whole_extraction(
         ["project_nonce_00000001.md", "project_nonce_00000003.md"],
         ["project_nonce_00000002.md"],
     )
-    asked, read, wrote = server.requests[before:]
+    asked, read = server.requests[before:]
     assert sorted(results_in(read)[0].split()[1:3]) == ["---", "2"]  # numbered lines of a memory
     assert len(results_in(read)) == 2
-    assert results_in(wrote) == [
-        "project_nonce_00000001.md written.",
-        "project_nonce_00000002.md removed.",
-        "project_nonce_00000003.md written.",
-    ]
     assert "nonce-00000003" in asked.nonces
+    assert [last_text(review).count("<change id=") for review in server.reviews] == [2, 3]  # one question a job
     found = memories(paths)
     assert sorted(found) == ["MEMORY.md", "project_nonce_00000001.md", "project_nonce_00000003.md"]
-    assert found["project_nonce_00000001.md"].endswith("nonce-00000001 is green.")
+    assert found["project_nonce_00000001.md"].endswith("nonce-00000001 is queue 6.")
     assert found["MEMORY.md"].splitlines() == [
         "- [Nonce 00000001](project_nonce_00000001.md) — What holds for nonce-00000001",
         "- [Nonce 00000003](project_nonce_00000003.md) — What holds for nonce-00000003",
@@ -78,7 +76,7 @@ def test_a_whole_extraction(
     assert database is not None
     evidence = evidence_of(database, f"{paths.transcripts_root}/-code-acme/memory", "project_nonce_00000001.md")
     database.close()
-    assert [one.quote for one in evidence] == ["keep nonce-00000001 is blue.", "keep now nonce-00000001 is green."]
+    assert [one.quote for one in evidence] == ["keep nonce-00000001 is queue 5.", "keep now nonce-00000001 is queue 6."]
     rows = as_json(environment, "usage")
     billed = usage_of(server.answered)
     assert sum(row["calls"] for row in rows) == len(server.answered)
@@ -130,7 +128,7 @@ def test_a_refused_key_is_a_problem_until_it_is_changed(
     assert [waiting["reason"] for waiting in status["waiting"]] == ["engine_stopped"]
     # The daemon's worker leaves it alone; a new key is noticed.
     asked = len(server.requests)
-    assert run_memoryd(environment, "work").returncode == 0
+    assert run_memoryd(environment, "child").returncode == 0
     assert len(server.requests) == asked
     key_file.write_text("test-key\n")
     assert as_json(environment, "status")["problems"] == []
@@ -174,10 +172,15 @@ def test_the_daemon_lets_the_model_work_and_logs_what_it_used(
         daemon.says("Talk to Claude Code")
         say(paths, session, "ok. keep nonce-00000001 is blue.")
         daemon.says("saved ~/.claude/projects/-code-acme/memory/project_nonce_00000001.md")
+        say(paths, session, "well. keep nonce-00000002 is red.")
+        daemon.says("saved ~/.claude/projects/-code-acme/memory/project_nonce_00000002.md")
         assert daemon.stop(signal.SIGTERM) == 0
     lines = [json.loads(line) for line in Path(paths.log_file).read_text().splitlines()]
-    (job,) = [line for line in lines if line["event"] == "job"]
-    assert (job["turns"], job["saved"], job["cache_read_tokens"] > 0, 0 < job["hit_rate"] < 1) == (2, 1, True, True)
+    first, second = [line for line in lines if line["event"] == "job"]
+    assert (first["turns"], first["saved"]) == (2, 1)  # the author and the review
+    assert (second["turns"], second["saved"]) == (3, 1)  # it reads what is there first
+    assert second["cache_read_tokens"] > 0
+    assert 0 < second["hit_rate"] < 1
     assert not any("nonce-00000001 is blue" in json.dumps(line) for line in lines)
     assert os.listdir(Path(paths.state_dir, "staging")) == []
 
@@ -194,7 +197,10 @@ def test_the_daemon_says_once_why_the_model_rests_and_goes_on_when_it_can(
         asked = len(server.requests)
         say(paths, session, "well. keep nonce-00000002 is red.")
         daemon.says("1 turn ended")
-        key_file.write_text("test-key\n")
+        new = key_file.with_suffix(".new")
+        new.touch(0o600)
+        new.write_text("test-key\n")
+        new.replace(key_file)  # in one step: nobody reads half of it
         daemon.says("The model is asked again.")
         daemon.says("project_nonce_00000002.md.")
         assert daemon.stop(signal.SIGTERM) == 0

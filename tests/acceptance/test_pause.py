@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.cli.moments import moment_in, seconds_in
+from memoryd.cli.times import moment_in, seconds_in
+from memoryd.clients import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Config
-from memoryd.jobs.sweep import Sweeper
+from memoryd.jobs.ingest import Ingester
 from memoryd.state import pauses
 from memoryd.state.database import open_database
 from tests.acceptance.command import Daemon, as_json, memoryd
 from tests.acceptance.model import hire, memories, say
+from tests.keeping_model import keeping_model
 from tests.messages_server import MessagesServer
-from tests.sample import Session, write
-from tests.scribe import scribe
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -96,7 +97,7 @@ def test_a_session_that_is_being_worked_on_comes_to_its_end_and_the_others_wait(
     def pausing(request: Request) -> Answer:
         if not paused:
             paused.append(memoryd(environment, "pause").returncode)
-        return scribe(request)
+        return keeping_model(request)
 
     sessions = [Session("one"), Session("two")]
     with MessagesServer(pausing) as server:
@@ -107,8 +108,8 @@ def test_a_session_that_is_being_worked_on_comes_to_its_end_and_the_others_wait(
         for number, session in enumerate(sessions):
             say(paths, session, f"ok. keep nonce-0000000{number} is blue.")
         with closing(open_database(paths)) as database:
-            Sweeper(database, paths, Config()).sweep(SystemClock().now())
-        assert memoryd(environment, "work").returncode == 0
+            Ingester(ALL[0], database, paths, Config()).ingest(SystemClock().now())
+        assert memoryd(environment, "child").returncode == 0
     assert paused == [0]
     assert len([name for name in memories(paths) if name != "MEMORY.md"]) == 1
     assert [one["reason"] for one in as_json(environment, "status")["waiting"]] == ["paused"]
@@ -133,7 +134,7 @@ def test_an_end_that_is_none_is_a_mistake_and_pauses_nothing(
     done = memoryd(environment, "pause", *arguments)
     assert done.returncode == 2
     assert complaint in done.stderr
-    assert pauses.standing(database, 0.0) is None
+    assert pauses.current_pause(database, 0.0) is None
 
 
 def test_extraction_switched_off_waits_by_name_and_extract_now_works_all_the_same(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
-from tests.recall.library import FIVE, RELEASE, ROLE, Library, topic
+from tests.recall.memories import FIVE, RELEASE, ROLE, Library, topic
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.clock import SystemClock
-from memoryd.jobs.upkeep import Upkept, last_upkeep
+from memoryd.jobs.upkeep import UpkeepOutcome, last_upkeep
 from memoryd.state import settings
 from tests.acceptance.command import Daemon, as_json, memoryd
 
@@ -30,7 +30,7 @@ def here(environment: dict[str, str], database: Database) -> tuple[str, str]:
     assert memoryd(environment, "remember", words, *here).returncode == 0
     database.execute("UPDATE changes SET at = at - ?", (100 * DAY,))
     settings.put(database, settings.UPKEEP, {"tried_at": None, "did": None}, SystemClock().now() - DAY)
-    assert memoryd(environment, "work", "--upkeep").returncode == 0
+    assert memoryd(environment, "child", "--upkeep").returncode == 0
     done = last_upkeep(database)
     assert done is not None
     assert done.contents > 0
@@ -66,7 +66,7 @@ def test_a_daemon_sees_to_it_by_itself(environment: dict[str, str], paths: Paths
     os.utime(place, (1, 1))
     with Daemon(environment) as daemon:
         looks = (last_upkeep(database) or threading.Event().wait(0.1) for _ in range(600))
-        done = next(found for found in looks if isinstance(found, Upkept))
+        done = next(found for found in looks if isinstance(found, UpkeepOutcome))
         assert (done.locks, os.path.exists(place)) == (1, False)
         assert daemon.stop(signal.SIGTERM) == 0
         assert "ended with code" not in daemon.said

@@ -15,7 +15,7 @@ import pytest
 
 from tests.acceptance.command import Daemon, as_json, memoryd
 from tests.acceptance.manager import eventually
-from tests.sample import Session, write
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -246,10 +246,12 @@ def test_transcripts_that_were_there_and_are_gone_are_a_problem(quick: dict[str,
 def test_without_its_streams_it_runs_all_the_same(quick: dict[str, str], paths: Paths) -> None:
     """A file that is opened then must not become the standard error of a child."""
     session = Session()
+    os.makedirs(paths.transcripts_root)
     process = subprocess.Popen(["sh", "-c", 'exec "$0" -m memoryd run <&- >&- 2>&-', sys.executable], env=quick)
     try:
         memory = Path(paths.transcripts_root) / "-code-acme" / "memory" / "MEMORY.md"
-        eventually(lambda: as_json(quick, "status")["running"])
+        # What it finds at its first look would be history.
+        eventually(lambda: (as_json(quick, "status")["running"] or {}).get("watching"))
         write(paths.transcripts_root, session, session.turn("from now on, keep commits small"))
         eventually(memory.exists)
         process.terminate()

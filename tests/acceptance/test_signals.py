@@ -14,9 +14,9 @@ import pytest
 from tests.acceptance.command import PATIENCE_SECONDS, Daemon, as_json, memoryd
 from tests.acceptance.manager import eventually
 from tests.acceptance.model import hire, memories, say
+from tests.keeping_model import keeping_model
 from tests.messages_server import Hang, MessagesServer, Trickle
-from tests.sample import Session, write
-from tests.scribe import scribe
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Model:
         self.server = MessagesServer(self._answer)
 
     def _answer(self, request: Request) -> Answer:
-        return Hang(self.gate) if self.never else Trickle(scribe(request), self.gate)
+        return Hang(self.gate) if self.never else Trickle(keeping_model(request), self.gate)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def asked(daemon: Daemon, paths: Paths, model: Model, session: Session) -> psuti
     return worker
 
 
-def hired(paths: Paths, model: Model) -> Session:
+def with_model(paths: Paths, model: Model) -> Session:
     """A session that memoryd knows already, and the model."""
     hire(paths, model.server, more=QUICK)
     session = Session()
@@ -83,7 +83,7 @@ def hired(paths: Paths, model: Model) -> Session:
 def test_the_first_signal_lets_the_job_that_runs_finish(
     environment: dict[str, str], paths: Paths, model: Model
 ) -> None:
-    session = hired(paths, model)
+    session = with_model(paths, model)
     with Daemon(environment) as daemon:
         worker = asked(daemon, paths, model, session)
         daemon.process.send_signal(signal.SIGTERM)
@@ -102,7 +102,7 @@ def test_the_second_signal_ends_it_now_and_nothing_is_lost(
     environment: dict[str, str], paths: Paths, model: Model
 ) -> None:
     """Whoever is impatient presses more than twice."""
-    session = hired(paths, model)
+    session = with_model(paths, model)
     model.never = True
     with Daemon(environment) as daemon:
         worker = asked(daemon, paths, model, session)
@@ -121,7 +121,7 @@ def test_the_second_signal_ends_it_now_and_nothing_is_lost(
 def test_a_worker_that_is_killed_is_told_and_the_daemon_lives(
     environment: dict[str, str], paths: Paths, model: Model
 ) -> None:
-    session = hired(paths, model)
+    session = with_model(paths, model)
     model.never = True
     with Daemon(environment) as daemon:
         asked(daemon, paths, model, session).kill()

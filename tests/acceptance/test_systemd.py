@@ -20,7 +20,7 @@ from tests.acceptance.command import Daemon, as_json, memoryd
 from tests.acceptance.manager import Manager, eventually
 from tests.acceptance.model import hire, memories, say
 from tests.messages_server import Hang, MessagesServer
-from tests.sample import Session, write
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from memoryd import failure
-from memoryd.failure import Failure
+from memoryd.daemon import last_failure
+from memoryd.daemon.last_failure import Failure
 from tests.acceptance.command import PATIENCE_SECONDS, memoryd
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(environment: dict[str, 
 def test_only_lines_that_have_changed_are_drawn_again(environment: dict[str, str], paths: Paths) -> None:
     with Watching(environment) as watching:
         assert CLEAR in watching.until("q ends")
-        failure.record(paths, Failure(1.0, 78, "The config is broken.", "vi config.toml"))
+        last_failure.record(paths, Failure(1.0, 78, "The config is broken.", "vi config.toml"))
         more = watching.until("q ends")
         assert "The config is broken." in more
         assert CLEAR not in more
@@ -154,7 +154,7 @@ def test_a_new_size_is_drawn_at_once(environment: dict[str, str]) -> None:
 
 
 def test_what_is_wrong_is_seen_also_where_there_is_no_room(environment: dict[str, str], paths: Paths) -> None:
-    failure.record(paths, Failure(1.0, 78, "The config is broken.", "vi config.toml"))
+    last_failure.record(paths, Failure(1.0, 78, "The config is broken.", "vi config.toml"))
     with Watching(environment, lines=9) as watching:
         shown = watching.until("q ends")
     assert "lines more: memoryd status" in shown

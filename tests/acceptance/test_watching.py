@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from memoryd.wake import wake
+from memoryd.daemon.wake_file import wake
 from tests.acceptance.command import Daemon, as_json, memoryd
 from tests.acceptance.manager import eventually
-from tests.sample import Session
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import instructions
-from memoryd.clients.instructions import MOST_BYTES, MOST_BYTES_IN_ALL, MOST_FILES, instructions_at
+from memoryd.clients import instructions_at
+from memoryd.clients.claude_code import instructions
+from memoryd.clients.claude_code.instructions import MOST_BYTES, MOST_BYTES_IN_ALL, MOST_FILES
 from memoryd.paths import paths_from
 
 if TYPE_CHECKING:

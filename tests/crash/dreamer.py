@@ -11,22 +11,23 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memoryd.clients import ALL
 from memoryd.config import Config
-from memoryd.engines.evidence import quoted
-from memoryd.jobs.dream import Dreamer
-from memoryd.jobs.sweep import Sweeper
+from memoryd.jobs.dream import DreamRunner
+from memoryd.jobs.ingest import Ingester
+from memoryd.language.evidence import find_quote
 from memoryd.memory.document import new_document
 from memoryd.model import Revision
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
-from tests.jobs.bedroom import DAY, NOW, Engine, FastClock
-from tests.sample import Session, write
+from tests.jobs.dream_workspace import DAY, NOW, FastClock, RevisingEngine
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clock import Clock
-    from memoryd.jobs.dream import Dreamt
+    from memoryd.jobs.dream import DreamOutcome
     from memoryd.model import Exchange
     from memoryd.paths import Paths
     from memoryd.state.database import Database
@@ -64,13 +65,13 @@ def make_world(home: str) -> None:
     put(memory / "notes.txt", b"no memory\n")
     put(memory / ".consolidate-lock", b"", PRIOR_NS)
     with closing(open_database(paths)) as database:
-        sweeper = Sweeper(database, paths, Config())
-        sweeper.sweep(NOW - 3 * DAY)
+        ingester = Ingester(ALL[0], database, paths, Config())
+        ingester.ingest(NOW - 3 * DAY)
         for number, text in enumerate((SAID, SAID_TOO, *("please look at the parser",) * 4)):
             session = Session(number)
             path = write(paths.transcripts_root, session, session.turn(text))
             os.utime(path, (NOW - DAY, NOW - DAY))
-        sweeper.sweep(NOW - DAY + 60)
+        ingester.ingest(NOW - DAY + 60)
         database.execute("UPDATE projects SET first_seen_at = ?", (NOW - 3 * DAY,))
 
 
@@ -95,21 +96,21 @@ def revise(exchanges: Sequence[Exchange]) -> list[Revision]:
         Revision("expired", "Archiving the freeze", ("project_freeze.md",)),
     ]
     said = [exchange.said for exchange in exchanges]
-    if valve := quoted(SAID, said):
+    if valve := find_quote(SAID, said):
         new = MEMORIES["project_valve.md"].replace("5", "7")
         files = ("project_valve.md",)
         revisions.append(Revision("updated", "Updating the valve", files, "project", "", new, new, (valve,)))
-    if crane := quoted(SAID_TOO, said):
+    if crane := find_quote(SAID_TOO, said):
         revisions.append(
             Revision("learnt", "Learning of a crane", (), "project", "crane-load", SAID_TOO, f"{SAID_TOO}.\n", (crane,))
         )
     return revisions
 
 
-def dream(database: Database, paths: Paths, clock: Clock, engine: Engine | None = None) -> Dreamt:
+def dream(database: Database, paths: Paths, clock: Clock, engine: RevisingEngine | None = None) -> DreamOutcome:
     """With the engine of this scenario, if no other is named."""
-    chosen = engine or Engine(revise)
-    return Dreamer(database, paths, Config(), clock, model=chosen).dream(str(memory_of(paths)), "/code/acme")  # type: ignore[arg-type]
+    chosen = engine or RevisingEngine(revise)
+    return DreamRunner(database, paths, Config(), clock, chosen).dream(str(memory_of(paths)), "/code/acme")
 
 
 def _mark(home: str, name: str) -> None:

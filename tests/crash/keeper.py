@@ -1,4 +1,4 @@
-"""`python -m tests.crash.keeper HOME`: a real `memoryd work --upkeep`, to be killed by strace anywhere in it.
+"""`python -m tests.crash.keeper HOME`: a real `memoryd child --upkeep`, to be killed by strace anywhere in it.
 
 It marks its begin and its end like the victim, by trying to open files that do not exist.
 """
@@ -19,6 +19,6 @@ def mark(home: str, name: str) -> None:
 
 if __name__ == "__main__":
     mark(sys.argv[1], "begin")
-    code = main(["work", "--upkeep"])
+    code = main(["child", "--upkeep"])
     mark(sys.argv[1], "end")
     os._exit(code)

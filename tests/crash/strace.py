@@ -8,7 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
+
+from tests.fork_server import ForkServer, Request
 
 DISK = (
     *("openat", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range"),
@@ -20,6 +23,9 @@ DISK = (
 _CALL = re.compile(r"^\d+ +(\w+)\((.*)")
 _MARK = re.compile(r'"[^"]*/mark-(\w+)"')
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Every run makes the same calls: nothing is compiled, nothing depends on hashes.
+_ENVIRONMENT = {"PATH": os.defpath, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+_SERVER = ForkServer(environment=_ENVIRONMENT)
 
 
 class Call(NamedTuple):
@@ -51,31 +57,49 @@ def run(home: str, scenario: str, action: str, *inject: str) -> Run:
     return run_module(home, ("tests.crash.victim", home, scenario, action), *inject)
 
 
-def run_module(home: str, module: tuple[str, ...], *inject: str) -> Run:
+def run_module(home: str, module: tuple[str, ...], *inject: str, is_new: bool = False) -> Run:
     """Run any module that marks its begin and end as the victim does."""
-    strace = shutil.which("strace")
-    assert strace, "this test kills a process at every system call, which strace does: apt-get install strace"
     log = os.path.join(home, "strace.log")
-    done = subprocess.run(
-        [
-            *(strace, "-f", "-y", "-s", "200", "-o", log, "-e", f"trace={','.join(DISK)}"),
-            *(part for one in inject for part in ("-e", f"inject={one}")),
-            *(sys.executable, "-m", *module),
-        ],
-        # Every run makes the same calls: nothing is compiled, nothing depends on hashes.
-        env={"PATH": os.defpath, "HOME": home, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-        cwd=_ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert "Traceback" not in done.stdout, done.stdout
-    assert "strace:" not in done.stdout, done.stdout
+    returncode, said = run_traced(home, module, log, *inject, is_new=is_new)
+    assert "Traceback" not in said, said
+    assert "strace:" not in said, said
     with open(log, encoding="utf-8", errors="replace") as file:
         calls, marks = _read(file.read().splitlines())
-    return Run(done.returncode, calls, marks)
+    return Run(returncode, calls, marks)
+
+
+def run_traced(home: str, module: tuple[str, ...], log: str, *inject: str, is_new: bool = False) -> tuple[int, str]:
+    """Run a module under strace; its exit code, and all that both of them said.
+
+    `is_new`: in a new interpreter, for what happens before SQLite is imported; else strace is attached to a fork of one.
+    """
+    program = shutil.which("strace")
+    assert program, "this test kills a process at every system call, which strace does: apt-get install strace"
+    argv = [program, "-f", "-y", "-s", "200", "-o", log, "-e", f"trace={','.join(DISK)}"]
+    argv += [part for expression in inject for part in ("-e", f"inject={expression}")]
+    environment = {**_ENVIRONMENT, "HOME": home}
+    with TemporaryFile() as said:
+        if is_new:
+            argv += [sys.executable, "-m", *module]
+            done = subprocess.run(argv, env=environment, cwd=_ROOT, stdout=said, stderr=said, timeout=60, check=False)
+            returncode, told = done.returncode, ""
+        else:
+            returncode, told = _attached(argv, Request(module[0], module[1:], environment, _ROOT, waits=True), said)
+        said.seek(0)
+        return returncode, said.read().decode("utf-8", "replace") + told
+
+
+def _attached(argv: list[str], request: Request, said: IO[bytes]) -> tuple[int, str]:
+    """Its exit code, and what strace said."""
+    waits, begin = os.pipe()
+    process = _SERVER.start(request, waits, said.fileno(), said.fileno())
+    os.close(waits)
+    with subprocess.Popen([*argv, "-p", str(process.pid)], stderr=subprocess.PIPE, text=True) as strace:
+        assert strace.stderr is not None
+        attached = strace.stderr.readline()
+        os.close(begin)
+        assert attached.endswith(f": Process {process.pid} attached\n"), attached
+        return process.wait(60), strace.stderr.read()
 
 
 def _read(lines: list[str]) -> tuple[tuple[Call, ...], dict[str, int]]:

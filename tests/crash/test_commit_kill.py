@@ -14,8 +14,8 @@ import pytest
 
 from memoryd.memory.commit import commit, recover, reindex
 from memoryd.memory.directory import TEMPORARY_PREFIX, open_directory
-from memoryd.memory.index import NAME as INDEX_NAME
 from memoryd.memory.index import entry_of
+from memoryd.memory.limits import INDEX_NAME
 from memoryd.model import Changeset, FileChange, Group
 from memoryd.state.database import open_database
 from tests.crash import strace, victim
@@ -130,6 +130,8 @@ class World:
         is_whole = is_applied and not self.query("SELECT 1 FROM change_files WHERE state = 'conflicted'")
         outcome = "succeeded" if is_whole else None
         assert self.query("SELECT outcome FROM turns") == [(outcome,)] * len(victim.TURNS)
+        in_the_inbox = self.query("SELECT at IS NOT NULL FROM inbox")
+        assert in_the_inbox == [(1,)] * is_whole, "what review held comes with the turns"
         evidence = self.query("SELECT name FROM evidence ORDER BY name")
         assert evidence == ([("created.md",), ("made.md",), ("replaced.md",), ("target.md",)] if is_applied else [])
         return is_applied

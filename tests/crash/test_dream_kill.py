@@ -6,8 +6,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,16 +14,17 @@ import pytest
 import structlog
 
 from memoryd.config import Config
-from memoryd.crew import Crew
+from memoryd.daemon.children import Children
+from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.dream_gates import Checks
-from memoryd.jobs.dream_lock import bury
 from memoryd.jobs.extract import extract
-from memoryd.model import LOCK_NAME
-from memoryd.model import Run as IsTime
+from memoryd.jobs.recovery import recover_dead_dream
+from memoryd.memory.limits import LOCK_NAME
+from memoryd.model import Due as IsTime
 from memoryd.state import dreams
 from memoryd.state.database import open_database
 from tests.crash import dreamer, strace
-from tests.jobs.bedroom import NOW, FastClock
+from tests.jobs.dream_workspace import NOW, FastClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,25 +64,11 @@ class World:
 
     def run(self, *inject: str) -> tuple[int, tuple[Call, ...]]:
         """Dream under strace, with these expressions for its -e inject."""
-        program = shutil.which("strace")
-        assert program, "this test kills a process at every system call, which strace does: apt-get install strace"
         log = os.path.join(os.path.dirname(self.home), "strace.log")
-        done = subprocess.run(
-            [
-                *(program, "-f", "-y", "-s", "200", "-o", log, "-e", f"trace={','.join(strace.DISK)}"),
-                *(part for one in (*self._kernel, *inject) for part in ("-e", f"inject={one}")),
-                *(sys.executable, "-m", "tests.crash.dreamer", self.home),
-            ],
-            env={"PATH": os.defpath, "HOME": self.home, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert not done.stderr, done.stderr
+        code, said = strace.run_traced(self.home, ("tests.crash.dreamer", self.home), log, *self._kernel, *inject)
+        assert not said
         with open(log, encoding="utf-8", errors="replace") as file:
-            return done.returncode, strace._read(file.read().splitlines())[0]
+            return code, strace._read(file.read().splitlines())[0]
 
     def files(self) -> Files:
         """Everything in the memory directory, temporary files and the lock as well."""
@@ -118,17 +103,17 @@ class World:
 
 
 def by_burying(world: World, database: Database) -> None:
-    assert bury(database, world.paths, str(world.memory), LATER)
+    assert recover_dead_dream(database, world.paths, str(world.memory), LATER)
 
 
 def by_an_extraction(world: World, database: Database) -> None:
-    assert list(extract(database, world.paths, str(world.memory), [], LATER)) == []
+    assert list(extract(database, world.paths, str(world.memory), [], LATER, engine=OfflineEngine())) == []
 
 
 def by_the_daemon(world: World, database: Database) -> None:
-    crew = Crew(world.paths, lambda _: None, structlog.get_logger(), {})
+    crew = Children(world.paths, lambda _: None, structlog.get_logger(), {})
     crew.recover(database, LATER)
-    crew.bury(database, LATER)
+    crew.recover_dead_dream(database, LATER)
 
 
 RECOVERIES = (by_burying, by_an_extraction, by_the_daemon)

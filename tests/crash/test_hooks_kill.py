@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import claude_code_file
+from memoryd.clients.claude_code import settings_file
 from memoryd.paths import paths_from
 from tests.crash import strace
 
@@ -36,7 +36,7 @@ class World:
         os.makedirs(self.paths.claude_dir)
         self.write(ORIGINAL)
         if installed:
-            claude_code_file.install(self.paths, "/old/python", NOW)
+            settings_file.install(self.paths, "/old/python", NOW)
         return self.read()
 
     def run(self, action: str, *inject: str) -> Run:
@@ -51,10 +51,10 @@ class World:
             file.write(data)
 
     def check_the_next_one_ends_it(self) -> None:
-        claude_code_file.install(self.paths, sys.executable, NOW + 1)
-        assert {one.state for one in claude_code_file.look(self.paths, {}, sys.executable)} == {"installed"}
+        settings_file.install(self.paths, sys.executable, NOW + 1)
+        assert {one.state for one in settings_file.look(self.paths, {}, sys.executable)} == {"installed"}
         assert os.listdir(self.paths.claude_dir) == ["settings.json"]
-        claude_code_file.remove(self.paths, NOW + 2)
+        settings_file.remove(self.paths, NOW + 2)
         assert self.read() == ORIGINAL
 
 

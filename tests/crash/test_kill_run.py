@@ -14,7 +14,7 @@ import pytest
 
 from tests.acceptance.command import Daemon
 from tests.acceptance.command import memoryd as run_memoryd
-from tests.sample import Session, id_of
+from tests.transcript import Session, id_of
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths

@@ -16,7 +16,8 @@ from memoryd.jobs.upkeep import last_upkeep, upkeep, upkeep_due
 from memoryd.paths import paths_from
 from memoryd.state import changes, dreams, history, settings
 from memoryd.state.changes import digest
-from memoryd.state.database import check, open_database
+from memoryd.state.database import open_database
+from memoryd.state.dream_verdicts import NotDone, note_not_done
 from tests.crash import strace
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def make_world(home: str, *, young_bytes: int = SMALL) -> None:
                 size = LARGE if number <= 5 else young_bytes if number > 60 else SMALL
                 before = _change(database, number, at, before, f"{number} ".encode() * (size // len(f"{number} ")))
         job = dreams.begin(database, "/m", "/p", "offline", now - 100 * DAY)
-        dreams.note_fates(database, job.id, [dreams.NotedFate("a.md", "words", "lost", "")])
+        note_not_done(database, job.id, [NotDone("a.md", "words", "held", "")])
         dreams.end(database, job, "succeeded", now - 100 * DAY)
         settings.put(database, settings.UPKEEP, {"tried_at": None, "did": None}, now - DAY)
     for place in (
@@ -89,10 +90,10 @@ class World:
         shutil.copytree(self._fresh, self.home)
 
     def run(self, *inject: str) -> Run:
-        return strace.run_module(self.home, ("tests.crash.keeper", self.home), *inject)
+        return strace.run_module(self.home, ("tests.crash.keeper", self.home), *inject, is_new=True)
 
     def check_nothing_is_lost(self, database: Database) -> None:
-        check(database)
+        database.check()
         blobs = database.query("SELECT hash, data, dropped_at FROM blobs")
         assert len(blobs) == 70
         for blob in blobs:
@@ -152,7 +153,7 @@ def test_the_copy_that_makes_the_database_smaller_lies_beside_it(tmp_path: Path)
     """Room was looked for there; a small /tmp would be full."""
     home = str(tmp_path)
     make_world(home, young_bytes=400_000)
-    run = strace.run_module(home, ("tests.crash.keeper", home))
+    run = strace.run_module(home, ("tests.crash.keeper", home), is_new=True)
     copies = [call.arguments for call in run.calls if call.kind == "openat" and "etilqs" in call.arguments]
     assert copies
     assert all(paths_from({"HOME": home}).state_dir in arguments for arguments in copies)

@@ -14,11 +14,12 @@ from memoryd.errors import StateError
 from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import new_document
-from memoryd.memory.index import NAME as INDEX_NAME
+from memoryd.memory.limits import INDEX_NAME
 from memoryd.model import Changeset, Evidence, FileChange, Group
 from memoryd.paths import paths_from
 from memoryd.state import changes
 from memoryd.state.database import open_database
+from tests.inbox_rows import held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +107,7 @@ def changeset(scenario: str) -> Changeset:
         )
         for files in SCENARIOS[scenario]
     )
-    return Changeset("extract", "a wish", groups, "s", TURNS)
+    return Changeset("extract", "a wish", groups, "s", TURNS, held=(held("feedback_held.md"),))
 
 
 def make_world(home: str) -> None:
@@ -133,9 +134,9 @@ def make_world(home: str) -> None:
 
 
 def _marked(function: Callable[..., Any], home: str, before: str, after: str) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
         _mark(home, before)
-        result = function(*arguments)
+        result = function(*arguments, **named)
         _mark(home, after)
         return result
 

@@ -6,20 +6,20 @@ import pytest
 
 from memoryd.engines import offline
 from memoryd.engines.offline.keys import keys_of
-from memoryd.model import Finding, Said, Shelved
+from memoryd.model import UserMessage
 
 RULE = "From now on, never retry payments automatically."
 
 
 def keys(text: str, answer: str = "", fact: str = RULE) -> tuple[str, ...]:
     """Those of a memory that was made of one sentence in a message."""
-    return keys_of(Said("s", "m", None, text, answer), offline.statement(Said("s", "m", None, fact)))
+    return keys_of(UserMessage("s", "m", None, text, answer), offline.statement(UserMessage("s", "m", None, fact)))
 
 
 def test_what_is_found_has_keys() -> None:
     text = "can you fix src/pay/handler.ts? from now on, never retry payments automatically"
-    (finding,) = offline.find([Said("s", "m", None, text, "I added retry_policy.")])
-    assert isinstance(finding, Finding)
+    (finding,) = offline.find([UserMessage("s", "m", None, text, "I added retry_policy.")])
+    assert finding.reason == "learnt"
     assert finding.keys == ("handler.ts", "retry_policy")
     assert "handler" not in finding.body + finding.description + finding.name
 
@@ -55,22 +55,10 @@ def test_what_the_assistant_named_is_a_key_of_a_rule_about_it_most_named_first()
 
 def test_what_the_assistant_named_says_nothing_of_the_person() -> None:
     fact = "I am a nurse and new to programming."
-    assert offline.statement(Said("s", "m", None, fact)).type == "user"
+    assert offline.statement(UserMessage("s", "m", None, fact)).type == "user"
     assert keys(fact, "I changed a_one in src/d.py.", fact) == ()
 
 
 def test_there_are_eight_at_most_and_always_the_same() -> None:
     text = " ".join(f"file_{number}.py" for number in range(30)) + f" are slow. {RULE}"
     assert keys(text) == keys(text) == tuple(f"file_{number}.py" for number in range(8))
-
-
-def test_a_memory_that_is_brought_up_to_date_keeps_its_own() -> None:
-    first = Said("s", "m1", None, "can you look at a_one.py? from now on, reviews have 400 changed lines at most")
-    (found,) = offline.find([first])
-    assert isinstance(found, Finding)
-    assert found.keys == ("a_one.py",)
-    shelf = [Shelved("feedback_reviews.md", found.type, found.description, found.body, is_ours=True)]
-    later = Said("s", "m2", None, "can you look at b_two.py? from now on, reviews have 300 changed lines at most")
-    (newer,) = offline.find([later], lambda: shelf)
-    assert isinstance(newer, Finding)
-    assert (newer.replaces, newer.keys) == ("feedback_reviews.md", ())

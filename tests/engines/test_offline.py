@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from memoryd.engines.offline import find
-from memoryd.model import Evidence, Finding, Said, Shelved, Withdrawal
+from memoryd.model import Evidence, StoredMemory, UserMessage
 
 MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
 
 
-def conversation(*messages: str | tuple[str, str]) -> list[Said]:
+def conversation(*messages: str | tuple[str, str]) -> list[UserMessage]:
     """Messages of one session, each with the answer that it follows."""
     said = []
     for number, message in enumerate(messages):
         text, answer = message if isinstance(message, tuple) else (message, "Done.")
-        said.append(Said("session", f"message-{number}", MONDAY + 60 * number, text, answer))
+        said.append(UserMessage("session", f"message-{number}", MONDAY + 60 * number, text, answer))
     return said
 
 
-def kept(*messages: str | tuple[str, str]) -> list[tuple[str, str]]:
-    return [(one.type, one.body) for one in find(conversation(*messages)) if isinstance(one, Finding)]
+def kept(*messages: str | tuple[str, str]) -> list[tuple[str | None, str]]:
+    return [(one.type, one.body) for one in find(conversation(*messages)) if one.reason == "learnt"]
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def kept(*messages: str | tuple[str, str]) -> list[tuple[str, str]]:
          "user", ("The user is a nurse", "database")),
         ("we freeze the booking service from Thursday because the auditors are in the house, only hotfixes go out",
          "project", ("2026-10-22", "auditors")),
-        ("if you need to know who is on call look at the Grafana board 'Night Desk', nobody updates the wiki any more",
-         "reference", ("Night Desk",)),
+        ("if you need to know who is on call look at the Grafana board 'Night Workspace', nobody updates the wiki any more",
+         "reference", ("Night Workspace",)),
         (("Der Export geht ab nächster Woche über das neue Portal, weil der alte FTP-Server abgeschaltet wird. Frau Aydin"
           " gibt jede Änderung daran frei."), "project", ("Aydin", "FTP-Server")),
         ("以后提交信息都用英文写，海外同事也要看", "feedback", ("英文",)),  # noqa: RUF001
@@ -84,24 +84,27 @@ def test_approval_keeps_what_it_approves_of() -> None:
     assert found == [] or "receipt" in found[0][1]
 
 
-def test_a_later_date_replaces_the_earlier_one() -> None:
+def test_a_later_date_stands_beside_the_earlier_one() -> None:
     found = kept(
         "the checkout launch is on Friday and Dana from sales presents it to the board, so nothing risky until then",
         "ok next file",
         "Dana called: the checkout launch moved to the 30th because the training is not ready",
     )
-    assert len(found) == 1
-    assert "2026-10-30" in found[0][1]
-    assert "2026-10-23" not in found[0][1]
+    assert len(found) == 2
+    assert "2026-10-23" in found[0][1]
+    assert "2026-10-30" in found[1][1]
 
 
 @pytest.mark.parametrize(
     "taken_back",
-    ["hmm no, forget that", "scratch that please", "forget what I said about the tabs", "actually, i take that back"],
+    ["hmm no, scratch that", "scratch that please", "forget what I said about the tabs", "actually, i take that back"],
 )
 def test_what_is_taken_back_is_not_kept(taken_back: str) -> None:
     assert kept("from now on, use tabs everywhere", taken_back) == []
-    assert kept("from now on, use tabs everywhere", "run the tests", taken_back) == []
+
+
+def test_only_the_message_before_is_taken_back_without_a_name() -> None:
+    assert len(kept("from now on, use tabs everywhere", "run the tests", "scratch that")) == 1
 
 
 def test_only_what_is_named_is_taken_back() -> None:
@@ -109,40 +112,24 @@ def test_only_what_is_named_is_taken_back() -> None:
     assert [body for _, body in found] == ["Never push to main.\n"]
 
 
-def a_memory(body: str, session: str = "session", *, is_ours: bool = True, kind: str = "feedback") -> Shelved:
+def a_memory(body: str, session: str = "session", *, is_ours: bool = True, kind: str = "feedback") -> StoredMemory:
     evidence = Evidence(session, "earlier", body, "hash", MONDAY - 600)
-    return Shelved("feedback_x.md", kind, body, body, is_ours, (evidence,))  # type: ignore[arg-type]
-
-
-def test_what_a_memory_says_already_is_not_said_again() -> None:
-    shelf = [a_memory("Never push to main without asking.\n", "another session", is_ours=False)]
-    assert find(conversation("never push to main without asking"), lambda: shelf) == []
-
-
-def test_a_new_version_replaces_a_memory_of_ours_and_no_other() -> None:
-    message = "from now on keep reviews below 200 changed lines"
-    old = "Keep reviews below 400 changed lines.\n"
-    (update,) = find(conversation(message), lambda: [a_memory(old)])
-    assert isinstance(update, Finding)
-    assert update.replaces == "feedback_x.md"
-    (fresh,) = find(conversation(message), lambda: [a_memory(old, is_ours=False)])
-    assert isinstance(fresh, Finding)
-    assert fresh.replaces == ""
+    return StoredMemory("feedback_x.md", kind, body, body, is_ours, (evidence,))  # type: ignore[arg-type]
 
 
 def test_a_number_or_a_negation_makes_it_another_fact() -> None:
-    shelf = [a_memory("Always squash commits before merging a branch.\n", is_ours=False)]
-    (found,) = find(conversation("from now on don't squash commits before merging a branch"), lambda: shelf)
-    assert isinstance(found, Finding)
+    memories = [a_memory("Always squash commits before merging a branch.\n", is_ours=False)]
+    (found,) = find(conversation("from now on don't squash commits before merging a branch"), lambda: memories)
+    assert found.reason == "learnt"
 
 
 def test_a_memory_of_the_same_session_is_withdrawn() -> None:
-    shelf = [a_memory("Use tabs everywhere.\n"), a_memory("Older.\n", "another session")._replace(name="old.md")]
-    (said,) = conversation("forget that, please")
+    memories = [a_memory("Use tabs everywhere.\n"), a_memory("Older.\n", "another session")._replace(name="old.md")]
+    (said,) = conversation("forget what I just said, please")
     said = said._replace(after=("earlier",))
-    (withdrawal,) = find([said], lambda: shelf[:1])
-    assert withdrawal == Withdrawal("feedback_x.md", withdrawal.evidence)
-    assert find([said._replace(after=("another",))], lambda: shelf) == []
+    (withdrawal,) = find([said], lambda: memories[:1])
+    assert (withdrawal.reason, withdrawal.files, withdrawal.body) == ("taken_back", ("feedback_x.md",), "")
+    assert find([said._replace(after=("another",))], lambda: memories) == []
     assert find([said], lambda: [a_memory("Use tabs.\n", is_ours=False)]) == []
 
 
@@ -161,23 +148,13 @@ def test_what_is_about_the_task_takes_nothing_back(message: str) -> None:
 
 
 def test_what_is_named_is_taken_back_in_a_later_session_too() -> None:
-    shelf = [
+    memories = [
         a_memory("Never use lodash in this repo.\n", "another session"),
         a_memory("Keep commits small.\n", "another session")._replace(name="other.md"),
     ]
-    assert find(conversation("drop the lodash part, a plain loop will do"), lambda: shelf) == []
-    (withdrawal,) = find(conversation("forget what I said about lodash"), lambda: shelf)
-    assert (type(withdrawal), withdrawal.evidence.quote) == (Withdrawal, "forget what I said about lodash")
-
-
-def test_a_launch_that_slips_replaces_the_date_of_an_earlier_session() -> None:
-    old = a_memory("The launch is on 2026-11-14 so don't merge anything risky.\n", "another session", kind="project")
-    quote = "the launch is on the 14th so don't merge anything risky"
-    shelf = [old._replace(evidence=(old.evidence[0]._replace(quote=quote),))]
-    (update,) = find(conversation("The launch slipped to the 21st because QA is out"), lambda: shelf)
-    assert isinstance(update, Finding)
-    assert update.replaces == "feedback_x.md"
-    assert "2026-10-21" in update.body
+    assert find(conversation("drop the lodash part, a plain loop will do"), lambda: memories) == []
+    (withdrawal,) = find(conversation("forget what I said about lodash"), lambda: memories)
+    assert (withdrawal.reason, withdrawal.evidence[-1].quote) == ("taken_back", "forget what I said about lodash")
 
 
 def test_what_an_instruction_file_says_is_not_repeated() -> None:
@@ -190,10 +167,10 @@ def test_what_an_instruction_file_says_is_not_repeated() -> None:
 
 
 def test_the_shelf_is_read_only_where_something_was_found() -> None:
-    def shelf() -> list[Shelved]:
+    def memories() -> list[StoredMemory]:
         raise AssertionError("nobody asked")
 
-    assert find(conversation("please rename it", "thanks, run the tests"), shelf) == []
+    assert find(conversation("please rename it", "thanks, run the tests"), memories) == []
 
 
 @pytest.mark.parametrize(

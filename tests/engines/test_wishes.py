@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from memoryd.engines.evidence import evidence_of
 from memoryd.engines.offline import find, statement
-from memoryd.engines.offline.sentences import sentences_of
 from memoryd.engines.offline.wishes import is_wish
-from memoryd.model import Finding, Said
+from memoryd.language.evidence import evidence_of
+from memoryd.language.sentences import sentences_of
+from memoryd.model import UserMessage
 from memoryd.security.redact import find_secret, redact
+
+if TYPE_CHECKING:
+    from memoryd.model import Revision
 
 MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
 
 
-def found(text: str) -> list[Finding]:
-    return [one for one in find([Said("session", "message", MONDAY, redact(text))]) if isinstance(one, Finding)]
+def found(text: str) -> list[Revision]:
+    return [one for one in find([UserMessage("session", "message", MONDAY, redact(text))]) if one.reason == "learnt"]
 
 
-def facts(text: str) -> list[tuple[str, str]]:
+def facts(text: str) -> list[tuple[str | None, str]]:
     return [(one.type, one.body.split("\n")[0]) for one in found(text)]
 
 
@@ -125,7 +130,7 @@ def test_the_reason_and_how_to_apply_it() -> None:
     assert one.body == "Always answer in German.\n\n**Why:** Otherwise the user's team cannot follow.\n"
     (one,) = found("From now on keep reviews under 400 lines. This applies to generated files too.")
     assert one.body.endswith("**How to apply:** This applies to generated files too.\n")
-    assert one.evidence.quote == "From now on keep reviews under 400 lines. This applies to generated files too."
+    assert one.evidence[-1].quote == "From now on keep reviews under 400 lines. This applies to generated files too."
 
 
 def test_the_name_of_a_rule_is_not_its_opposite() -> None:
@@ -157,12 +162,12 @@ def test_relative_dates_become_absolute(said: str, fact: str) -> None:
 
 
 def test_a_statement_is_taken_as_it_is() -> None:
-    one = statement(Said("", "m", MONDAY, "remember that the demo is on Friday because the board meets"))
+    one = statement(UserMessage("", "m", MONDAY, "remember that the demo is on Friday because the board meets"))
     assert one.body == "The demo is on Friday, 2026-10-23.\n\n**Why:** The board meets.\n"
 
 
 def test_evidence_is_the_same_for_the_same_words() -> None:
-    said = Said("session", "message", MONDAY, "")
+    said = UserMessage("session", "message", MONDAY, "")
     assert evidence_of(said, "Use  tabs\nnow").hash == evidence_of(said, "use tabs now").hash
     assert evidence_of(said, "Use tabs now").quote == "Use tabs now"
 
@@ -170,17 +175,16 @@ def test_evidence_is_the_same_for_the_same_words() -> None:
 @pytest.mark.parametrize(
     ("texts", "kept"),
     [
-        (["always squash commits", "actually forget the squash thing, leave history alone"], []),
+        (["always squash commits", "actually forget the squash rule, leave history alone"], []),
         (["remember: loot goes live on Tuesdays", "hm scratch what I said, it is Thursdays"], []),
-        (["never use mocks", "always squash commits", "hmm no, forget that"], ["Never use mocks."]),
-        (["never use mocks", "i changed my mind"], []),
+        (["never use mocks", "always squash commits", "hmm no, scratch that"], ["Never use mocks."]),
         (["never use mocks", "don't forget that we ship on Mondays"], ["Never use mocks.", "We ship on Mondays."]),
         (["never use mocks", "did you forget the test?"], ["Never use mocks."]),
     ],
 )
 def test_what_is_taken_back_is_not_kept(texts: list[str], kept: list[str]) -> None:
-    messages = [Said("session", str(number), MONDAY, text) for number, text in enumerate(texts)]
-    assert [one.body.strip() for one in find(messages) if isinstance(one, Finding)] == kept
+    messages = [UserMessage("session", str(number), MONDAY, text) for number, text in enumerate(texts)]
+    assert [one.body.strip() for one in find(messages) if one.reason == "learnt"] == kept
 
 
 @pytest.mark.parametrize(
@@ -188,14 +192,14 @@ def test_what_is_taken_back_is_not_kept(texts: list[str], kept: list[str]) -> No
 )
 def test_no_text_takes_long(unit: str) -> None:
     """Patterns that look again from every place have frozen daemons; twenty thousand characters are read at once."""
-    find([Said("s", "m", MONDAY, "From now on, " + unit * (20_000 // len(unit)))])
+    find([UserMessage("s", "m", MONDAY, "From now on, " + unit * (20_000 // len(unit)))])
     find_secret(unit * (100_000 // len(unit)))
 
 
 @pytest.mark.parametrize("said_at", [253_402_297_200.0, -62_135_596_800.0, 1e18])
 def test_a_time_beyond_the_calendar_is_no_error(said_at: float) -> None:
-    (one,) = find([Said("s", "m", said_at, "remember that the demo is tomorrow, the last was 900 weeks ago")])
-    assert isinstance(one, Finding)
+    (one,) = find([UserMessage("s", "m", said_at, "remember that the demo is tomorrow, the last was 900 weeks ago")])
+    assert one.reason == "learnt"
     assert one.body.startswith("The demo is")
 
 

@@ -1,25 +1,20 @@
-"""The desk at which the tests of jobs work."""
+"""Fixtures for the tests of jobs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.jobs.bedroom import Bedroom
-from tests.jobs.desk import Desk
-
-if TYPE_CHECKING:
-    from memoryd.config import Config
-    from memoryd.paths import Paths
-    from memoryd.state.database import Database
+from memoryd.engines.model.client import Client
+from memoryd.engines.model.credentials import Account
+from tests.messages_server import MessagesServer, Reply, text
 
 
-@pytest.fixture
-def desk(database: Database, paths: Paths, config: Config) -> Desk:
-    return Desk(database, paths, config)
-
-
-@pytest.fixture
-def bedroom(database: Database, paths: Paths, config: Config) -> Bedroom:
-    return Bedroom(database, paths, config)
+@pytest.fixture(scope="session")
+def loaded_sdk() -> None:
+    """The SDK after its first request: the seconds that it takes to load are not what a test measures."""
+    with MessagesServer(lambda _: Reply(text("ok"))) as server:
+        client = Client(lambda: Account(server.url, "test-key"), lambda: 0.0)
+        message = {"role": "user", "content": [text("hello")]}
+        client.send({"model": "m", "max_tokens": 100, "messages": [message]}, 300.0)
+        client.close()
+        assert server.violations == []

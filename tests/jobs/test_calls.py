@@ -13,48 +13,62 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clock import day_of
+from memoryd.backoff import REQUEST
+from memoryd.clock import SystemClock, day_of, elapsed
 from memoryd.config import Budget
-from memoryd.engines.anthropic.account import NAME, Account
-from memoryd.engines.anthropic.client import Client, EndpointError, _retry_after
-from memoryd.engines.anthropic.cost import most_usd, usd_of
-from memoryd.engines.anthropic.tools import SCHEMAS
-from memoryd.engines.anthropic.wire import Usage
+from memoryd.engines.model.budget import TRIES, BudgetedCalls, DayCapError, RunCapError
+from memoryd.engines.model.client import Client, EndpointError, _retry_after
+from memoryd.engines.model.cost import most_usd, usd_of
+from memoryd.engines.model.credentials import NAME, Account
+from memoryd.engines.model.prices import PRICES, Price
+from memoryd.engines.model.reply import Usage
+from memoryd.engines.model.tools import SCHEMAS
 from memoryd.errors import EngineRestsError, EngineStoppedError
-from memoryd.jobs.calls import LONGEST_PAUSE_SECONDS, TRIES, Calls, DayCapError, RunCapError
-from memoryd.jobs.work import due
-from memoryd.prices import PRICES, Price
-from memoryd.state import holds, jobs, steps
-from memoryd.state.holds import Hold
-from memoryd.state.steps import Spent
-from tests.jobs.desk import NOW
-from tests.jobs.hired import (
+from memoryd.jobs.due import due
+from memoryd.state import engine_holds, jobs, model_calls
+from memoryd.state.engine_holds import Hold
+from memoryd.state.model_calls import Spent
+from tests.jobs.model_answers import (
     NOTHING,
     RULE,
     RULE_MD,
-    Ticking,
     content,
     failures,
     held,
-    hired,
     in_turn,
     is_due,
     run_due,
     spent,
+    with_model,
     writes,
 )
-from tests.jobs.office import ToldClock
-from tests.messages_server import Drop, Garbage, Hang, MessagesServer, Reply, Status, StreamError, Trickle, call, text
-from tests.sample import Session, write
-from tests.scribe import usage_of
+from tests.jobs.model_workspace import ToldClock
+from tests.jobs.workspace import NOW
+from tests.keeping_model import usage_of
+from tests.messages_server import (
+    Drop,
+    Garbage,
+    Hang,
+    MessagesServer,
+    Reply,
+    SlowHead,
+    Status,
+    StreamError,
+    Trickle,
+    call,
+    text,
+)
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from tests.jobs.office import Office
+    from tests.jobs.model_workspace import ModelWorkspace
     from tests.messages_server import Answer, Request
+
+pytestmark = pytest.mark.usefixtures("loaded_sdk")
 
 HAIKU = PRICES["claude-haiku-5-5"]
 DONE = ("succeeded_no_output", ())
@@ -94,21 +108,21 @@ def billed(*requests: Request) -> float:
 
 
 def test_who_is_asked_to_wait_waits_and_asks_again(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(busy(429, {"retry-after": "2"}))) as office:
-        office.say("hello")
-        assert office.work() == [DONE]
-        assert office.clock.pauses == [2.0]
-        assert len(office.server.requests) == 2
-        assert held(office) is None
-        assert failures(office) == [0]
+    with with_model(database, paths, in_turn(busy(429, {"retry-after": "2"}))) as model_workspace:
+        model_workspace.say("hello")
+        assert model_workspace.work() == [DONE]
+        assert model_workspace.clock.pauses == [2.0]
+        assert len(model_workspace.server.requests) == 2
+        assert held(model_workspace) is None
+        assert failures(model_workspace) == [0]
 
 
 @pytest.mark.parametrize("header", ["-5", "nan", "inf", "-inf", "soon", "", "Mon, 99 Foo", "0", "1e-3"])
 def test_a_time_to_wait_that_makes_no_sense_is_our_own(database: Database, paths: Paths, header: str) -> None:
-    with hired(database, paths, in_turn(busy(429, {"retry-after": header}))) as office:
-        office.say("hello")
-        assert office.work() == [DONE]
-        (pause,) = office.clock.pauses
+    with with_model(database, paths, in_turn(busy(429, {"retry-after": header}))) as model_workspace:
+        model_workspace.say("hello")
+        assert model_workspace.work() == [DONE]
+        (pause,) = model_workspace.clock.pauses
         assert 1 <= pause <= 2
 
 
@@ -125,23 +139,25 @@ def test_who_wants_us_to_wait_longer_is_left_alone_as_long(
     database: Database, paths: Paths, header: str, seconds: float
 ) -> None:
     """Up to an hour, and no process waits for it."""
-    with hired(database, paths, in_turn(busy(429, {"retry-after": header}))) as office:
-        office.say("hello")
+    with with_model(database, paths, in_turn(busy(429, {"retry-after": header}))) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(EngineRestsError):
-            office.work()
-        assert office.clock.pauses == []
-        hold = held(office)
+            model_workspace.work()
+        assert model_workspace.clock.pauses == []
+        hold = held(model_workspace)
         assert hold is not None
         assert hold.until == NOW + seconds
-        office.clock.at = NOW + seconds
-        assert office.work() == [DONE]
+        model_workspace.clock.at = NOW + seconds
+        assert model_workspace.work() == [DONE]
 
 
 def test_a_date_to_wait_for_is_understood(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(busy(503, {"retry-after": formatdate(NOW + 10, usegmt=True)}))) as office:
-        office.say("hello")
-        assert office.work() == [DONE]
-        assert office.clock.pauses == [10.0]
+    with with_model(
+        database, paths, in_turn(busy(503, {"retry-after": formatdate(NOW + 10, usegmt=True)}))
+    ) as model_workspace:
+        model_workspace.say("hello")
+        assert model_workspace.work() == [DONE]
+        assert model_workspace.clock.pauses == [10.0]
 
 
 @pytest.mark.parametrize(
@@ -163,41 +179,47 @@ def test_what_a_header_says_about_waiting(header: str | None, seconds: float | N
 
 @pytest.mark.parametrize("code", [408, 409, 429, 502, 503, 504, 520, 529])
 def test_trouble_at_the_endpoint_is_no_fault_of_the_session(database: Database, paths: Paths, code: int) -> None:
-    with hired(database, paths, busy(code)) as office:
-        office.say("hello")
-        office.say("hello", session=Session("two"))
+    with with_model(database, paths, busy(code)) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.say("hello", session=Session("two"))
         with pytest.raises(EngineRestsError) as caught:
-            office.work()
+            model_workspace.work()
         assert caught.value.exit_code == 75
-        assert len(office.server.requests) == TRIES
-        first, second, third = office.clock.pauses
+        assert len(model_workspace.server.requests) == TRIES
+        first, second, third = model_workspace.clock.pauses
         assert 1 <= first <= 2 <= second <= 4 <= third <= 8
-        sentence = f'The model\'s endpoint, {office.server.url}, has trouble: status {code}: "Overloaded".'
+        sentence = f'The model\'s endpoint, {model_workspace.server.url}, has trouble: status {code}: "Overloaded".'
         assert (str(caught.value), caught.value.fix) == (sentence, "memoryd retry")
-        assert held(office) == Hold("engine_busy", sentence, "", office.clock.at + 60, office.clock.at)
-        assert (failures(office), office.outcomes(), office.jobs()) == ([0, 0], [None, None], [("failed", sentence)])
-        assert spent(office) == Spent(calls=4)
-        assert not is_due(office)
-        office.clock.at += 60
-        assert is_due(office)
+        assert held(model_workspace) == Hold(
+            "engine_busy", sentence, "", model_workspace.clock.at + 60, model_workspace.clock.at
+        )
+        assert (failures(model_workspace), model_workspace.outcomes(), model_workspace.jobs()) == (
+            [0, 0],
+            [None, None],
+            [("failed", sentence)],
+        )
+        assert spent(model_workspace) == Spent(calls=4)
+        assert not is_due(model_workspace)
+        model_workspace.clock.at += 60
+        assert is_due(model_workspace)
 
 
 def test_who_met_trouble_at_the_endpoint_goes_last(database: Database, paths: Paths) -> None:
     """What is wrong may be about its words all the same: the others have their turn first."""
-    with hired(database, paths, in_turn(*[busy(529)] * TRIES)) as office:
-        first, second = office.say("hello"), office.say("hello", session=Session("two"))
+    with with_model(database, paths, in_turn(*[busy(529)] * TRIES)) as model_workspace:
+        first, second = model_workspace.say("hello"), model_workspace.say("hello", session=Session("two"))
         with pytest.raises(EngineRestsError):
-            office.work()
+            model_workspace.work()
 
         def waiting() -> list[str]:
-            found = due(database, paths, office.config, office.clock.now())
+            found = due(database, paths, model_workspace.config, model_workspace.clock.now())
             return sorted(one.session_id for sessions in found.values() for one in sessions)
 
-        office.clock.at += 60
+        model_workspace.clock.at += 60
         assert waiting() == [second.id]
-        office.clock.at += 60
+        model_workspace.clock.at += 60
         assert waiting() == sorted([first.id, second.id])
-        assert office.work() == [DONE, DONE]
+        assert model_workspace.work() == [DONE, DONE]
 
 
 def test_a_session_that_has_trouble_while_others_fare_well_is_to_blame_itself(database: Database, paths: Paths) -> None:
@@ -206,73 +228,75 @@ def test_a_session_that_has_trouble_while_others_fare_well_is_to_blame_itself(da
     def answer(request: Request) -> Answer:
         return busy(500) if b"poison" in request.raw else NOTHING
 
-    with hired(database, paths, answer) as office:
-        office.say("poison")
+    with with_model(database, paths, answer) as model_workspace:
+        model_workspace.say("poison")
         counted = []
         for number in range(4):
-            office.say("hello", session=Session(number))
+            model_workspace.say("hello", session=Session(number))
             for _ in range(40):  # the daemon, minute by minute
-                office.clock.at += 60
+                model_workspace.clock.at += 60
                 with suppress(EngineRestsError):
-                    run_due(office)
-            counted.append(failures(office)[0])
+                    run_due(model_workspace)
+            counted.append(failures(model_workspace)[0])
         assert counted[0] in (0, 1)
         assert counted[-1] == 3
-        assert office.outcomes() == [None, *["succeeded_no_output"] * 4]
-        assert spent(office).unsettled_usd == 0
+        assert model_workspace.outcomes() == [None, *["succeeded_no_output"] * 4]
+        assert spent(model_workspace).unsettled_usd == 0
 
 
 @pytest.mark.parametrize("code", [500, 529])
 def test_as_long_as_nobody_is_answered_no_session_is_to_blame(database: Database, paths: Paths, code: int) -> None:
-    with hired(database, paths, busy(code)) as office:
-        office.say("hello")
-        office.say("hello", session=Session("two"))
+    with with_model(database, paths, busy(code)) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.say("hello", session=Session("two"))
         for _ in range(4):
             with pytest.raises(EngineRestsError, match=f'status {code}: "Overloaded"'):
-                office.work()
-        assert (failures(office), office.outcomes()) == ([0, 0], [None, None])
+                model_workspace.work()
+        assert (failures(model_workspace), model_workspace.outcomes()) == ([0, 0], [None, None])
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING) as office:
-        office.server.stop()
-        office.say("hello")
+    with with_model(database, paths, NOTHING) as model_workspace:
+        model_workspace.server.stop()
+        model_workspace.say("hello")
         with pytest.raises(EngineRestsError, match="has trouble: it cannot be reached"):
-            office.work()
-        assert len(office.clock.pauses) == TRIES - 1
-        assert spent(office) == Spent(calls=4)
-        assert (failures(office), office.outcomes()) == ([0], [None])
+            model_workspace.work()
+        assert len(model_workspace.clock.pauses) == TRIES - 1
+        assert spent(model_workspace) == Spent(calls=4)
+        assert (failures(model_workspace), model_workspace.outcomes()) == ([0], [None])
 
 
 @pytest.mark.parametrize("after_bytes", [0, 1, 300, 900])
 def test_a_connection_that_breaks_is_asked_again_and_may_have_cost(
     database: Database, paths: Paths, after_bytes: int
 ) -> None:
-    with hired(database, paths, in_turn(Drop(Reply(writes()), after_bytes), Reply(writes()))) as office:
-        office.say(RULE)
-        assert office.work() == [("succeeded", (RULE_MD,))]
-        dropped, *answered = office.server.requests
-        assert len(answered) == 2
-        total = spent(office)
-        assert total.usd == pytest.approx(total.unsettled_usd + billed(*answered))
+    with with_model(database, paths, in_turn(Drop(Reply(writes()), after_bytes), Reply(writes()))) as model_workspace:
+        model_workspace.say(RULE)
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
+        dropped, *answered = model_workspace.server.requests
+        assert len(answered) == 1
+        total = spent(model_workspace)
+        assert total.usd == pytest.approx(total.unsettled_usd + billed(*answered, *model_workspace.server.reviews))
         assert total.unsettled_usd > billed(dropped) > 0
 
 
 @pytest.mark.parametrize("after_events", [0, 2, 5])
 def test_a_stream_that_ends_in_an_error_is_asked_again(database: Database, paths: Paths, after_events: int) -> None:
-    with hired(database, paths, in_turn(StreamError(Reply(writes()), after_events), Reply(writes()))) as office:
-        office.say(RULE)
-        assert office.work() == [("succeeded", (RULE_MD,))]
-        assert len(office.server.requests) == 3
-        assert spent(office).unsettled_usd > 0
+    with with_model(
+        database, paths, in_turn(StreamError(Reply(writes()), after_events), Reply(writes()))
+    ) as model_workspace:
+        model_workspace.say(RULE)
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
+        assert len(model_workspace.server.requests) == 2
+        assert spent(model_workspace).unsettled_usd > 0
 
 
 def test_a_stream_that_always_ends_in_an_error_is_trouble_at_the_endpoint(database: Database, paths: Paths) -> None:
-    with hired(database, paths, StreamError(Reply(writes()), 4)) as office:
-        office.say(RULE)
+    with with_model(database, paths, StreamError(Reply(writes()), 4)) as model_workspace:
+        model_workspace.say(RULE)
         with pytest.raises(EngineRestsError, match='it broke off: "the model failed'):
-            office.work()
-        assert (office.memories(), failures(office), office.outcomes()) == ({}, [0], [None])
+            model_workspace.work()
+        assert (model_workspace.memories(), failures(model_workspace), model_workspace.outcomes()) == ({}, [0], [None])
 
 
 @pytest.mark.parametrize(
@@ -290,75 +314,115 @@ def test_a_stream_that_always_ends_in_an_error_is_trouble_at_the_endpoint(databa
 def test_an_answer_that_is_none_is_asked_for_again_and_then_given_up(
     database: Database, paths: Paths, garbage: Garbage
 ) -> None:
-    with hired(database, paths, garbage) as office:
-        office.say(RULE)
+    with with_model(database, paths, garbage) as model_workspace:
+        model_workspace.say(RULE)
         with pytest.raises(EngineRestsError, match="its answer cannot be used: "):
-            office.work()
-        assert len(office.server.requests) == TRIES
-        assert (office.memories(), failures(office), office.outcomes()) == ({}, [0], [None])
-        total = spent(office)
+            model_workspace.work()
+        assert len(model_workspace.server.requests) == TRIES
+        assert (model_workspace.memories(), failures(model_workspace), model_workspace.outcomes()) == ({}, [0], [None])
+        total = spent(model_workspace)
         is_charged = "json" in garbage.content_type or "event-stream" in garbage.content_type
         assert total.usd == total.unsettled_usd
         assert bool(total.usd) == is_charged  # the page of some other server costs nothing
 
 
 def test_an_answer_that_is_none_only_once_does_no_harm(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(Garbage(b"<html>", "text/html"), Reply(writes()))) as office:
-        office.say(RULE)
-        assert office.work() == [("succeeded", (RULE_MD,))]
+    with with_model(database, paths, in_turn(Garbage(b"<html>", "text/html"), Reply(writes()))) as model_workspace:
+        model_workspace.say(RULE)
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
 
 
 # --- in time ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_that_trickles_is_given_up_when_the_run_has_taken_its_time(database: Database, paths: Paths) -> None:
-    """The transport is content with a byte now and then."""
-    gate = threading.Event()
-    with hired(database, paths, Trickle(Reply(writes()), gate)) as office:
-        office.clock = Ticking(40)
-        office.say(RULE)
-        with pytest.raises(EngineRestsError, match="it answers too slowly"):
-            office.work()
-        gate.set()
-        assert len(office.server.requests) == 1
-        assert (office.memories(), failures(office), office.outcomes()) == ({}, [0], [None])
-        assert spent(office).unsettled_usd > 0
+def timed_calls() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "memoryd-timed-call"]
 
 
-def test_an_endpoint_that_says_nothing_is_given_up_when_the_run_has_taken_its_time(
-    database: Database, paths: Paths
+@pytest.mark.parametrize("answer", [SlowHead, Trickle, lambda _, gate: Hang(gate)])
+def test_an_endpoint_that_takes_its_time_is_given_up_when_the_run_has_taken_its_own(
+    database: Database, paths: Paths, answer: Callable[[Reply, threading.Event], Answer]
 ) -> None:
+    """The transport is content with a byte now and then, also within the headers."""
     gate = threading.Event()
-    with hired(database, paths, Hang(gate), longest_run_seconds=0.5) as office:
-        office.say(RULE)
+    with with_model(database, paths, answer(Reply(writes()), gate), longest_run_seconds=1.0) as model_workspace:
+        model_workspace.say(RULE)
+        began = elapsed()
         with pytest.raises(EngineRestsError, match="it does not answer in time"):
-            office.work()
+            model_workspace.work()
+        assert elapsed() - began < 10
+        assert len(model_workspace.server.requests) == 1
+        assert (model_workspace.clock.pauses, failures(model_workspace)) == ([], [0])
+        assert (model_workspace.memories(), model_workspace.outcomes()) == ({}, [None])
+        assert spent(model_workspace).unsettled_usd > 0
         gate.set()
-        assert len(office.server.requests) == 1
-        assert (office.clock.pauses, failures(office)) == ([], [0])
 
 
-class _SlowRefusal(socketserver.BaseRequestHandler):
-    """An error whose body comes byte by byte."""
+def test_a_request_that_was_given_up_ends_and_the_next_one_gets_a_new_connection() -> None:
+    """Whoever waits has gone on by then; the thread that is left finds its connection closed with the next byte."""
+    gate = threading.Event()
+    answers: list[Answer] = [SlowHead(NOTHING, gate), NOTHING, NOTHING]
+    with MessagesServer(lambda request: answers[request.number]) as server:
+        client = Client(lambda: Account(server.url, "test-key"), SystemClock().now)
+        try:
+            with pytest.raises(EndpointError, match="it does not answer in time") as caught:
+                client.send(dict(SPEAKING), SystemClock().now() + 1.0)
+            assert caught.value.is_charged
+            for thread in timed_calls():
+                thread.join(60)
+                assert not thread.is_alive()
+            for _ in range(2):
+                assert client.send(dict(SPEAKING), SystemClock().now() + 60).content == (text("nothing"),)
+        finally:
+            client.close()
+        assert (len(server.requests), server.violations) == (3, [])
+
+
+def test_a_deadline_that_is_over_sends_nothing() -> None:
+    with MessagesServer(lambda _: NOTHING) as server:
+        client = Client(lambda: Account(server.url, "test-key"), lambda: 60.0)
+        with pytest.raises(EndpointError) as caught:
+            client.send(dict(SPEAKING), 60.0)
+        assert not caught.value.is_charged
+        assert server.requests == []
+
+
+class _SlowAnswer(socketserver.BaseRequestHandler):
+    """Answers byte by byte, behind what `at_once` says, for as long as somebody listens."""
+
+    at_once = b""
 
     def handle(self) -> None:
         self.request.recv(65_536)
-        self.request.sendall(b"HTTP/1.1 500 No\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n")
         with suppress(OSError):
-            for _ in range(30):
-                self.request.sendall(b"1\r\nx\r\n")
-                threading.Event().wait(0.01)
-            self.request.sendall(b"0\r\n\r\n")
+            self.request.sendall(self.at_once)
+            while not threading.Event().wait(0.01):
+                self.request.sendall(b"1\r\nx\r\n" if self.at_once.endswith(b"\r\n\r\n") else b"x")
 
 
-def test_an_error_that_trickles_is_given_up_in_time() -> None:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _SlowRefusal) as server:
+class _SlowHeaders(_SlowAnswer):
+    at_once = b"HTTP/1.1 200 OK\r\nx-long: "
+
+
+class _SlowRefusal(_SlowAnswer):
+    at_once = b"HTTP/1.1 500 No\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("handler", [_SlowHeaders, _SlowRefusal])
+@pytest.mark.parametrize("ask", [lambda client, at: client.send(dict(SPEAKING), at), Client.models])
+def test_headers_and_errors_that_trickle_are_given_up_in_time(
+    handler: type[_SlowAnswer], ask: Callable[[Client, float], object]
+) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        client = Client(Account(f"http://127.0.0.1:{server.server_address[1]}", "k"), Ticking(40).now)
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        client = Client(lambda: Account(url, "k"), SystemClock().now)
+        began = elapsed()
         try:
-            with pytest.raises(EndpointError, match="it answers too slowly"):
-                client.send(dict(SPEAKING), NOW + 300)
+            with pytest.raises(EndpointError, match="it does not answer in time"):
+                ask(client, SystemClock().now() + 0.5)
+            assert elapsed() - began < 10
         finally:
             client.close()
             server.shutdown()
@@ -366,13 +430,13 @@ def test_an_error_that_trickles_is_given_up_in_time() -> None:
 
 
 def test_nobody_waits_beyond_the_end_of_the_run(database: Database, paths: Paths) -> None:
-    with hired(database, paths, busy(429, {"retry-after": "50"}), longest_run_seconds=120) as office:
-        office.say("hello")
+    with with_model(database, paths, busy(429, {"retry-after": "50"}), longest_run_seconds=120) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(EngineRestsError):
-            office.work()
-        assert office.clock.pauses == [50.0, 50.0]
-        assert office.clock.at <= NOW + 120
-        assert LONGEST_PAUSE_SECONDS < 120
+            model_workspace.work()
+        assert model_workspace.clock.pauses == [50.0, 50.0]
+        assert model_workspace.clock.at <= NOW + 120
+        assert REQUEST.longest_seconds < 120
 
 
 def test_a_run_that_takes_too_long_ends_before_its_next_request(database: Database, paths: Paths) -> None:
@@ -383,16 +447,16 @@ def test_a_run_that_takes_too_long_ends_before_its_next_request(database: Databa
             (answered,) = database.query("SELECT count(*) FROM steps WHERE reply IS NOT NULL")[0]
             return NOW + 301.0 * int(answered)
 
-    with hired(database, paths, in_turn(Reply(call("Glob", {"pattern": "*.md"})), Reply(writes()))) as office:
-        office.clock = Slow()
-        office.say(RULE)
-        (outcome,) = office.run()
+    with with_model(
+        database, paths, in_turn(Reply(call("Glob", {"pattern": "*.md"})), Reply(writes()))
+    ) as model_workspace:
+        model_workspace.clock = Slow()
+        model_workspace.say(RULE)
+        (outcome,) = model_workspace.run()
         assert (outcome.outcome, outcome.detail) == ("failed", "it took too long")
-        assert len(office.server.requests) == 1
-        office.run()
-        assert len(office.server.requests) == 2
-        assert office.work() == [("succeeded", (RULE_MD,))]
-        assert [len(request.body["messages"]) for request in office.server.requests] == [1, 3, 5]
+        assert len(model_workspace.server.requests) == 1
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
+        assert [len(request.body["messages"]) for request in model_workspace.server.requests] == [1, 3]
 
 
 # --- engines that stop ------------------------------------------------------------------------------------------------
@@ -413,39 +477,39 @@ STOPS = [
 def test_an_engine_that_is_refused_stops_for_all_sessions(
     database: Database, paths: Paths, status: Status, why: str
 ) -> None:
-    with hired(database, paths, status) as office:
-        office.say("hello")
-        office.say("hello", session=Session("two"))
+    with with_model(database, paths, status) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.say("hello", session=Session("two"))
         with pytest.raises(EngineStoppedError) as caught:
-            office.work()
+            model_workspace.work()
         assert caught.value.exit_code == 77
-        assert caught.value.sentence == f'{office.server.url} {why}. It says: "{status.message}"'
+        assert caught.value.sentence == f'{model_workspace.server.url} {why}. It says: "{status.message}"'
         assert caught.value.fix.endswith("memoryd retry")
-        assert (len(office.server.requests), office.clock.pauses) == (1, [])
-        assert held(office) == Hold("engine_stopped", caught.value.sentence, caught.value.fix, None, NOW)
-        assert (failures(office), office.outcomes()) == ([0, 0], [None, None])
-        assert office.jobs() == [("failed", caught.value.sentence)]
-        assert spent(office) == Spent(calls=1)
-        office.clock.at += 10 * 86_400
-        assert not is_due(office)
+        assert (len(model_workspace.server.requests), model_workspace.clock.pauses) == (1, [])
+        assert held(model_workspace) == Hold("engine_stopped", caught.value.sentence, caught.value.fix, None, NOW)
+        assert (failures(model_workspace), model_workspace.outcomes()) == ([0, 0], [None, None])
+        assert model_workspace.jobs() == [("failed", caught.value.sentence)]
+        assert spent(model_workspace) == Spent(calls=1)
+        model_workspace.clock.at += 10 * 86_400
+        assert not is_due(model_workspace)
 
 
-def stopped(office: Office) -> None:
-    office.say("hello")
+def stopped(model_workspace: ModelWorkspace) -> None:
+    model_workspace.say("hello")
     with pytest.raises(EngineStoppedError):
-        office.work()
-    assert not is_due(office)
+        model_workspace.work()
+    assert not is_due(model_workspace)
 
 
 def test_a_stopped_engine_is_tried_again_when_the_config_changes(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(STOPS[0][0])) as office:
-        stopped(office)
+    with with_model(database, paths, in_turn(STOPS[0][0])) as model_workspace:
+        stopped(model_workspace)
         os.makedirs(os.path.dirname(paths.config_file))
         Path(paths.config_file).write_text("nonsense\n")  # which cannot be used: the settings from before hold
-        assert not is_due(office)
-        office.config = office.config._replace(engine="anthropic")
-        assert is_due(office)
-        assert office.work() == [DONE]
+        assert not is_due(model_workspace)
+        model_workspace.config = model_workspace.config._replace(engine="anthropic")
+        assert is_due(model_workspace)
+        assert model_workspace.work() == [DONE]
         assert database.query("SELECT * FROM holds") == []
 
 
@@ -453,23 +517,23 @@ def test_a_stopped_engine_is_tried_again_when_the_key_changes(database: Database
     key = tmp_path / "key"
     key.touch(0o600)
     key.write_text("wrong-key\n")
-    with hired(database, paths, NOTHING, api_key_variable="", api_key_file=str(key)) as office:
-        stopped(office)
+    with with_model(database, paths, NOTHING, api_key_variable="", api_key_file=str(key)) as model_workspace:
+        stopped(model_workspace)
         key.write_text("test-key\n")
-        assert is_due(office)
-        assert office.work() == [DONE]
-        assert [request.headers["authorization"] for request in office.server.requests] == [
+        assert is_due(model_workspace)
+        assert model_workspace.work() == [DONE]
+        assert [request.headers["authorization"] for request in model_workspace.server.requests] == [
             "Bearer wrong-key",
             "Bearer test-key",
         ]
 
 
 def test_a_stopped_engine_is_tried_again_when_somebody_says_so(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(STOPS[0][0])) as office:
-        stopped(office)
-        holds.lift(database, NAME)
-        assert is_due(office)
-        assert office.work() == [DONE]
+    with with_model(database, paths, in_turn(STOPS[0][0])) as model_workspace:
+        stopped(model_workspace)
+        engine_holds.lift(database, NAME)
+        assert is_due(model_workspace)
+        assert model_workspace.work() == [DONE]
 
 
 @pytest.mark.parametrize(
@@ -481,10 +545,10 @@ def test_settings_that_cannot_work_stop_the_engine_before_anything_is_sent(
 ) -> None:
     if "extraction_model" in settings:
         settings = settings | {"base_url": "https://gateway.example"}
-    with hired(database, paths, NOTHING, **settings) as office:
-        stopped(office)
-        assert (office.server.requests, failures(office)) == ([], [0])
-        hold = held(office)
+    with with_model(database, paths, NOTHING, **settings) as model_workspace:
+        stopped(model_workspace)
+        assert (model_workspace.server.requests, failures(model_workspace)) == ([], [0])
+        hold = held(model_workspace)
         assert hold is not None
         assert hold.reason == "engine_stopped"
 
@@ -492,10 +556,10 @@ def test_settings_that_cannot_work_stop_the_engine_before_anything_is_sent(
 def test_what_an_endpoint_says_is_told_without_secrets_and_in_one_line(database: Database, paths: Paths) -> None:
     token = "ghp_" + "a1B2c3D4e5" * 4
     status = Status(401, "authentication_error", f"bad\n\tkey {token} " + "x" * 900)
-    with hired(database, paths, status) as office:
-        office.say("hello")
+    with with_model(database, paths, status) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(EngineStoppedError) as caught:
-            office.work()
+            model_workspace.work()
         assert 'It says: "bad key [redacted: ' in caught.value.sentence
         assert token not in caught.value.sentence
         assert len(caught.value.sentence) < 400
@@ -506,163 +570,173 @@ def test_what_an_endpoint_says_is_told_without_secrets_and_in_one_line(database:
 
 def test_an_engine_rests_longer_after_every_failure_and_a_success_ends_it(database: Database, paths: Paths) -> None:
     trouble = [True]
-    with hired(database, paths, lambda _: busy(529) if trouble else NOTHING) as office:
-        office.say("hello")
+    with with_model(database, paths, lambda _: busy(529) if trouble else NOTHING) as model_workspace:
+        model_workspace.say("hello")
         delays = []
         for _ in range(9):
             with pytest.raises(EngineRestsError):
-                office.work()
-            hold = held(office)
+                model_workspace.work()
+            hold = held(model_workspace)
             assert hold is not None
             assert hold.until is not None
-            delays.append(hold.until - office.clock.at)
-            office.clock.at = hold.until
-            assert held(office) is None
+            delays.append(hold.until - model_workspace.clock.at)
+            model_workspace.clock.at = hold.until
+            assert held(model_workspace) is None
         assert delays == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
         trouble.clear()
-        assert office.work() == [DONE]
+        assert model_workspace.work() == [DONE]
         assert database.query("SELECT * FROM holds") == []
-        office.say("again", session=Session("two"))
+        model_workspace.say("again", session=Session("two"))
         trouble.append(True)
         with pytest.raises(EngineRestsError):
-            office.work()
-        hold = held(office)
+            model_workspace.work()
+        hold = held(model_workspace)
         assert hold is not None
-        assert hold.until == office.clock.at + 60
+        assert hold.until == model_workspace.clock.at + 60
 
 
 def test_a_clock_that_was_set_back_ends_a_rest(database: Database, paths: Paths) -> None:
-    with hired(database, paths, busy(529)) as office:
-        office.say("hello")
+    with with_model(database, paths, busy(529)) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(EngineRestsError):
-            office.work()
-        office.clock.at = NOW - 1
-        assert held(office) is None
+            model_workspace.work()
+        model_workspace.clock.at = NOW - 1
+        assert held(model_workspace) is None
 
 
 def test_no_session_is_lost_over_all_this(database: Database, paths: Paths) -> None:
     """Whatever goes wrong and however often, each turn is done once in the end."""
     troubles: list[Answer] = [busy(529), busy(500), Drop(NOTHING, 40), Garbage(b"<html>"), STOPS[0][0], busy(503)]
     answers = in_turn(*(one for one in troubles for _ in range(TRIES)))
-    with hired(database, paths, answers) as office:
+    with with_model(database, paths, answers) as model_workspace:
         for name in range(3):
-            office.say(f"hello {name}", "and more", session=Session(name))
+            model_workspace.say(f"hello {name}", "and more", session=Session(name))
         for _ in range(40):
-            office.clock.at += 7200
+            model_workspace.clock.at += 7200
             try:
-                office.run()
+                model_workspace.run()
             except (EngineRestsError, EngineStoppedError):
                 continue
-        assert office.outcomes() == ["succeeded_no_output"] * 6
-        shown = b"".join(request.raw for request in office.server.answered)
+        assert model_workspace.outcomes() == ["succeeded_no_output"] * 6
+        shown = b"".join(request.raw for request in model_workspace.server.answered)
         assert [len(re.findall(f"hello {name}".encode(), shown)) for name in range(3)] == [1, 1, 1]
 
 
 # --- money ------------------------------------------------------------------------------------------------------------
 
 
-def measured(office: Office) -> tuple[float, float]:
+def measured(model_workspace: ModelWorkspace) -> tuple[float, float]:
     """What a request about one short turn reserves, and what it costs in the end."""
-    office.say("hello", session=Session("measured"))
-    assert office.work() == [DONE]
-    row = office.database.query("SELECT reserved_usd, settled_usd FROM steps")[0]
-    office.database.execute("UPDATE steps SET sent_at = 0")  # long ago
-    office.server.requests.clear()
+    model_workspace.say("hello", session=Session("measured"))
+    assert model_workspace.work() == [DONE]
+    row = model_workspace.database.query("SELECT reserved_usd, settled_usd FROM steps")[0]
+    model_workspace.database.execute("UPDATE steps SET sent_at = 0")  # long ago
+    model_workspace.server.requests.clear()
     return row[0], row[1]
 
 
-def allow(office: Office, budget: Budget) -> None:
-    office.config = office.config._replace(budget=budget)
+def allow(model_workspace: ModelWorkspace, budget: Budget) -> None:
+    model_workspace.config = model_workspace.config._replace(budget=budget)
 
 
 def test_a_day_that_could_become_too_dear_sends_nothing(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, budget=Budget(usd_per_day=0.0001)) as office:
-        office.say("hello")
-        office.say("hello", session=Session("two"))
+    with with_model(database, paths, NOTHING, budget=Budget(usd_per_day=0.0001)) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.say("hello", session=Session("two"))
         with pytest.raises(DayCapError) as caught:
-            office.work()
+            model_workspace.work()
         assert caught.value.exit_code == 75
         assert re.fullmatch(
             r"One request may cost 0\.\d+ USD, which is more than the 0\.0001 USD of a day\.", caught.value.sentence
         )
-        assert (office.server.requests, spent(office)) == ([], Spent())
-        assert held(office) == Hold("budget_reached", caught.value.sentence, caught.value.fix, day_of(NOW)[1], NOW)
-        assert (failures(office), office.outcomes()) == ([0, 0], [None, None])
+        assert (model_workspace.server.requests, spent(model_workspace)) == ([], Spent())
+        assert held(model_workspace) == Hold(
+            "budget_reached", caught.value.sentence, caught.value.fix, day_of(NOW)[1], NOW
+        )
+        assert (failures(model_workspace), model_workspace.outcomes()) == ([0, 0], [None, None])
 
 
 def test_a_day_that_is_too_dear_ends_when_it_turns(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, has_cache=False) as office:
-        reserved, settled = measured(office)
-        allow(office, Budget(usd_per_day=reserved + settled / 2))
+    with with_model(database, paths, NOTHING, has_cache=False) as model_workspace:
+        reserved, settled = measured(model_workspace)
+        allow(model_workspace, Budget(usd_per_day=reserved + settled / 2))
         for name in ("a", "b"):
-            office.say("hello", session=Session(name))
+            model_workspace.say("hello", session=Session(name))
         with pytest.raises(DayCapError, match="The day's budget is used up: "):
-            office.work()
-        assert len(office.server.requests) == 1
-        assert not is_due(office)
-        office.clock.at = day_of(NOW)[1] - 1
-        assert not is_due(office)
+            model_workspace.work()
+        assert len(model_workspace.server.requests) == 1
+        assert not is_due(model_workspace)
+        model_workspace.clock.at = day_of(NOW)[1] - 1
+        assert not is_due(model_workspace)
         with pytest.raises(DayCapError):
-            office.work()
-        office.clock.at = day_of(NOW)[1]
-        assert is_due(office)
-        assert office.work() == [DONE]
-        assert len(office.server.requests) == 2
+            model_workspace.work()
+        model_workspace.clock.at = day_of(NOW)[1]
+        assert is_due(model_workspace)
+        assert model_workspace.work() == [DONE]
+        assert len(model_workspace.server.requests) == 2
 
 
 def test_a_day_that_is_too_dear_ends_when_the_config_changes(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, budget=Budget(usd_per_day=0.0001)) as office:
-        office.say("hello")
+    with with_model(database, paths, NOTHING, budget=Budget(usd_per_day=0.0001)) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(DayCapError):
-            office.work()
-        office.config = office.config._replace(budget=Budget(usd_per_day=2))
-        assert is_due(office)
+            model_workspace.work()
+        model_workspace.config = model_workspace.config._replace(budget=Budget(usd_per_day=2))
+        assert is_due(model_workspace)
 
 
 def test_what_is_settled_takes_the_place_of_what_was_reserved(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, has_cache=False) as office:
-        reserved, settled = measured(office)
+    with with_model(database, paths, NOTHING, has_cache=False) as model_workspace:
+        reserved, settled = measured(model_workspace)
         assert 0 < settled < reserved
-        allow(office, Budget(usd_per_day=reserved + 2 * settled + 1e-6))
+        allow(model_workspace, Budget(usd_per_day=reserved + 2 * settled + 1e-6))
         for name in ("a", "b", "c", "d"):
-            office.say("hello", session=Session(name))
+            model_workspace.say("hello", session=Session(name))
         with pytest.raises(DayCapError):
-            office.work()
-        assert len(office.server.requests) == 3
+            model_workspace.work()
+        assert len(model_workspace.server.requests) == 3
 
 
 def test_what_was_sent_and_never_answered_counts_as_reserved(database: Database, paths: Paths) -> None:
     answers: list[Answer] = [NOTHING]
-    with hired(database, paths, lambda _: answers[-1], has_cache=False) as office:
-        reserved, _ = measured(office)
-        allow(office, Budget(usd_per_day=reserved * 1.5))
+    with with_model(database, paths, lambda _: answers[-1], has_cache=False) as model_workspace:
+        reserved, _ = measured(model_workspace)
+        allow(model_workspace, Budget(usd_per_day=reserved * 1.5))
         answers.append(Drop(NOTHING, 40))
-        office.say("hello")
+        model_workspace.say("hello")
         with pytest.raises(DayCapError):
-            office.work()
-        assert len(office.server.requests) == 1
-        total = spent(office)
+            model_workspace.work()
+        assert len(model_workspace.server.requests) == 1
+        total = spent(model_workspace)
         assert total.unsettled_usd == pytest.approx(reserved, rel=0.01)
 
 
 def test_a_cap_that_leaves_no_room_for_a_run_stops_the_engine(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, budget=Budget(usd_per_run=0.0001)) as office:
-        office.say("hello")
+    with with_model(database, paths, NOTHING, budget=Budget(usd_per_run=0.0001)) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(EngineStoppedError) as caught:
-            office.work()
+            model_workspace.work()
         assert caught.value.sentence == "A run may cost 0.0001 USD, which is too little for claude-haiku-5-5."
         assert caught.value.fix == "raise budget.usd_per_run in the config"
-        assert (office.server.requests, failures(office)) == ([], [0])
+        assert (model_workspace.server.requests, failures(model_workspace)) == ([], [0])
 
 
-def calls_for(office: Office, client: Client, budget: Budget) -> Calls:
+def calls_for(model_workspace: ModelWorkspace, client: Client, budget: Budget) -> BudgetedCalls:
     """The requests of a job that has just begun."""
-    session = office.say("hello")
-    (row,) = office.database.query("SELECT id FROM transcripts")
-    job = jobs.claim(office.database, str(office.memory), row["id"], session.id, NOW)
+    session = model_workspace.say("hello")
+    (row,) = model_workspace.database.query("SELECT id FROM transcripts")
+    job = jobs.claim(model_workspace.database, str(model_workspace.memory), row["id"], session.id, NOW)
     assert job is not None
-    return Calls(
-        office.database, job.id, str(office.memory), client, HAIKU, budget, office.clock, NOW + 300, "extract 1"
+    return BudgetedCalls(
+        model_workspace.database,
+        job.id,
+        str(model_workspace.memory),
+        client,
+        HAIKU,
+        budget,
+        model_workspace.clock,
+        NOW + 300,
+        "extract 1",
     )
 
 
@@ -671,63 +745,66 @@ def asking(words: str) -> dict[str, Any]:
 
 
 def test_a_run_ends_before_the_request_that_could_be_too_dear(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, has_cache=False) as office:
-        client = Client(Account(office.server.url, "test-key"), office.clock.now)
+    with with_model(database, paths, NOTHING, has_cache=False) as model_workspace:
+        client = Client(lambda: Account(model_workspace.server.url, "test-key"), model_workspace.clock.now)
         most = most_usd(HAIKU, asking("one"))
-        calls = calls_for(office, client, Budget(usd_per_run=most * 1.2))
+        calls = calls_for(model_workspace, client, Budget(usd_per_run=most * 1.2))
         calls.ask(asking("one"))
         with pytest.raises(RunCapError, match=r"that budget\.usd_per_run allows"):
             calls.ask(asking("two"))
         assert calls.ask(asking("one")).content == (text("nothing"),)  # it is paid for, and kept
         client.close()
-        assert len(office.server.requests) == 1
+        assert len(model_workspace.server.requests) == 1
 
 
 def test_trouble_that_made_a_run_too_dear_is_what_is_told(database: Database, paths: Paths) -> None:
     """What was sent and not answered may have been charged for, so that another try is beyond the cap."""
-    with hired(database, paths, Drop(NOTHING, 40), has_cache=False) as office:
-        client = Client(Account(office.server.url, "test-key"), office.clock.now)
+    with with_model(database, paths, Drop(NOTHING, 40), has_cache=False) as model_workspace:
+        client = Client(lambda: Account(model_workspace.server.url, "test-key"), model_workspace.clock.now)
         most = most_usd(HAIKU, asking("one"))
-        calls = calls_for(office, client, Budget(usd_per_run=most * 2.5))
+        calls = calls_for(model_workspace, client, Budget(usd_per_run=most * 2.5))
         with pytest.raises(EndpointError, match="the connection broke"):
             calls.ask(asking("one"))
         client.close()
-        assert len(office.server.requests) == 2
-        assert spent(office).unsettled_usd == pytest.approx(2 * most)
+        assert len(model_workspace.server.requests) == 2
+        assert spent(model_workspace).unsettled_usd == pytest.approx(2 * most)
 
 
 def test_what_costs_nothing_is_never_capped(database: Database, paths: Paths) -> None:
     budget = Budget(0.0, 0.0, prices={"claude-haiku-5-5": Price(0.0, 0.0)})
-    with hired(database, paths, in_turn(Reply(writes())), budget=budget) as office:
-        office.say(RULE)
-        assert office.work() == [("succeeded", (RULE_MD,))]
-        assert spent(office).usd == 0.0
+    with with_model(database, paths, in_turn(Reply(writes())), budget=budget) as model_workspace:
+        model_workspace.say(RULE)
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
+        assert spent(model_workspace).usd == 0.0
 
 
 def test_a_budget_of_nothing_sends_nothing(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING, budget=Budget(usd_per_day=0.0)) as office:
-        office.say("hello")
+    with with_model(database, paths, NOTHING, budget=Budget(usd_per_day=0.0)) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(DayCapError):
-            office.work()
-        assert office.server.requests == []
+            model_workspace.work()
+        assert model_workspace.server.requests == []
 
 
 def test_usage_by_day_project_and_job_adds_up_to_what_was_billed(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(Reply(call("Glob", {"pattern": "*"})), NOTHING, Reply(writes()))) as office:
-        office.say("hello")
-        office.work()
-        office.say(RULE, session=Session("two"))
-        office.work()
-        office.clock.at = day_of(NOW)[1] + 5
-        office.say("hello", session=Session("three"))
-        office.work()
+    with with_model(
+        database, paths, in_turn(Reply(call("Glob", {"pattern": "*"})), NOTHING, Reply(writes()))
+    ) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.work()
+        model_workspace.say(RULE, session=Session("two"))
+        model_workspace.work()
+        model_workspace.clock.at = day_of(NOW)[1] + 5
+        model_workspace.say("hello", session=Session("three"))
+        model_workspace.work()
         other = Session("four", cwd="/code/other")
         write(paths.transcripts_root, other, other.turn("hello"), "-code-other")
-        office.sweeper.sweep(NOW)
-        office.work()
-        requests = office.server.requests
-        assert len(requests) == 6
-        rows = steps.usage(database)
+        model_workspace.ingester.ingest(NOW)
+        model_workspace.work()
+        asked = model_workspace.server.requests
+        requests = [*asked[:3], *model_workspace.server.reviews, *asked[3:]]
+        assert (len(asked), len(requests)) == (5, 6)
+        rows = model_calls.usage(database)
         days = [row[0] for row in database.query("SELECT date(?, 'unixepoch', 'localtime')", (NOW,))]
         assert [(row.day, row.project, row.job, row.model, row.spent.calls) for row in rows] == [
             (days[0], "/code/acme", "extract", "claude-haiku-5-5", 4),
@@ -735,7 +812,7 @@ def test_usage_by_day_project_and_job_adds_up_to_what_was_billed(database: Datab
             (rows[1].day, "/code/other", "extract", "claude-haiku-5-5", 1),
         ]
         assert rows[1].day > days[0]
-        total = spent(office)
+        total = spent(model_workspace)
         counted = usage_of(requests)
         assert total._replace(usd=0.0) == Spent(
             6,
@@ -748,18 +825,18 @@ def test_usage_by_day_project_and_job_adds_up_to_what_was_billed(database: Datab
         assert [row.spent.usd for row in rows] == pytest.approx(
             [billed(*requests[:4]), billed(requests[4]), billed(requests[5])]
         )
-        assert steps.usage(database, day_of(NOW)[1]) == rows[1:]
-        assert steps.spent_between(database, *day_of(NOW)) == pytest.approx(billed(*requests[:4]))
-        assert steps.spent_between(database, *day_of(day_of(NOW)[1])) == pytest.approx(billed(*requests[4:]))
+        assert model_calls.usage(database, day_of(NOW)[1]) == rows[1:]
+        assert model_calls.spent_between(database, *day_of(NOW)) == pytest.approx(billed(*requests[:4]))
+        assert model_calls.spent_between(database, *day_of(day_of(NOW)[1])) == pytest.approx(billed(*requests[4:]))
 
 
 def test_history_is_accounted_for_as_backfill(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING) as office:
-        office.say("hello")
+    with with_model(database, paths, NOTHING) as model_workspace:
+        model_workspace.say("hello")
         database.execute("UPDATE turns SET is_history = 1")
-        assert office.work() == []
-        assert office.work(history_too=True) == [DONE]
-        assert [(row.job, row.spent.calls) for row in steps.usage(database)] == [("backfill", 1)]
+        assert model_workspace.work() == []
+        assert model_workspace.work(history_too=True) == [DONE]
+        assert [(row.job, row.spent.calls) for row in model_calls.usage(database)] == [("backfill", 1)]
 
 
 # --- what was paid for ------------------------------------------------------------------------------------------------
@@ -767,55 +844,60 @@ def test_history_is_accounted_for_as_backfill(database: Database, paths: Paths) 
 
 def test_an_answer_that_was_paid_for_is_not_asked_for_again(database: Database, paths: Paths) -> None:
     answers = in_turn(Reply(call("Glob", {"pattern": "*"})), *[busy(529)] * TRIES, Reply(writes()))
-    with hired(database, paths, answers) as office:
-        office.say(RULE)
+    with with_model(database, paths, answers) as model_workspace:
+        model_workspace.say(RULE)
         with pytest.raises(EngineRestsError):
-            office.work()
-        assert office.work() == [("succeeded", (RULE_MD,))]
-        assert [len(one.body["messages"]) for one in office.server.requests] == [1, 3, 3, 3, 3, 3, 5]
-        assert spent(office).usd == pytest.approx(billed(*office.server.requests))
+            model_workspace.work()
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
+        assert [len(one.body["messages"]) for one in model_workspace.server.requests] == [1, 3, 3, 3, 3, 3]
+        sent = [*model_workspace.server.requests, *model_workspace.server.reviews]
+        assert spent(model_workspace).usd == pytest.approx(billed(*sent))
         assert database.query("SELECT 1 FROM steps WHERE reply IS NOT NULL") == []
 
 
 def test_an_answer_is_kept_only_until_its_job_is_closed(database: Database, paths: Paths) -> None:
     """The same words in the same session again are another question."""
-    with hired(database, paths, NOTHING) as office:
-        office.say("hello")
-        office.work()
+    with with_model(database, paths, NOTHING) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.work()
         database.execute("UPDATE turns SET outcome = NULL")
-        office.work()
-        first, second = office.server.requests
+        model_workspace.work()
+        first, second = model_workspace.server.requests
         assert first.raw == second.raw
 
 
 def test_another_directory_does_not_see_the_answers_of_this_one(database: Database, paths: Paths) -> None:
-    with hired(database, paths, NOTHING) as office:
-        office.say("hello")
-        office.work()
+    with with_model(database, paths, NOTHING) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.work()
         (row,) = database.query("SELECT request, job_id FROM steps")
         database.execute("UPDATE steps SET reply = x'00'")
-        assert steps.answer_to(database, row["request"], str(office.memory)) is not None
-        assert steps.answer_to(database, row["request"], "/elsewhere") is None
+        assert model_calls.answer_to(database, row["request"], str(model_workspace.memory)) is not None
+        assert model_calls.answer_to(database, row["request"], "/elsewhere") is None
 
 
 def test_a_reply_that_leads_to_a_request_which_is_refused_is_asked_for_again(database: Database, paths: Paths) -> None:
     refused = Status(400, "invalid_request_error", "messages.1.content.0: no")
-    with hired(database, paths, in_turn(Reply(call("Glob", {"pattern": "*"})), refused)) as office:
-        office.say("hello")
-        assert office.work() == [("failed", ())]
-        assert office.work() == [DONE]
-        assert [len(one.body["messages"]) for one in office.server.requests] == [1, 3, 1]
+    with with_model(database, paths, in_turn(Reply(call("Glob", {"pattern": "*"})), refused)) as model_workspace:
+        model_workspace.say("hello")
+        assert model_workspace.work() == [("failed", ())]
+        assert model_workspace.work() == [DONE]
+        assert [len(one.body["messages"]) for one in model_workspace.server.requests] == [1, 3, 1]
 
 
 def test_a_request_that_is_refused_is_a_failure_of_its_session_alone(database: Database, paths: Paths) -> None:
     refused = Status(400, "invalid_request_error", "max_tokens: must be less")
-    with hired(database, paths, in_turn(NOTHING, refused)) as office:
+    with with_model(database, paths, in_turn(NOTHING, refused)) as model_workspace:
         for name in range(3):
-            office.say("hello", session=Session(name))
-        assert office.work() == [DONE, ("failed", ()), DONE]
-        assert (len(office.server.requests), held(office), failures(office)) == (3, None, [0, 1, 0])
-        assert office.jobs()[1] == ("failed", 'the endpoint refuses the request: "max_tokens: must be less"')
-        assert spent(office).usd == pytest.approx(billed(*office.server.requests))
+            model_workspace.say("hello", session=Session(name))
+        assert model_workspace.work() == [DONE, ("failed", ()), DONE]
+        assert (len(model_workspace.server.requests), held(model_workspace), failures(model_workspace)) == (
+            3,
+            None,
+            [0, 1, 0],
+        )
+        assert model_workspace.jobs()[1] == ("failed", 'the endpoint refuses the request: "max_tokens: must be less"')
+        assert spent(model_workspace).usd == pytest.approx(billed(*model_workspace.server.requests))
 
 
 def test_an_endpoint_that_has_never_answered_and_refuses_our_request_stops_the_engine(
@@ -823,12 +905,19 @@ def test_an_endpoint_that_has_never_answered_and_refuses_our_request_stops_the_e
 ) -> None:
     """It is not made for us: what is wrong is wrong for every session."""
     refused = Status(400, "invalid_request_error", "tools: not supported")
-    with hired(database, paths, refused) as office:
-        office.say("hello")
+    with with_model(database, paths, refused) as model_workspace:
+        model_workspace.say("hello")
         with pytest.raises(EngineStoppedError) as caught:
-            office.work()
-        assert caught.value.sentence == f'{office.server.url} refuses our requests. It says: "tools: not supported"'
-        assert (failures(office), office.outcomes(), spent(office)) == ([0], [None], Spent(calls=1))
+            model_workspace.work()
+        assert (
+            caught.value.sentence
+            == f'{model_workspace.server.url} refuses our requests. It says: "tools: not supported"'
+        )
+        assert (failures(model_workspace), model_workspace.outcomes(), spent(model_workspace)) == (
+            [0],
+            [None],
+            Spent(calls=1),
+        )
 
 
 # --- endpoints of other kinds -----------------------------------------------------------------------------------------
@@ -837,7 +926,7 @@ def test_an_endpoint_that_has_never_answered_and_refuses_our_request_stops_the_e
 def test_a_model_on_this_machine_needs_no_key_has_no_price_and_no_cache(database: Database, paths: Paths) -> None:
     with (
         MessagesServer(in_turn(Reply(writes())), keys=("none",), has_cache=False) as server,
-        hired(
+        with_model(
             database,
             paths,
             NOTHING,
@@ -847,17 +936,18 @@ def test_a_model_on_this_machine_needs_no_key_has_no_price_and_no_cache(database
             extraction_model="qwen3:8b",
             context_window_tokens=32_768,
             budget=Budget(usd_per_day=0.0, usd_per_run=0.0),
-        ) as office,
+        ) as model_workspace,
     ):
-        office.say(RULE)
-        assert office.work() == [("succeeded", (RULE_MD,))]
+        model_workspace.say(RULE)
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
         assert server.violations == []
-        assert office.server.requests == []
-        assert [(one.headers["authorization"], one.headers["x-api-key"]) for one in server.requests] == [
-            ("Bearer none", "none")
+        assert model_workspace.server.requests == []
+        sent = [*server.requests, *server.reviews]
+        assert [(one.headers["authorization"], one.headers["x-api-key"], one.body["model"]) for one in sent] == [
+            ("Bearer none", "none", "qwen3:8b")
         ] * 2
-        counted = usage_of(server.requests)
-        assert spent(office) == Spent(2, counted["input_tokens"], 0, 0, counted["output_tokens"])
+        counted = usage_of(sent)
+        assert spent(model_workspace) == Spent(2, counted["input_tokens"], 0, 0, counted["output_tokens"])
 
 
 def refusing(name: str, *answers: Answer) -> Callable[[Request], Answer]:
@@ -876,19 +966,19 @@ def test_an_endpoint_that_does_not_know_breakpoints_is_asked_without(database: D
     words = 'please keep "cache_control": out of the reviews'
     new = content("Keep cache_control out of the reviews.")
     answer = refusing("cache_control", Reply(writes("out of the reviews", written=new)))
-    with hired(database, paths, answer) as office:
-        office.say(words)
-        assert office.work() == [("succeeded", (RULE_MD,))]
-        assert [b'"cache_control":{' in one.raw for one in office.server.requests] == [True, False, False]
-        assert words in office.server.requests[1].body["messages"][0]["content"][-1]["text"]
-        assert spent(office).calls == 2
+    with with_model(database, paths, answer) as model_workspace:
+        model_workspace.say(words)
+        assert model_workspace.work() == [("succeeded", (RULE_MD,))]
+        assert [b'"cache_control":{' in one.raw for one in model_workspace.server.requests] == [True, False]
+        assert words in model_workspace.server.requests[1].body["messages"][0]["content"][-1]["text"]
+        assert spent(model_workspace).calls == 2
 
 
 def test_an_endpoint_that_does_not_know_context_management_is_asked_without() -> None:
     system = [text("be brief") | {"cache_control": {"type": "ephemeral", "ttl": "1h"}}]
     request = SPEAKING | MANAGED | {"system": system}
     with MessagesServer(lambda _: NOTHING, has_cache=False) as server:
-        client = Client(Account(server.url, "test-key"), lambda: 0.0)
+        client = Client(lambda: Account(server.url, "test-key"), lambda: 0.0)
         for _ in range(2):
             assert client.send(request, 60.0).content == (text("nothing"),)
         client.close()
@@ -900,7 +990,7 @@ def test_an_endpoint_that_does_not_know_context_management_is_asked_without() ->
 def test_an_endpoint_that_knows_context_management_is_sent_it_with_its_beta() -> None:
     request = SPEAKING | MANAGED
     with MessagesServer(lambda _: NOTHING) as server:
-        client = Client(Account(server.url, "test-key"), lambda: 0.0)
+        client = Client(lambda: Account(server.url, "test-key"), lambda: 0.0)
         client.send(request, 60.0)
         client.close()
         (asked,) = server.requests

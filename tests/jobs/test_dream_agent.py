@@ -1,4 +1,4 @@
-"""A dream by a model: whatever it does, revisions come only of what it ended, and the memories themselves stay untouched."""
+"""A dream by a model: whatever it does, a proposal comes only of what it ended, and the memories themselves stay untouched."""
 
 from __future__ import annotations
 
@@ -13,33 +13,38 @@ import pytest
 
 from memoryd.clock import iso
 from memoryd.config import Budget
-from memoryd.engines.anthropic import dreaming
-from memoryd.engines.evidence import evidence_of
+from memoryd.engines.base import Signal
+from memoryd.engines.model import dream_brief
+from memoryd.engines.model.engine import UnfinishedError
 from memoryd.errors import EngineRestsError, EngineStoppedError
-from memoryd.jobs.dream import Dreamer
-from memoryd.jobs.engine import UnfinishedError
+from memoryd.jobs.dream import DreamRunner
+from memoryd.language.evidence import evidence_of
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import body_of
 from memoryd.memory.guards import RefusedError
-from memoryd.model import Changeset, DreamSession, Exchange, FileChange, Group, Progress, Revision, Said
+from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.model import Changeset, DreamSession, Exchange, FileChange, Group, Progress, Proposal, UserMessage
+from memoryd.review.context import ReviewContext
+from memoryd.review.meaning import Question
+from memoryd.review.review import Review
 from memoryd.security.redact import redact
-from memoryd.state import history
-from tests.jobs.desk import NOW
-from tests.jobs.hired import NOTHING, content, held, hired, in_turn, remarks, spent
+from memoryd.state import dreams, history, inbox
+from tests.jobs.dream_workspace import rejecting
+from tests.jobs.model_answers import NOTHING, content, held, in_turn, remarks, spent, with_model
+from tests.jobs.workspace import NOW
+from tests.keeping_model import first_text, results_in, said_in
 from tests.messages_protocol import pieces
-from tests.messages_server import Reply, Status, call, text, tool_results
-from tests.sample import Session, write
-from tests.scribe import first_text, results_in, said_in
+from tests.messages_server import Reply, Status, call, judged, last_text, text, tool_results
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from memoryd.jobs.dream import Dreamt as Outcome
-    from memoryd.jobs.dream_agent import Dreamt
+    from memoryd.jobs.dream import DreamOutcome as Outcome
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from tests.jobs.office import Office
+    from tests.jobs.model_workspace import ModelWorkspace
     from tests.messages_server import Answer, Block, Request
 
 LATER = "from now on reviews may have 300 changed lines at most"
@@ -49,6 +54,7 @@ MOCKS = content(
     name="no-mocks",
     description='"No mocks of the database"',
 )
+QUOTE_MOCKS = "no mocks of the database in integration tests, they use a real database"
 REAL = content("Integration tests use a real database.", name="real-db", description='"Tests use a real database"')
 BOTH = content(
     "No mocks of the database in integration tests. Integration tests use a real database.\n\n"
@@ -56,14 +62,16 @@ BOTH = content(
     name="no-mocks",
     description='"No mocks: tests use a real database"',
 )
+MERGE_AWAY = call("Write", {"file_path": "feedback_db.md", "content": "", "quote": "", "kept_in": "feedback_mocks.md"})
 SIZE = content()
+NEW = content("Reviews may have 300 changed lines at most.")
 FREEZE = content(
     "The merge freeze begins on Thursday.", name="freeze", description='"A merge freeze begins"', type="project"
 )
 
 
-def writes(name: str, written: str, quote: str = "") -> Block:
-    return call("Write", {"file_path": name, "content": written, "quote": quote})
+def writes(name: str, written: str, quote: str = "", **options: str) -> Block:
+    return call("Write", {"file_path": name, "content": written, "quote": quote, **options})
 
 
 def edits(name: str, old: str, new: str, quote: str = "") -> Block:
@@ -71,16 +79,16 @@ def edits(name: str, old: str, new: str, quote: str = "") -> Block:
 
 
 def said(words: str, number: int = 1, answer: str = "", session: str = "s") -> Exchange:
-    return Exchange(Said(session, f"m{number}", NOW - 1000 + number, words, answer))
+    return Exchange(UserMessage(session, f"m{number}", NOW - 1000 + number, words, answer))
 
 
 class Dream:
     """A project with memories, a repository and sessions, and a model to consolidate them."""
 
-    def __init__(self, office: Office, root: Path) -> None:
-        self.office, self.root = office, root
+    def __init__(self, model_workspace: ModelWorkspace, root: Path) -> None:
+        self.model_workspace, self.root = model_workspace, root
         self.told: list[Progress] = []
-        self.memory = office.memory
+        self.memory = model_workspace.memory
         self.memory.mkdir(parents=True)
         root.mkdir()
 
@@ -90,8 +98,10 @@ class Dream:
 
     def session(self, *turns: str, name: str = "past") -> DreamSession:
         session = Session(name, cwd=str(self.root / "services/api"))
-        path = write(self.office.paths.transcripts_root, session, b"".join(session.turn(words) for words in turns))
-        return DreamSession(session.id, str(path), NOW - 50, path.stat().st_size)
+        path = write(
+            self.model_workspace.paths.transcripts_root, session, b"".join(session.turn(words) for words in turns)
+        )
+        return DreamSession(session.id, "claude-code", str(path), NOW - 50, path.stat().st_size)
 
     def run(
         self,
@@ -102,36 +112,43 @@ class Dream:
         project_root: str = "",
         deadline: float = NOW + 2700,
         tell: Callable[[Progress], None] | None = None,
-    ) -> Dreamt:
+    ) -> Proposal:
         before = self.untouched()
-        engine = self.office.hired()
-        job_id = self.office.database.execute(
-            "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at) VALUES ('dream', ?, '', 't', ?)",
-            (str(self.memory), NOW),
-        ).lastrowid
-        assert job_id is not None
+        engine = self.model_workspace.with_model()
+        database, memory_dir = self.model_workspace.database, str(self.memory)
+        job = dreams.begin(database, memory_dir, str(self.root), engine.name, NOW)
+        signal = Signal(
+            job.id,
+            NOW,
+            exchanges,
+            instructions,
+            sessions=sessions,
+            changed=changed,
+            project_root=project_root or str(self.root),
+            deadline=deadline,
+            tell=tell or self.told.append,
+        )
+        snapshot = DirectorySnapshot(database, memory_dir)
+        context = ReviewContext(
+            "dream",
+            snapshot,
+            signal.messages,
+            NOW,
+            instructions,
+            lambda evidence: history.is_refused(database, memory_dir, evidence),
+        )
         try:
-            return engine.dream(
-                job_id,
-                str(self.memory),
-                project_root or str(self.root),
-                exchanges,
-                sessions,
-                changed,
-                instructions,
-                deadline,
-                tell or self.told.append,
-            )
+            return engine.dream(snapshot, signal, Review(context, engine.meaning_asker(signal, memory_dir)))
         finally:
             engine.close()
             assert self.untouched() == before
-            assert not os.path.exists(self.office.paths.place_for(str(self.memory), "dreams"))
+            assert not os.path.exists(self.model_workspace.paths.place_for(str(self.memory), "dreams"))
 
     def untouched(self) -> dict[str, tuple[bytes, int, int]]:
         """Everything that a dream may look at and never change."""
         return {
             str(path): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
-            for place in (self.memory, self.root, Path(self.office.paths.transcripts_root))
+            for place in (self.memory, self.root, Path(self.model_workspace.paths.transcripts_root))
             for path in place.rglob("*")
             if path.is_file()
         }
@@ -143,8 +160,18 @@ class Dream:
 
     def answers(self) -> list[tuple[str, bool]]:
         """What the model was told about the calls of its last turn but one."""
-        results = tool_results(self.office.server.requests[-1])
+        results = tool_results(self.model_workspace.server.requests[-1])
         return [(str(one["content"]), bool(one.get("is_error"))) for one in results]
+
+
+def told(proposal: Proposal) -> list[tuple[str, str, list[str]]]:
+    """What a proposal comes to, group by group: the reason, the line, the files."""
+    return [(group.reason, group.why, [change.name for change in group.changes]) for group in proposal.groups]
+
+
+def body_in(group: Group) -> str:
+    """What the first file of a group would say."""
+    return body_of(group.changes[0].after or b"")
 
 
 @contextmanager
@@ -155,44 +182,39 @@ def dreaming_with(
     answer: Callable[[Request], Answer] | Answer,
     *,
     budget: Budget | None = None,
+    reviewer: Callable[[Request], Answer] | None = None,
     **settings: Any,
 ) -> Iterator[Dream]:
-    with hired(database, paths, answer, budget=budget or Budget(usd_per_day=50, usd_per_dream=5), **settings) as office:
-        yield Dream(office, tmp_path / "project")
+    with with_model(
+        database, paths, answer, reviewer=reviewer, budget=budget or Budget(usd_per_day=50, usd_per_dream=5), **settings
+    ) as model_workspace:
+        yield Dream(model_workspace, tmp_path / "project")
 
 
 # --- what comes of it -------------------------------------------------------------------------------------------------
 
 
-def test_a_merge_is_one_revision_of_both_files(database: Database, paths: Paths, tmp_path: Path) -> None:
+def test_a_merge_is_one_group_of_both_files(database: Database, paths: Paths, tmp_path: Path) -> None:
     replies = in_turn(
         Reply(
             text("Two notes on one rule."),
             call("Read", {"file_path": "feedback_mocks.md"}),
             call("Read", {"file_path": "feedback_db.md"}),
         ),
-        Reply(writes("feedback_mocks.md", BOTH), writes("feedback_db.md", "")),
+        Reply(writes("feedback_mocks.md", BOTH), MERGE_AWAY),
         Reply(text("Merged two notes on the database.")),
     )
     with dreaming_with(database, paths, tmp_path, replies) as dream:
         dream.keep(feedback_mocks=MOCKS, feedback_db=REAL, project_freeze=FREEZE)
-        assert dream.run() == (
-            (
-                Revision(
-                    "merged",
-                    "Merging two mocks notes",
-                    ("feedback_mocks.md", "feedback_db.md"),
-                    "feedback",
-                    "",
-                    "No mocks: tests use a real database",
-                    BOTH.partition("---\n")[2].partition("---\n")[2],
-                ),
-            ),
-            0,
-        )
+        proposal = dream.run()
+        assert told(proposal) == [("merged", "Merging two mocks notes", ["feedback_mocks.md", "feedback_db.md"])]
+        merged, removed = proposal.groups[0].changes
+        assert (body_in(proposal.groups[0]), removed.after) == (BOTH.rpartition("---\n")[2], None)
+        assert b"mergedFrom: feedback_db.md" in (merged.after or b"")
+        assert (proposal.taken, len(dream.model_workspace.server.reviews)) == (0, 1)
         costs = [progress.usd for progress in dream.told]
         assert costs == sorted(costs)
-        assert 0 < costs[0] < costs[-1] == pytest.approx(spent(dream.office).usd)
+        assert 0 < costs[0] < costs[-1] < spent(dream.model_workspace).usd  # review comes after the last word
         assert [progress._replace(usd=0) for progress in dream.told] == [
             Progress("orient", "Reading the db note", "Two notes on one rule.", 2),
             Progress("consolidate", "Merging two mocks notes", "", 4, ("feedback_mocks.md", "feedback_db.md")),
@@ -204,30 +226,45 @@ def test_a_merge_is_one_revision_of_both_files(database: Database, paths: Paths,
                 ("feedback_mocks.md", "feedback_db.md"),
             ),
         ]
-        assert dream.office.server.requests[0].body["model"] == dream.office.config.anthropic.dream_model
+        assert (
+            dream.model_workspace.server.requests[0].body["model"] == dream.model_workspace.config.anthropic.dream_model
+        )
 
 
 def test_a_merge_into_a_new_file_takes_the_place_of_the_first(database: Database, paths: Paths, tmp_path: Path) -> None:
-    removals = [writes("feedback_mocks.md", ""), writes("feedback_db.md", "")]
+    names = ("feedback_db.md", "feedback_mocks.md")
+    removals = [writes(name, "", kept_in="feedback_tests.md") for name in names]
     with dreaming_with(
-        database, paths, tmp_path, in_turn(Reply(writes("feedback_tests.md", BOTH), *removals))
+        database, paths, tmp_path, in_turn(Reply(writes("feedback_tests.md", BOTH, QUOTE_MOCKS), *removals))
     ) as dream:
         dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
-        ((revision,), _) = dream.run()
-        assert (revision.reason, sorted(revision.files), revision.title) == (
-            "merged",
-            ["feedback_db.md", "feedback_mocks.md"],
-            "",
-        )
-        assert "real database" in revision.body
+        (group,) = dream.run(said(QUOTE_MOCKS)).groups
+        assert (group.reason, sorted(change.name for change in group.changes)) == ("merged", list(names))
+        assert "real database" in body_in(group)
 
 
-def test_a_copy_of_a_memory_joins_the_one_that_stays(database: Database, paths: Paths, tmp_path: Path) -> None:
-    with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("feedback_b.md", "")))) as dream:
+def test_a_copy_of_a_memory_joins_the_one_that_it_is_said_to_be_kept_in(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    copy = writes("feedback_b.md", "", kept_in="feedback_a.md")
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(copy))) as dream:
         dream.keep(feedback_a=REAL, feedback_b=REAL)
-        ((revision,), _) = dream.run()
-        assert (revision.reason, revision.files) == ("merged", ("feedback_a.md", "feedback_b.md"))
-        assert revision.body == "Integration tests use a real database.\n"
+        (group,) = dream.run().groups
+        assert (group.reason, [change.name for change in group.changes]) == (
+            "merged",
+            ["feedback_a.md", "feedback_b.md"],
+        )
+        assert body_in(group) == "Integration tests use a real database.\n"
+
+
+def test_a_passage_of_the_index_moves_into_a_memory(database: Database, paths: Paths, tmp_path: Path) -> None:
+    passage = "The merge freeze begins on Thursday."
+    moved = writes("project_freeze.md", FREEZE, from_index=passage)
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(moved))) as dream:
+        (dream.memory / "MEMORY.md").write_text(f"# Notes\n\n{passage}\n")
+        (group,) = dream.run().groups
+        assert (group.reason, group.from_index) == ("moved", (passage,))
+        assert f"<index>\n# Notes\n\n{passage}\n</index>" in first_text(dream.model_workspace.server.requests[0])
 
 
 def test_an_update_rests_on_the_words_it_quotes(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -235,17 +272,11 @@ def test_an_update_rests_on_the_words_it_quotes(database: Database, paths: Paths
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(edit))) as dream:
         dream.keep(feedback_size=SIZE)
         turn = said(f"well. {LATER}, ok?")
-        ((revision,), taken) = dream.run(turn)
-        assert (revision.reason, revision.line, revision.files) == (
-            "updated",
-            "Updating the size note",
-            ("feedback_size.md",),
-        )
-        assert (revision.body, revision.evidence) == (
-            "Keep every review under 300 changed lines.\n",
-            (evidence_of(turn.said, LATER),),
-        )
-        assert (taken, said_in(dream.office.server.requests[0])) == (1, [f"well. {LATER}, ok?"])
+        proposal = dream.run(turn)
+        assert told(proposal) == [("updated", "Updating the size note", ["feedback_size.md"])]
+        assert body_in(proposal.groups[0]) == "Keep every review under 300 changed lines.\n"
+        assert proposal.groups[0].evidence == (("feedback_size.md", evidence_of(turn.said, LATER)),)
+        assert (proposal.taken, said_in(dream.model_workspace.server.requests[0])) == (1, [f"well. {LATER}, ok?"])
 
 
 def test_words_of_a_past_session_can_be_quoted(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -256,14 +287,14 @@ def test_words_of_a_past_session_can_be_quoted(database: Database, paths: Paths,
     with dreaming_with(database, paths, tmp_path, replies) as dream:
         dream.keep(feedback_size=SIZE)
         session = dream.session("hello", LATER)
-        ((revision,), _) = dream.run(sessions=[session])
-        assert [(one.session_id, one.quote) for one in revision.evidence] == [(session.session_id, LATER)]
-        found = results_in(dream.office.server.requests[1])[0]
+        (group,) = dream.run(sessions=[session]).groups
+        assert [(piece.session_id, piece.quote) for _, piece in group.evidence] == [(session.session_id, LATER)]
+        found = results_in(dream.model_workspace.server.requests[1])[0]
         assert re.fullmatch(rf"transcripts/{session.session_id}\.txt:3:2026-10-18 \d\d:\d\d user: {LATER}", found)
         assert f"- transcripts/{session.session_id}.txt (Wednesday 2033-05-18, " in first_text(
-            dream.office.server.requests[0]
+            dream.model_workspace.server.requests[0]
         )
-        assert ", in services/api)" in first_text(dream.office.server.requests[0])
+        assert ", in services/api)" in first_text(dream.model_workspace.server.requests[0])
         assert dream.told[0].phase == "gather"
         assert dream.told[0].line == 'Searching for "changed lines"'
 
@@ -277,24 +308,24 @@ def test_a_new_memory_and_a_date_are_told_as_what_they_are(database: Database, p
     )
     with dreaming_with(database, paths, tmp_path, replies) as dream:
         dream.keep(project_freeze=FREEZE)
-        (revisions, _) = dream.run(said("please keep every review under 400 changed lines"))
-        assert [(one.reason, one.line, one.files, one.title) for one in revisions] == [
-            ("learnt", "Learning the size note", (), "review-size"),
-            ("dated", "Dating the freeze note", ("project_freeze.md",), ""),
+        os.utime(dream.memory / "project_freeze.md", (1_772_450_000, 1_772_450_000))  # Monday 2026-03-02
+        proposal = dream.run(said("please keep every review under 400 changed lines"))
+        assert told(proposal) == [
+            ("learnt", "Learning the size note", ["feedback_size.md"]),
+            ("dated", "Dating the freeze note", ["project_freeze.md"]),
         ]
-        assert revisions[0].evidence[0].quote == "keep every review under 400 changed lines"
+        assert proposal.groups[0].evidence[0][1].quote == "keep every review under 400 changed lines"
 
 
-def test_a_removal_that_nothing_takes_in_is_a_revision_without_a_body(
+def test_a_removal_that_nothing_takes_in_is_a_group_of_its_own(
     database: Database, paths: Paths, tmp_path: Path
 ) -> None:
     """Whether it has ended is not for the agent to say."""
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("project_freeze.md", "")))) as dream:
         dream.keep(project_freeze=FREEZE, feedback_size=SIZE)
-        assert dream.run() == (
-            (Revision("expired", "Removing the freeze note", ("project_freeze.md",)),),
-            0,
-        )
+        proposal = dream.run()
+        assert told(proposal) == [("expired", "Removing the freeze note", ["project_freeze.md"])]
+        assert proposal.groups[0].changes[0].after is None
         assert [progress.phase for progress in dream.told] == ["prune", "prune"]
 
 
@@ -305,17 +336,16 @@ def test_a_removal_that_nothing_takes_in_is_a_revision_without_a_body(
         (Reply(call("Glob", {"pattern": "*.md"})),),
         (Reply(edits("feedback_size.md", "review under", "review  under")),),
         (Reply(edits("feedback_size.md", "400", "300", LATER)), Reply(edits("feedback_size.md", "300", "400"))),
-        (Reply(writes("feedback_new.md", SIZE), writes("feedback_size.md", "")),),
-        (Reply(writes("feedback_new.md", SIZE)), Reply(writes("feedback_new.md", ""))),
+        (Reply(writes("feedback_new.md", NEW, LATER)), Reply(writes("feedback_new.md", ""))),
     ],
-    ids=["nothing", "a look", "white space", "there and back", "another name", "made and removed"],
+    ids=["nothing", "a look", "white space", "there and back", "made and removed"],
 )
-def test_what_comes_to_nothing_is_no_revision(
+def test_what_comes_to_nothing_is_no_proposal(
     database: Database, paths: Paths, tmp_path: Path, replies: tuple[Reply, ...]
 ) -> None:
     with dreaming_with(database, paths, tmp_path, in_turn(*replies)) as dream:
         dream.keep(feedback_size=SIZE)
-        assert dream.run(said(LATER)) == ((), 1)
+        assert dream.run(said(LATER)) == Proposal((), 1)
 
 
 # --- what it is told --------------------------------------------------------------------------------------------------
@@ -331,7 +361,7 @@ def test_it_is_told_what_changed_and_where_to_look(database: Database, paths: Pa
             changed=["- feedback_size.md was written on 2026-10-18"],
             instructions=[f"Use tabs, and {TOKEN}."],
         )
-        task = first_text(dream.office.server.requests[0])
+        task = first_text(dream.model_workspace.server.requests[0])
         assert "<today>\nWednesday 2033-05-18\n</today>" in task
         assert "<changed>\n- feedback_size.md was written on 2026-10-18\n</changed>" in task
         for folder in ("logs", "repository", "instructions"):
@@ -346,12 +376,12 @@ def test_two_dreams_share_all_that_comes_before_the_memories(database: Database,
     with dreaming_with(database, paths, tmp_path, NOTHING) as dream:
         dream.keep(feedback_size=SIZE)
         dream.run(said("one"))
-        dream.office.clock.at += 60
+        dream.model_workspace.clock.at += 60
         dream.keep(project_freeze=FREEZE)
         dream.run(said("two", 2), changed=["- project_freeze.md"])
-        dream.office.say("three")
-        dream.office.work()
-        one, two, extraction = dream.office.server.requests
+        dream.model_workspace.say("three")
+        dream.model_workspace.work()
+        one, two, extraction = dream.model_workspace.server.requests
         first, second = (
             [part for part in pieces(request.raw) if part.place in ("tools", "system")] for request in (one, two)
         )
@@ -363,15 +393,16 @@ def test_two_dreams_share_all_that_comes_before_the_memories(database: Database,
         system = one.body["system"][0]["text"]
         assert str(tmp_path) not in system
         assert "2033" not in system
-        assert remarks(dream.office) == []
+        assert remarks(dream.model_workspace) == []
 
 
 def test_turns_that_do_not_fit_are_not_taken(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, NOTHING, context_window_tokens=12_000) as dream:
         dream.keep(feedback_size=SIZE)
-        (_, taken) = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20)))
+        (_, taken, _) = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20)))
+        assert taken is not None
         assert 1 < taken < 20
-        assert len(said_in(dream.office.server.requests[0])) == taken
+        assert len(said_in(dream.model_workspace.server.requests[0])) == taken
 
 
 def test_a_prompt_that_the_endpoint_finds_too_long_is_sent_with_fewer_turns(
@@ -379,8 +410,8 @@ def test_a_prompt_that_the_endpoint_finds_too_long_is_sent_with_fewer_turns(
 ) -> None:
     too_long = Status(400, "invalid_request_error", "prompt is too long: 9000 tokens > 6000 maximum")
     with dreaming_with(database, paths, tmp_path, in_turn(too_long)) as dream:
-        (_, taken) = dream.run(*(said(f"part {number}", number) for number in range(10)))
-        assert [len(said_in(request)) for request in dream.office.server.requests] == [10, taken]
+        (_, taken, _) = dream.run(*(said(f"part {number}", number) for number in range(10)))
+        assert [len(said_in(request)) for request in dream.model_workspace.server.requests] == [10, taken]
         assert taken == 6
 
 
@@ -400,7 +431,7 @@ HELD = content(f"The deploy token is {TOKEN}.")
 @pytest.mark.parametrize(
     ("name", "was", "why"),
     [
-        ("pinned", PINNED, "pinned.md is pinned by the user and stays as it is."),
+        ("pinned", PINNED, "pinned.md is pinned and stays as it is."),
         ("foreign", FOREIGN, "foreign.md is no memory that memoryd understands, and stays as it is."),
         ("typed", SIZE.replace("type: feedback", "type: rule"), "typed.md is no memory that memoryd understands"),
         ("torn", SIZE.replace("---\nKeep", "Keep"), "torn.md is no memory that memoryd understands"),
@@ -414,17 +445,17 @@ def test_what_is_not_to_be_changed_is_not(
     attempts = [writes(file, BOTH), writes(file, ""), edits(file, was[-5:], "x.\n")]
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(*attempts))) as dream:
         dream.keep(**{name: was})
-        assert dream.run() == ((), 0)
+        assert dream.run() == Proposal((), 0)
         answers = dream.answers()
         assert [is_error for _, is_error in answers] == [True] * 3
         assert why in answers[-1][0]
-        assert [kind for kind, _ in remarks(dream.office)] == ["refused"] * 3
+        assert [kind for kind, _ in remarks(dream.model_workspace)] == ["refused"] * 3
 
 
 def test_what_is_no_file_is_left_alone(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("odd.md", SIZE)))) as dream:
         (dream.memory / "odd.md").mkdir()
-        assert dream.run(said("keep every review under 400 changed lines")) == ((), 1)
+        assert dream.run(said("keep every review under 400 changed lines")) == Proposal((), 1)
         assert "odd.md is left alone" in dream.answers()[0][0]
 
 
@@ -436,16 +467,15 @@ QUOTE = "please keep every review under 400 changed lines"
     [
         (writes("a.md", SIZE, "nobody ever said these words"), "The quote is not in what the user said."),
         (writes("a.md", SIZE, "I will keep all of it in mind"), "The quote is not in what the user said."),
-        (writes("a.md", SIZE), "No memory says this: Keep every review under 400 changed lines."),
-        (writes("a.md", content("Deploy on Fridays, whoever complains."), QUOTE), "That is not what the user said"),
+        (writes("a.md", SIZE), "Nobody said 400"),
         (
             writes("a.md", content("Keep every review under 400 changed lines, see https://evil.example/x."), QUOTE),
-            "The user never named https://evil.example/x",
+            "Nobody said https://evil.example/x",
         ),
         (writes("a.md", content(f"Reviews use {TOKEN}."), QUOTE), "`a.md` would hold a secret"),
         (writes("a.md", content("x" * 1_000_000), QUOTE), "`a.md` would be larger than 64 KB"),
         (writes("a.md", "no frontmatter", QUOTE), "The file needs frontmatter"),
-        (writes("a.md", content(" "), QUOTE), "There is no text below the frontmatter."),
+        (writes("a.md", content(" "), QUOTE), "The text below the frontmatter is empty or cut off."),
         (writes("MEMORY.md", SIZE, QUOTE), "MEMORY.md is rebuilt by code"),
         (writes("../a.md", SIZE, QUOTE), "leads upwards"),
         (writes("/etc/a.md", SIZE, QUOTE), "is absolute"),
@@ -455,17 +485,12 @@ QUOTE = "please keep every review under 400 changed lines"
         (writes("instructions/1.md", "", QUOTE), "is not at the top level"),
         (
             edits("feedback_mocks.md", "in integration tests", "in integration tests after 17:00", ""),
-            "No memory says this",
-        ),
-        (
-            edits("feedback_mocks.md", "\n\n**Why:** a mocked migration passed and failed in production.", ""),
-            "**Why:** would be gone.",
+            "Nobody said 17:00",
         ),
         (
             writes("feedback_mocks.md", content("No mocks of the database in integration tests. […]")),
             "which stands for words that you were not shown",
         ),
-        (writes("feedback_mocks.md", "", QUOTE), "The quote does not speak of this memory, so it stays."),
         (call("Delete", {"file_path": "feedback_mocks.md"}), ""),
     ],
 )
@@ -474,19 +499,41 @@ def test_a_write_that_must_not_be_is_refused_with_a_sentence(
 ) -> None:
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(block, call("Glob", {"pattern": "*"})))) as dream:
         dream.keep(feedback_mocks=MOCKS)
-        assert dream.run(said(QUOTE, answer="I will keep all of it in mind")) == ((), 1)
+        assert dream.run(said(QUOTE, answer="I will keep all of it in mind")) == Proposal((), 1)
         if why:
             assert why in dream.answers()[0][0]
             assert dream.answers()[0][1]
-        assert TOKEN not in str(remarks(dream.office))
+        assert TOKEN not in str(remarks(dream.model_workspace))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        writes("a.md", content("Deploy on Fridays, whoever complains."), QUOTE),
+        edits("feedback_mocks.md", "\n\n**Why:** a mocked migration passed and failed in production.", "", QUOTE),
+        writes("feedback_mocks.md", "", QUOTE),
+    ],
+    ids=["other words", "a reason that goes", "another memory"],
+)
+def test_what_code_cannot_tell_is_a_question_of_meaning(
+    database: Database, paths: Paths, tmp_path: Path, block: Block
+) -> None:
+    def reviewer(request: Request) -> Reply:
+        return judged(request, verdict="reject", carried=False, problem="The quote does not carry it.")
+
+    with dreaming_with(database, paths, tmp_path, in_turn(Reply(block)), reviewer=reviewer) as dream:
+        dream.keep(feedback_mocks=MOCKS)
+        assert len(dream.run(said(QUOTE)).groups) == 1
+        assert "The quote does not carry it." in str(dream.model_workspace.server.requests[2].body["messages"][-1])
 
 
 def test_what_instruction_files_say_is_not_learnt_again(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("a.md", SIZE, QUOTE)))) as dream:
         dream.keep(feedback_mocks=MOCKS)
         rules = ["# Rules\n\n- Keep every review under 400 changed lines\n"]
-        assert dream.run(said(QUOTE), instructions=rules) == ((), 1)
-        assert "The instruction files say this already." in dream.answers()[0][0]
+        dream.run(said(QUOTE), instructions=rules)
+        asked = str(dream.model_workspace.server.requests[2].body["messages"][-1])
+        assert "a.md: The instruction files say this already: leave it." in asked
 
 
 def test_what_the_user_took_back_does_not_come_back(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -495,33 +542,22 @@ def test_what_the_user_took_back_does_not_come_back(database: Database, paths: P
         group = Group((FileChange("a.md", None, SIZE.encode()),), "", (("a.md", evidence_of(turn.said, QUOTE)),))
         with open_directory(str(dream.memory)) as directory:
             commit(database, directory, Changeset("extract", "", (group,)), NOW)
-        dream.office.undo()
+        dream.model_workspace.undo()
         assert history.refused_quotes(database, str(dream.memory), "m1") == [QUOTE]
-        assert dream.run(turn) == ((), 1)
+        assert dream.run(turn) == Proposal((), 1)
         assert "The user took back what these words had led to." in dream.answers()[0][0]
-
-
-def test_a_part_may_go_where_another_memory_has_it(database: Database, paths: Paths, tmp_path: Path) -> None:
-    shorter = MOCKS.partition("\n\n**Why:**")[0] + "\n"
-    with dreaming_with(
-        database, paths, tmp_path, in_turn(Reply(writes("feedback_db.md", BOTH), writes("feedback_mocks.md", shorter)))
-    ) as dream:
-        dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
-        (revisions, _) = dream.run()
-        assert [one.files for one in revisions] == [("feedback_db.md",), ("feedback_mocks.md",)]
 
 
 def test_a_model_that_empties_everything_only_asks_for_removals(
     database: Database, paths: Paths, tmp_path: Path
 ) -> None:
-    """Each is told as one that nothing takes in, so that the check of the outcome sees them all."""
+    """Each is a group of its own, so that review sees them all."""
     files = {f"feedback_{word}": content(f"Always look at the {word} first.") for word in ("parser", "linter", "index")}
     removals = [writes(f"{name}.md", "") for name in files]
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(*removals))) as dream:
         dream.keep(**files)
-        (revisions, _) = dream.run()
-        assert {(one.reason, one.files, one.body) for one in revisions} == {
-            ("expired", (f"{name}.md",), "") for name in files
+        assert {(reason, *names) for reason, _, names in told(dream.run())} == {
+            ("expired", f"{name}.md") for name in files
         }
 
 
@@ -530,17 +566,24 @@ def test_a_model_that_empties_everything_only_asks_for_removals(
 
 def dreamt(dream: Dream) -> Outcome:
     """What the whole job makes of it: gathering, the model, the check of the outcome, the commit."""
-    engine = dream.office.hired()
-    office = dream.office
+    engine = dream.model_workspace.with_model()
+    model_workspace = dream.model_workspace
     try:
-        dreamer = Dreamer(office.database, office.paths, office.config, office.clock, dream.told.append, engine)
+        dreamer = DreamRunner(
+            model_workspace.database,
+            model_workspace.paths,
+            model_workspace.config,
+            model_workspace.clock,
+            engine,
+            dream.told.append,
+        )
         return dreamer.dream(str(dream.memory), "/code/acme")
     finally:
         engine.close()
 
 
 def test_a_merge_goes_through_the_check_and_the_commit(database: Database, paths: Paths, tmp_path: Path) -> None:
-    replies = in_turn(Reply(writes("feedback_mocks.md", BOTH), writes("feedback_db.md", "")))
+    replies = in_turn(Reply(writes("feedback_mocks.md", BOTH), MERGE_AWAY))
     with dreaming_with(database, paths, tmp_path, replies) as dream:
         dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
         done = dreamt(dream)
@@ -562,7 +605,7 @@ def test_an_update_goes_through_the_check_and_the_commit(database: Database, pat
         session = Session()
         path = write(paths.transcripts_root, session, session.prompt(LATER, timestamp=iso(NOW - 60)) + session.reply())
         os.utime(path, (NOW - 60, NOW - 60))
-        dream.office.sweeper.sweep(NOW)
+        dream.model_workspace.ingester.ingest(NOW)
         lock = dream.memory / ".consolidate-lock"
         lock.write_text("")
         os.utime(lock, (NOW - 86_400, NOW - 86_400))
@@ -570,25 +613,39 @@ def test_an_update_goes_through_the_check_and_the_commit(database: Database, pat
         assert (done.outcome, done.refused) == ("succeeded", ())
         assert dream.bodies() == {"feedback_size.md": "Keep every review under 300 changed lines.\n"}
         assert [one.quote for one in history.evidence_of(database, str(dream.memory), "feedback_size.md")] == [LATER]
-        assert dream.office.outcomes() == ["succeeded"]
+        assert dream.model_workspace.outcomes() == ["succeeded"]
 
 
-def test_what_gets_past_the_calls_and_loses_something_is_not_committed(
+def test_what_the_reviewer_rejects_is_told_back_twice_and_then_waits_in_the_inbox(
     database: Database, paths: Paths, tmp_path: Path
 ) -> None:
-    """A merge that forgets what it takes in, a sense that is turned, a memory that has not ended."""
+    """A merge that forgets what it takes in, a sense that is turned, a memory that has not ended; one is repaired."""
+    wrong = {"feedback_db.md": "The real database is lost.", "feedback_size.md": "It has not ended."}
+
+    def reviewer(request: Request) -> Reply:
+        ask = rejecting(lambda shown: next((why for name, why in wrong.items() if f'name="{name}"' in shown), ""))
+        return Reply(text(ask(Question("", last_text(request), {}))))
+
     replies = in_turn(
-        Reply(writes("feedback_db.md", "")),
-        Reply(edits("feedback_mocks.md", "No mocks", "Mocks")),
-        Reply(writes("feedback_size.md", "")),
+        Reply(writes("feedback_mocks.md", BOTH), MERGE_AWAY, writes("feedback_size.md", "")),
+        NOTHING,
+        Reply(writes("feedback_size.md", SIZE)),
+        NOTHING,
     )
-    with dreaming_with(database, paths, tmp_path, replies) as dream:
+    with dreaming_with(database, paths, tmp_path, replies, reviewer=reviewer) as dream:
         dream.keep(feedback_mocks=MOCKS, feedback_db=REAL, feedback_size=SIZE)
         before = dream.bodies()
         done = dreamt(dream)
         assert done.revised == ()
-        assert {one.fate for one in done.refused} >= {"lost"}
+        assert [(group.names, group.state, group.reason) for group in done.refused] == [
+            ("feedback_mocks.md feedback_db.md", "held", "The real database is lost.")
+        ]
         assert dream.bodies() == before
+        (row,) = inbox.waiting(database, str(dream.memory))
+        assert row.held.reason == "The real database is lost."
+        asked = str(dream.model_workspace.server.requests[2].body["messages"][-1])
+        assert "feedback_mocks.md, feedback_db.md: The real database is lost." in asked
+        assert "feedback_size.md: It has not ended." in asked
 
 
 # --- a run that does not come to an end -------------------------------------------------------------------------------
@@ -609,9 +666,10 @@ def test_a_run_that_uses_all_its_turns_counts_for_nothing(database: Database, pa
         dream.keep(feedback_size=SIZE)
         with pytest.raises(UnfinishedError, match="came to no end"):
             dream.run(said(LATER))
-        assert len(dream.office.server.requests) == dreaming.TURNS == len(dream.told)
+        assert len(dream.model_workspace.server.requests) == dream_brief.TURNS == len(dream.told)
         hints = [
-            str(request.body["messages"][-1]["content"][-1].get("text")) for request in dream.office.server.requests
+            str(request.body["messages"][-1]["content"][-1].get("text"))
+            for request in dream.model_workspace.server.requests
         ]
         assert [hint[:24] for hint in hints[-4:]] == [
             "None",
@@ -630,7 +688,7 @@ def test_a_model_that_repeats_edits_which_change_nothing_is_stopped(
         dream.keep(feedback_size=SIZE)
         with pytest.raises(UnfinishedError, match="repeats edits that change nothing"):
             dream.run(said(LATER))
-        assert len(dream.office.server.requests) == 3
+        assert len(dream.model_workspace.server.requests) == 3
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
@@ -645,13 +703,13 @@ def test_a_reply_that_is_cut_off_ends_it(database: Database, paths: Paths, tmp_p
 
 def test_a_run_that_takes_too_long_is_given_up(database: Database, paths: Paths, tmp_path: Path) -> None:
     def tell(_: Progress) -> None:
-        dream.office.clock.at += 400
+        dream.model_workspace.clock.at += 400
 
     with dreaming_with(database, paths, tmp_path, looking) as dream:
         dream.keep(feedback_size=SIZE)
         with pytest.raises(UnfinishedError, match="it took too long"):
             dream.run(deadline=NOW + 1_000, tell=tell)
-        assert len(dream.office.server.requests) == 3
+        assert len(dream.model_workspace.server.requests) == 3
 
 
 def test_a_run_that_gets_too_dear_is_given_up_after_a_word(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -660,9 +718,9 @@ def test_a_run_that_gets_too_dear_is_given_up_after_a_word(database: Database, p
         dream.keep(feedback_size=content("word\n" * 3_000))
         with pytest.raises(UnfinishedError, match=r"could cost more than the 0\.25 USD"):
             dream.run()
-        assert 2 < len(dream.office.server.requests) < dreaming.TURNS
-        assert spent(dream.office).usd <= 0.25
-        assert "little money left" in str(dream.office.server.requests[-1].body["messages"][-1])
+        assert 2 < len(dream.model_workspace.server.requests) < dream_brief.TURNS
+        assert spent(dream.model_workspace).usd <= 0.25
+        assert "little money left" in str(dream.model_workspace.server.requests[-1].body["messages"][-1])
 
 
 def test_a_small_dream_fits_into_the_money_that_is_the_default(
@@ -674,13 +732,13 @@ def test_a_small_dream_fits_into_the_money_that_is_the_default(
         Reply(*(call("Read", {"file_path": f"{name}.md"}) for name in names)),
         Reply(call("Grep", {"pattern": "nothing", "path": "repository"})),
         Reply(call("Grep", {"pattern": "always", "path": "transcripts"})),
-        Reply(writes("feedback_mocks.md", BOTH), writes("feedback_db.md", "")),
+        Reply(writes("feedback_mocks.md", BOTH), MERGE_AWAY),
     )
     with dreaming_with(database, paths, tmp_path, replies, budget=Budget()) as dream:
         dream.keep(feedback_mocks=MOCKS, feedback_db=REAL)
         dream.keep(**{name: content(f"Always look at {name} before anything else.") for name in names})
-        ((revision,), _) = dream.run(said("hello there"), sessions=[dream.session("always", "look")])
-        assert revision.reason == "merged"
+        (group,) = dream.run(said("hello there"), sessions=[dream.session("always", "look")]).groups
+        assert group.reason == "merged"
 
 
 def test_who_is_told_can_stop_it(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -695,7 +753,7 @@ def test_who_is_told_can_stop_it(database: Database, paths: Paths, tmp_path: Pat
         dream.keep(feedback_size=SIZE)
         with pytest.raises(StoppedError):
             dream.run(tell=tell)
-        assert len(dream.office.server.requests) == 3
+        assert len(dream.model_workspace.server.requests) == 3
 
 
 def test_trouble_at_the_endpoint_is_the_engine_s_not_the_dream_s(
@@ -704,17 +762,17 @@ def test_trouble_at_the_endpoint_is_the_engine_s_not_the_dream_s(
     with dreaming_with(database, paths, tmp_path, Status(529, "overloaded_error", "busy")) as dream:
         with pytest.raises(EngineRestsError):
             dream.run()
-        hold = held(dream.office)
+        hold = held(dream.model_workspace)
         assert hold is not None
         assert "has trouble" in hold.text
 
 
 def test_a_key_that_is_refused_stops_the_engine(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, NOTHING) as dream:
-        dream.office.key = "wrong"
+        dream.model_workspace.key = "wrong"
         with pytest.raises(EngineStoppedError):
             dream.run()
-        hold = held(dream.office)
+        hold = held(dream.model_workspace)
         assert hold is not None
         assert hold.reason == "engine_stopped"
 
@@ -727,18 +785,18 @@ def test_a_long_run_stays_within_the_window(database: Database, paths: Paths, tm
     names = [f"feedback_long_{number}" for number in range(20)]
 
     def answer(request: Request) -> Reply:
-        number = dream.office.server.requests.index(request)
+        number = dream.model_workspace.server.requests.index(request)
         return Reply(call("Read", {"file_path": f"{names[number]}.md"})) if number < len(names) else NOTHING
 
     with dreaming_with(database, paths, tmp_path, answer, context_window_tokens=24_000) as dream:
         dream.keep(**{name: content(f"{name} " + "and so on\n" * 600) for name in names})
-        assert dream.run() == ((), 0)
-        requests = dream.office.server.requests
+        assert dream.run() == Proposal((), 0)
+        requests = dream.model_workspace.server.requests
         assert len(requests) == len(names) + 1
         assert max(len(request.raw) for request in requests) < 24_000 * 4
         assert any(b"has been cleared" in request.raw for request in requests)
         assert all(b"<memories>" in request.raw for request in requests)
-        assert remarks(dream.office) == []
+        assert remarks(dream.model_workspace) == []
 
 
 def test_a_large_window_leaves_the_clearing_to_the_endpoint(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -751,7 +809,7 @@ def test_a_large_window_leaves_the_clearing_to_the_endpoint(database: Database, 
         budget=Budget(usd_per_day=99, usd_per_dream=99),
     ) as dream:
         dream.run()
-        (edit,) = dream.office.server.requests[0].body["context_management"]["edits"]
+        (edit,) = dream.model_workspace.server.requests[0].body["context_management"]["edits"]
         assert (edit["trigger"]["value"], edit["clear_at_least"]["value"]) == (180_000, 140_000)
 
 
@@ -765,8 +823,11 @@ def test_an_endpoint_without_it_is_asked_without_it(database: Database, paths: P
         context_window_tokens=500_000,
         budget=Budget(usd_per_day=99, usd_per_dream=99),
     ) as dream:
-        assert dream.run() == ((), 0)
-        assert ["context_management" in request.body for request in dream.office.server.requests] == [True, False]
+        assert dream.run() == Proposal((), 0)
+        assert ["context_management" in request.body for request in dream.model_workspace.server.requests] == [
+            True,
+            False,
+        ]
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------
@@ -795,7 +856,7 @@ def test_no_secret_of_any_folder_is_in_a_request(database: Database, paths: Path
         for place in (dream.memory / "logs/d.md", dream.root / "a.txt"):
             place.write_text(words)
         dream.run(sessions=[dream.session(words)], instructions=[words])
-        last = dream.office.server.requests[-1]
+        last = dream.model_workspace.server.requests[-1]
         results = results_in(last)
         assert len(results) == 9
         assert all("[redacted" in result for result in results), json.dumps(results, indent=1)
@@ -807,20 +868,19 @@ def test_no_secret_of_any_folder_is_in_a_request(database: Database, paths: Path
 def test_a_session_that_wants_to_be_left_out_is_not_laid_out(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(call("Grep", {"pattern": "walrus"})))) as dream:
         dream.run(sessions=[dream.session("the walrus", "<memoryd-off>")])
-        assert "<sessions>\nnone\n</sessions>" in first_text(dream.office.server.requests[0])
-        assert results_in(dream.office.server.requests[-1]) == ["no matches"]
+        assert "<sessions>\nnone\n</sessions>" in first_text(dream.model_workspace.server.requests[0])
+        assert results_in(dream.model_workspace.server.requests[-1]) == ["no matches"]
 
 
 def test_a_memory_that_has_ended_does_not_join_one_that_only_speaks_of_the_same(
     database: Database, paths: Paths, tmp_path: Path
 ) -> None:
-    """An untouched memory takes in only what it says as a whole."""
+    """Only what the agent says itself ties two memories together."""
     ended = content("The merge freeze begins on 2026-03-05.", type="project")
     near = content("The merge freeze begins whenever the release manager says so.", type="project")
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("project_day.md", "")))) as dream:
         dream.keep(project_day=ended, project_freeze=near)
-        ((revision,), _) = dream.run()
-        assert (revision.reason, revision.files) == ("expired", ("project_day.md",))
+        assert told(dream.run()) == [("expired", "Removing the day note", ["project_day.md"])]
 
 
 def test_what_the_user_took_back_goes_with_their_words(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -828,14 +888,9 @@ def test_what_the_user_took_back_goes_with_their_words(database: Database, paths
     with dreaming_with(database, paths, tmp_path, in_turn(Reply(writes("feedback_size.md", "", words)))) as dream:
         dream.keep(feedback_size=SIZE, feedback_other=SIZE)
         turn = said(words)
-        assert dream.run(turn).revisions == (
-            Revision(
-                "updated",
-                "Removing the size note",
-                ("feedback_size.md",),
-                evidence=(evidence_of(turn.said, words),),
-            ),
-        )
+        proposal = dream.run(turn)
+        assert told(proposal) == [("taken_back", "Removing the size note", ["feedback_size.md"])]
+        assert proposal.groups[0].evidence == (("feedback_size.md", evidence_of(turn.said, words)),)
 
 
 def test_the_whole_home_is_no_repository(database: Database, paths: Paths, tmp_path: Path) -> None:
@@ -843,5 +898,9 @@ def test_the_whole_home_is_no_repository(database: Database, paths: Paths, tmp_p
         (dream.root / "a.txt").write_text("x")
         for place in (paths.home, os.path.dirname(paths.home), str(dream.root)):
             dream.run(project_root=place, changed=[f"- from {place}"])
-        firsts = [first_text(request) for request in dream.office.server.requests if len(request.body["messages"]) == 1]
+        firsts = [
+            first_text(request)
+            for request in dream.model_workspace.server.requests
+            if len(request.body["messages"]) == 1
+        ]
         assert ["repository/: " in task for task in firsts] == [False, False, True]

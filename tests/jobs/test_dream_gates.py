@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.config import Features, Projects
+from memoryd.config import Features, ProjectSettings
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs.dream_gates import Checks, due
 from memoryd.memory.guards import RefusedError
-from memoryd.model import LOCK_NAME, Run, Wait
+from memoryd.memory.limits import LOCK_NAME
+from memoryd.model import Due, Wait
 from memoryd.state import dreams
 from memoryd.state import projects as known_projects
 from tests.acceptance.command import memoryd
-from tests.jobs.bedroom import DAY, NOW, Engine
-from tests.sample import Session, write
+from tests.jobs.dream_workspace import DAY, NOW, RevisingEngine
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,85 +28,97 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.model import Exchange, Revision
     from memoryd.paths import Paths
-    from tests.jobs.bedroom import Bedroom
+    from tests.jobs.dream_workspace import DreamWorkspace
 
 HOUR = 3600.0
-NOTHING = Engine(lambda _: ())
+NOTHING = RevisingEngine(lambda _: ())
 
 
-def ask(bedroom: Bedroom, config: Config | None = None) -> Run | Wait:
-    bedroom.sweeper.sweep(bedroom.clock.at)
+def ask(dream_workspace: DreamWorkspace, config: Config | None = None) -> Due | Wait:
+    dream_workspace.ingester.ingest(dream_workspace.clock.at)
     return Checks(
-        bedroom.database, bedroom.paths, config or bedroom.config, str(bedroom.memory), bedroom.clock.at
+        dream_workspace.database,
+        dream_workspace.paths,
+        config or dream_workspace.config,
+        str(dream_workspace.memory),
+        dream_workspace.clock.at,
     ).decision()
 
 
-def reason(bedroom: Bedroom, config: Config | None = None) -> tuple[str, float | None]:
+def reason(dream_workspace: DreamWorkspace, config: Config | None = None) -> tuple[str, float | None]:
     """Why not, and for how many seconds at most."""
-    decision = ask(bedroom, config)
+    decision = ask(dream_workspace, config)
     assert isinstance(decision, Wait), decision
-    return decision.reason, None if decision.until is None else decision.until - bedroom.clock.at
+    return decision.reason, None if decision.until is None else decision.until - dream_workspace.clock.at
 
 
-def is_time(bedroom: Bedroom, config: Config | None = None) -> bool:
+def is_time(dream_workspace: DreamWorkspace, config: Config | None = None) -> bool:
     """Asked when nobody has counted a moment ago."""
-    bedroom.clock.at += 11 * 60
-    return isinstance(ask(bedroom, config), Run)
+    dream_workspace.clock.at += 11 * 60
+    return isinstance(ask(dream_workspace, config), Due)
 
 
-def a_day_later(bedroom: Bedroom, number: int = 5) -> None:
+def a_day_later(dream_workspace: DreamWorkspace, number: int = 5) -> None:
     """The project is known for longer than a day, and so many sessions have changed since the last dream."""
-    bedroom.say("hello")
-    bedroom.clock.at += DAY + 60
-    bedroom.lock(bedroom.clock.at - DAY)
+    dream_workspace.say("hello")
+    dream_workspace.clock.at += DAY + 60
+    dream_workspace.lock(dream_workspace.clock.at - DAY)
     for _ in range(number):
-        bedroom.say("hello")
+        dream_workspace.say("hello")
 
 
 # --- one gate after the other -----------------------------------------------------------------------------------------
 
 
-def test_each_gate_says_no_with_its_reason_and_its_time_until_all_are_open(bedroom: Bedroom) -> None:
-    off = bedroom.config._replace(features=Features(dream=False))
-    assert reason(bedroom, off) == ("switched_off", None)
-    bedroom.say("hello")
-    assert reason(bedroom) == ("too_soon", DAY)
-    bedroom.lock(NOW + HOUR)
-    assert reason(bedroom) == ("too_soon", DAY + HOUR)
-    bedroom.clock.at = NOW + HOUR + DAY
-    assert reason(bedroom) == ("too_few_sessions", 600.0)
-    bedroom.clock.at += 60
-    assert reason(bedroom) == ("counted_recently", 540.0)
+def test_each_gate_says_no_with_its_reason_and_its_time_until_all_are_open(dream_workspace: DreamWorkspace) -> None:
+    off = dream_workspace.config._replace(features=Features(dream=False))
+    assert reason(dream_workspace, off) == ("switched_off", None)
+    dream_workspace.say("hello")
+    assert reason(dream_workspace) == ("too_soon", DAY)
+    dream_workspace.lock(NOW + HOUR)
+    assert reason(dream_workspace) == ("too_soon", DAY + HOUR)
+    dream_workspace.clock.at = NOW + HOUR + DAY
+    assert reason(dream_workspace) == ("too_few_sessions", 600.0)
+    dream_workspace.clock.at += 60
+    assert reason(dream_workspace) == ("counted_recently", 540.0)
     for _ in range(5):
-        bedroom.say("hello")
-    bedroom.clock.at += 540
-    bedroom.put(LOCK_NAME, str(os.getppid()), NOW + HOUR)
-    assert ask(bedroom) == Run("5 sessions changed"), "a lock of yesterday is nobody's"
-    assert list(due(bedroom.database, bedroom.paths, bedroom.config, bedroom.clock.at + 600)) == [
-        (str(bedroom.memory), "/code/acme")
-    ]
+        dream_workspace.say("hello")
+    dream_workspace.clock.at += 540
+    dream_workspace.put(LOCK_NAME, str(os.getppid()), NOW + HOUR)
+    assert ask(dream_workspace) == Due("5 sessions changed"), "a lock of yesterday is nobody's"
+    assert list(
+        due(dream_workspace.database, dream_workspace.paths, dream_workspace.config, dream_workspace.clock.at + 600)
+    ) == [(str(dream_workspace.memory), "/code/acme")]
 
 
-def test_somebody_who_consolidates_right_now_is_left_in_peace(bedroom: Bedroom) -> None:
+def test_somebody_who_consolidates_right_now_is_left_in_peace(dream_workspace: DreamWorkspace) -> None:
     """Its time is fresh, so the time gate says no before; the lock is asked where the time says nothing."""
-    a_day_later(bedroom)
-    at_once = bedroom.config._replace(dream=bedroom.config.dream._replace(least_hours=0, least_sessions=1))
-    bedroom.put(LOCK_NAME, str(os.getppid()), bedroom.clock.at - 120)
-    assert reason(bedroom, at_once) == ("lock_held", HOUR - 120)
+    a_day_later(dream_workspace)
+    at_once = dream_workspace.config._replace(
+        dream=dream_workspace.config.dream._replace(least_hours=0, least_sessions=1)
+    )
+    dream_workspace.put(LOCK_NAME, str(os.getppid()), dream_workspace.clock.at - 120)
+    assert reason(dream_workspace, at_once) == ("lock_held", HOUR - 120)
 
 
-def test_every_gate_is_told_whatever_the_others_say_and_nothing_is_noted(bedroom: Bedroom) -> None:
-    a_day_later(bedroom, 2)
-    checks = Checks(bedroom.database, bedroom.paths, bedroom.config, str(bedroom.memory), bedroom.clock.at)
+def test_every_gate_is_told_whatever_the_others_say_and_nothing_is_noted(dream_workspace: DreamWorkspace) -> None:
+    a_day_later(dream_workspace, 2)
+    checks = Checks(
+        dream_workspace.database,
+        dream_workspace.paths,
+        dream_workspace.config,
+        str(dream_workspace.memory),
+        dream_workspace.clock.at,
+    )
     told = [(gate.name, type(gate.decision)) for gate in checks.all()]
-    assert told == [("switch", Run), ("time", Run), ("throttle", Run), ("sessions", Wait), ("lock", Run)]
-    assert not bedroom.database.query("SELECT 1 FROM dream_checks")
+    assert told == [("switch", Due), ("time", Due), ("throttle", Due), ("sessions", Wait), ("lock", Due)]
+    assert not dream_workspace.database.query("SELECT 1 FROM dream_checks")
 
 
 # --- which sessions count ---------------------------------------------------------------------------------------------
 
 
-def test_sessions_of_all_worktrees_count_together(bedroom: Bedroom, tmp_path: Path) -> None:
+def test_sessions_of_all_worktrees_count_together(dream_workspace: DreamWorkspace, tmp_path: Path) -> None:
     main, worktree = (tmp_path / "main").resolve(), (tmp_path / "elsewhere").resolve()
     main.mkdir()
     for command in (
@@ -118,99 +131,105 @@ def test_sessions_of_all_worktrees_count_together(bedroom: Bedroom, tmp_path: Pa
         place = (main, worktree)[number % 2]
         session = Session(number, cwd=str(place))
         folder = str(place).replace("/", "-")
-        path = write(bedroom.paths.transcripts_root, session, session.turn(), folder)
+        path = write(dream_workspace.paths.transcripts_root, session, session.turn(), folder)
         os.utime(path, (NOW + DAY, NOW + DAY))
-        bedroom.sweeper.sweep(NOW + DAY if number else NOW)  # the first one is how the project is found
-    (project,) = known_projects.all_projects(bedroom.database)
+        dream_workspace.ingester.ingest(NOW + DAY if number else NOW)  # the first one is how the project is found
+    (project,) = known_projects.all_projects(dream_workspace.database)
     assert project.root == str(main)
-    checks = Checks(bedroom.database, bedroom.paths, bedroom.config, project.memory_dir, NOW + 2 * DAY)
-    assert checks.decision() == Run("5 sessions changed")
+    checks = Checks(
+        dream_workspace.database, dream_workspace.paths, dream_workspace.config, project.memory_dir, NOW + 2 * DAY
+    )
+    assert checks.decision() == Due("5 sessions changed")
 
 
-def test_the_session_that_is_being_written_does_not_count(bedroom: Bedroom) -> None:
-    a_day_later(bedroom, 4)
+def test_the_session_that_is_being_written_does_not_count(dream_workspace: DreamWorkspace) -> None:
+    a_day_later(dream_workspace, 4)
     session = Session("live")
-    path = write(bedroom.paths.transcripts_root, session, session.turn())
-    os.utime(path, (bedroom.clock.at, bedroom.clock.at))
-    assert reason(bedroom) == ("too_few_sessions", 600.0)
+    path = write(dream_workspace.paths.transcripts_root, session, session.turn())
+    os.utime(path, (dream_workspace.clock.at, dream_workspace.clock.at))
+    assert reason(dream_workspace) == ("too_few_sessions", 600.0)
     path.write_bytes(path.read_bytes() + session.prompt("and now something that takes long"))
-    bedroom.clock.at += 600
-    os.utime(path, (bedroom.clock.at - 21, bedroom.clock.at - 21))
-    assert reason(bedroom) == ("too_few_sessions", 600.0), "silent, but nobody has answered yet"
-    assert is_time(bedroom), "nobody ever answered"
+    dream_workspace.clock.at += 600
+    os.utime(path, (dream_workspace.clock.at - 21, dream_workspace.clock.at - 21))
+    assert reason(dream_workspace) == ("too_few_sessions", 600.0), "silent, but nobody has answered yet"
+    assert is_time(dream_workspace), "nobody ever answered"
 
 
 @pytest.mark.parametrize("why", ["opted out", "excluded", "own", "gone", "older than the last dream"])
-def test_sessions_that_are_left_alone_do_not_count(bedroom: Bedroom, why: str) -> None:
-    a_day_later(bedroom, 4)
-    state_dir = bedroom.paths.state_dir
+def test_sessions_that_are_left_alone_do_not_count(dream_workspace: DreamWorkspace, why: str) -> None:
+    a_day_later(dream_workspace, 4)
+    state_dir = dream_workspace.paths.state_dir
     cwd = {"excluded": "/code/acme/secret", "own": f"{state_dir}/work"}.get(why, "/code/acme")
     session = Session(why, cwd=cwd)
     said = "<memoryd-off> please" if why == "opted out" else "please"
-    path = write(bedroom.paths.transcripts_root, session, session.turn(said))
-    at = bedroom.clock.at - (DAY + 60 if why == "older than the last dream" else 60)
+    path = write(dream_workspace.paths.transcripts_root, session, session.turn(said))
+    at = dream_workspace.clock.at - (DAY + 60 if why == "older than the last dream" else 60)
     os.utime(path, (at, at))
-    bedroom.sweeper.sweep(bedroom.clock.at)
-    bedroom.database.execute(  # whatever its working directory is: all of them belong to one project here
+    dream_workspace.ingester.ingest(dream_workspace.clock.at)
+    dream_workspace.database.execute(  # whatever its working directory is: all of them belong to one project here
         "UPDATE transcripts SET project_id = (SELECT id FROM projects WHERE root = '/code/acme')"
     )
     if why == "gone":
         path.unlink()
-    config = bedroom.config._replace(projects=Projects(exclude=("/code/acme/secret",)))
-    assert reason(bedroom, config) == ("too_few_sessions", 600.0)
-    bedroom.say("hello")
-    assert is_time(bedroom, config)
+    config = dream_workspace.config._replace(projects=ProjectSettings(exclude=("/code/acme/secret",)))
+    assert reason(dream_workspace, config) == ("too_few_sessions", 600.0)
+    dream_workspace.say("hello")
+    assert is_time(dream_workspace, config)
 
 
-def test_a_session_from_the_future_counts_once_and_not_after_every_dream(bedroom: Bedroom) -> None:
+def test_a_session_from_the_future_counts_once_and_not_after_every_dream(dream_workspace: DreamWorkspace) -> None:
     """A clock that was a year ahead wrote them, or a server whose clock is."""
-    a_day_later(bedroom)
-    for path in Path(bedroom.paths.transcripts_root).rglob("*.jsonl"):
+    a_day_later(dream_workspace)
+    for path in Path(dream_workspace.paths.transcripts_root).rglob("*.jsonl"):
         os.utime(path, (NOW + 365 * DAY, NOW + 365 * DAY))
-    bedroom.sweeper.sweep(bedroom.clock.at)
-    assert is_time(bedroom)
-    bedroom.dream(NOTHING)
-    bedroom.clock.at += DAY + 60
-    assert reason(bedroom) == ("too_few_sessions", 600.0)
+    dream_workspace.ingester.ingest(dream_workspace.clock.at)
+    assert is_time(dream_workspace)
+    dream_workspace.dream(NOTHING)
+    dream_workspace.clock.at += DAY + 60
+    assert reason(dream_workspace) == ("too_few_sessions", 600.0)
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_project_first_seen_by_a_clock_that_was_a_year_ahead_dreams_again_and_again(bedroom: Bedroom) -> None:
-    bedroom.clock.at += 365 * DAY
-    bedroom.say("hello")
-    bedroom.clock.at -= 365 * DAY
+def test_a_project_first_seen_by_a_clock_that_was_a_year_ahead_dreams_again_and_again(
+    dream_workspace: DreamWorkspace,
+) -> None:
+    dream_workspace.clock.at += 365 * DAY
+    dream_workspace.say("hello")
+    dream_workspace.clock.at -= 365 * DAY
     for _ in range(3):
-        assert reason(bedroom) == ("too_soon", DAY)
-        bedroom.clock.at += DAY
+        assert reason(dream_workspace) == ("too_soon", DAY)
+        dream_workspace.clock.at += DAY
         for _ in range(5):
-            bedroom.say("hello")
-        assert is_time(bedroom)
-        bedroom.dream(NOTHING)
+            dream_workspace.say("hello")
+        assert is_time(dream_workspace)
+        dream_workspace.dream(NOTHING)
 
 
-def test_a_lock_from_a_clock_that_was_a_year_ahead_counts_from_when_that_was_noticed(bedroom: Bedroom) -> None:
-    a_day_later(bedroom)
-    bedroom.lock(NOW + 365 * DAY)
-    assert reason(bedroom) == ("too_soon", DAY)
-    bedroom.clock.at += HOUR
-    assert reason(bedroom) == ("too_soon", DAY - HOUR)
-    bedroom.clock.at += DAY
+def test_a_lock_from_a_clock_that_was_a_year_ahead_counts_from_when_that_was_noticed(
+    dream_workspace: DreamWorkspace,
+) -> None:
+    a_day_later(dream_workspace)
+    dream_workspace.lock(NOW + 365 * DAY)
+    assert reason(dream_workspace) == ("too_soon", DAY)
+    dream_workspace.clock.at += HOUR
+    assert reason(dream_workspace) == ("too_soon", DAY - HOUR)
+    dream_workspace.clock.at += DAY
     for _ in range(5):
-        bedroom.say("hello")
-    assert is_time(bedroom)
+        dream_workspace.say("hello")
+    assert is_time(dream_workspace)
     seen: list[Exchange] = []
 
     def look(exchanges: Sequence[Exchange]) -> Sequence[Revision]:
         seen.extend(exchanges)
         return ()
 
-    bedroom.dream(Engine(look))
+    dream_workspace.dream(RevisingEngine(look))
     assert len(seen) == 5, "what was said since then is what it is about"
-    lock = bedroom.lock_state()
+    lock = dream_workspace.lock_state()
     assert lock is not None
-    assert lock == (b"", bedroom.clock.at)
+    assert lock == (b"", dream_workspace.clock.at)
 
 
 # --- after a dream that came to no good end ---------------------------------------------------------------------------
@@ -230,40 +249,40 @@ def interrupt(_: Sequence[Exchange]) -> Sequence[Revision]:
 
 @pytest.mark.parametrize(("end", "outcome"), [(fail, "failed"), (refuse, "refused(no fact lost)")])
 def test_after_a_failure_or_a_refusal_it_waits_longer_each_time(
-    bedroom: Bedroom, end: Callable[[Sequence[Exchange]], Sequence[Revision]], outcome: str
+    dream_workspace: DreamWorkspace, end: Callable[[Sequence[Exchange]], Sequence[Revision]], outcome: str
 ) -> None:
-    a_day_later(bedroom)
+    a_day_later(dream_workspace)
     for hours in (1, 2, 4, 8, 16, 24, 24):
-        assert is_time(bedroom)
+        assert is_time(dream_workspace)
         with suppress(MemorydError):
-            bedroom.dream(Engine(end))
-        assert bedroom.jobs()[-1] == ("dream", outcome)
-        assert reason(bedroom) == ("backing_off", hours * HOUR)
-        bedroom.clock.at += hours * HOUR
+            dream_workspace.dream(RevisingEngine(end))
+        assert dream_workspace.jobs()[-1] == ("dream", outcome)
+        assert reason(dream_workspace) == ("backing_off", hours * HOUR)
+        dream_workspace.clock.at += hours * HOUR
         for _ in range(5):
-            bedroom.say("hello")
-    assert is_time(bedroom)
-    bedroom.dream(NOTHING)
-    assert dreams.remembered(bedroom.database, str(bedroom.memory)).failures == 0
-    assert reason(bedroom)[0] == "too_soon"
+            dream_workspace.say("hello")
+    assert is_time(dream_workspace)
+    dream_workspace.dream(NOTHING)
+    assert dreams.dream_gate_state(dream_workspace.database, str(dream_workspace.memory)).failures == 0
+    assert reason(dream_workspace)[0] == "too_soon"
 
 
-def test_a_clock_that_steps_back_ends_the_waiting_after_a_failure(bedroom: Bedroom) -> None:
-    a_day_later(bedroom)
+def test_a_clock_that_steps_back_ends_the_waiting_after_a_failure(dream_workspace: DreamWorkspace) -> None:
+    a_day_later(dream_workspace)
     with pytest.raises(MemorydError):
-        bedroom.dream(Engine(fail))
-    bedroom.clock.at -= 365 * DAY
-    assert reason(bedroom)[0] == "too_soon"
+        dream_workspace.dream(RevisingEngine(fail))
+    dream_workspace.clock.at -= 365 * DAY
+    assert reason(dream_workspace)[0] == "too_soon"
 
 
-def test_after_a_kill_it_does_not_wait(bedroom: Bedroom) -> None:
-    a_day_later(bedroom)
-    prior = bedroom.lock_state()
+def test_after_a_kill_it_does_not_wait(dream_workspace: DreamWorkspace) -> None:
+    a_day_later(dream_workspace)
+    prior = dream_workspace.lock_state()
     with pytest.raises(KeyboardInterrupt):
-        bedroom.dream(Engine(interrupt))
-    assert bedroom.jobs()[-1] == ("dream", "killed")
-    assert bedroom.lock_state() == prior
-    assert isinstance(ask(bedroom), Run)
+        dream_workspace.dream(RevisingEngine(interrupt))
+    assert dream_workspace.jobs()[-1] == ("dream", "killed")
+    assert dream_workspace.lock_state() == prior
+    assert isinstance(ask(dream_workspace), Due)
 
 
 # --- dream-now --------------------------------------------------------------------------------------------------------

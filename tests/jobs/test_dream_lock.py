@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd.errors import BusyError, StateError
-from memoryd.jobs import dream_lock
-from memoryd.jobs.dream_lock import bury
+from memoryd.jobs import recovery
+from memoryd.jobs.recovery import recover_dead_dream
 from memoryd.memory import exchange, lock
 from memoryd.memory.document import body_of
-from memoryd.model import LOCK_NAME, Revision
+from memoryd.memory.limits import LOCK_NAME
+from memoryd.model import Revision
 from memoryd.paths import paths_from
 from memoryd.state import changes, dreams
 from memoryd.state.database import Database, open_database
 from tests.crash import dreamer
-from tests.jobs.bedroom import NOW, Engine, FastClock
+from tests.jobs.dream_workspace import NOW, FastClock, RevisingEngine
 
 if TYPE_CHECKING:
     import threading
@@ -150,7 +151,7 @@ def play(home: str, state: str, connection: Connection) -> None:
         while (pause_at := connection.recv()) is not None:
             paced.begin(pause_at)
             try:
-                dreamt = dreamer.dream(database, paths, PacedClock(paced), Engine(revise))
+                dreamt = dreamer.dream(database, paths, PacedClock(paced), RevisingEngine(revise))
                 told = dreamt.outcome
             except BusyError:
                 told = "busy"
@@ -326,8 +327,8 @@ class Grave:
         self.memory = dreamer.memory_of(self.paths)
         self.database = open_database(self.paths)
 
-    def bury(self) -> bool:
-        return bury(self.database, self.paths, str(self.memory), NOW + 60)
+    def recover_dead_dream(self) -> bool:
+        return recover_dead_dream(self.database, self.paths, str(self.memory), NOW + 60)
 
     def jobs(self) -> list[str | None]:
         return [row[0] for row in self.database.query("SELECT outcome FROM jobs ORDER BY id")]
@@ -363,11 +364,11 @@ def test_a_lock_that_cannot_be_put_back_yet_is_not_taken_again(
     monkeypatch.setattr(lock, "_write", fail_to_write)
     with pytest.raises(StateError, match="No space left"):
         dreamer.dream(grave.database, grave.paths, FastClock(NOW + 60))
-    assert grave.bury()
+    assert grave.recover_dead_dream()
     assert dreams.held_locks(grave.database) == [held]
     assert grave.jobs() == ["killed"], "its turns need not wait for that"
     monkeypatch.undo()
-    assert grave.bury()
+    assert grave.recover_dead_dream()
     assert grave.lock() == (b"", dreamer.PRIOR_NS)
     assert not dreams.held_locks(grave.database)
 
@@ -376,11 +377,11 @@ def test_a_commit_that_cannot_be_finished_yet_still_counts_when_it_is(
     dig: Callable[[str, str], Grave], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grave = dig("changes", "close")
-    monkeypatch.setattr(dream_lock, "recover", unfinishable)
-    assert grave.bury()
+    monkeypatch.setattr(recovery, "recover", unfinishable)
+    assert grave.recover_dead_dream()
     assert grave.jobs() == [None]
     monkeypatch.undo()
-    assert grave.bury()
+    assert grave.recover_dead_dream()
     assert grave.jobs() == ["succeeded"]
     assert grave.lock() == (b"", int(NOW * 1e9)), "the time of the dream, not of its recovery"
 
@@ -392,7 +393,7 @@ def unfinishable(*_: object) -> None:
 def test_the_dead_of_a_directory_that_is_gone_are_buried(dig: Callable[[str, str], Grave]) -> None:
     grave = dig("changes", "prepare")
     grave.memory.rename(grave.memory.with_name("elsewhere"))
-    assert grave.bury()
+    assert grave.recover_dead_dream()
     assert grave.jobs() == ["killed"]
     assert not dreams.held_locks(grave.database)
 
@@ -403,10 +404,10 @@ def test_a_dream_that_is_alive_is_not_buried(home: str) -> None:
         buried: list[bool] = []
 
         def look(_: Sequence[Exchange]) -> list[Revision]:
-            buried.append(bury(other, paths, str(dreamer.memory_of(paths)), NOW))
+            buried.append(recover_dead_dream(other, paths, str(dreamer.memory_of(paths)), NOW))
             with pytest.raises(BusyError, match="going on"):
                 dreamer.dream(other, paths, FastClock())
             return []
 
-        assert dreamer.dream(database, paths, FastClock(), Engine(look)).outcome == "succeeded_no_output"
+        assert dreamer.dream(database, paths, FastClock(), RevisingEngine(look)).outcome == "succeeded_no_output"
         assert buried == [False]

@@ -11,29 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.clients import ALL
 from memoryd.config import Config
-from memoryd.jobs import interruption
+from memoryd.engines.offline.engine import OfflineEngine
+from memoryd.jobs import dream_cancel
+from memoryd.jobs.dream_cancel import OverdueError, interruptible
 from memoryd.jobs.dream_gates import Checks
-from memoryd.jobs.interruption import OverdueError, interruptible
-from memoryd.jobs.sweep import Sweeper
-from memoryd.jobs.work import due, work
+from memoryd.jobs.due import due, extract_due
+from memoryd.jobs.ingest import Ingester
 from memoryd.memory import lock
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import body_of
 from memoryd.memory.history import undoing
-from memoryd.model import LOCK_NAME, Run
+from memoryd.memory.limits import LOCK_NAME
+from memoryd.model import Due
 from memoryd.state import dreams, history
 from memoryd.state.database import open_database
 from tests.crash import dreamer
-from tests.jobs.bedroom import DAY, NOW, Engine, FastClock
-from tests.sample import Session, write
+from tests.jobs.dream_workspace import DAY, NOW, FastClock, RevisingEngine
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from memoryd.jobs.dream import Dreamt
+    from memoryd.jobs.dream import DreamOutcome
     from memoryd.model import Exchange, Revision
     from memoryd.state.database import Database
 
@@ -49,7 +52,7 @@ class Night:
         self.database = open_database(self.paths)
         self.before = self.files()
 
-    def dream(self, meanwhile: Callable[[Database], object] = lambda _: None) -> Dreamt:
+    def dream(self, meanwhile: Callable[[Database], object] = lambda _: None) -> DreamOutcome:
         """`meanwhile` is another process: it has a connection of its own."""
 
         def revise(exchanges: Sequence[Exchange]) -> Sequence[Revision]:
@@ -57,7 +60,7 @@ class Night:
                 meanwhile(other)
             return dreamer.revise(exchanges)
 
-        return dreamer.dream(self.database, self.paths, self.clock, Engine(revise))
+        return dreamer.dream(self.database, self.paths, self.clock, RevisingEngine(revise))
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(self.memory.iterdir())}
@@ -80,15 +83,18 @@ class Night:
     def extract(self, other: Database) -> list[str]:
         """What an extraction finds to do at this moment, done."""
         sessions = due(other, self.paths, Config(), self.clock.at, at_once=True)
-        return [one.outcome.session_id for one in work(other, self.paths, sessions, self.clock.at)]
+        return [
+            one.outcome.session_id
+            for one in extract_due(other, self.paths, sessions, self.clock.at, engine=OfflineEngine())
+        ]
 
     def say(self, other: Database, text: str) -> None:
-        sweeper = Sweeper(other, self.paths, Config())
-        sweeper.sweep(self.clock.at)
+        ingester = Ingester(ALL[0], other, self.paths, Config())
+        ingester.ingest(self.clock.at)
         session = Session("new")
         path = write(self.paths.transcripts_root, session, session.turn(text))
         os.utime(path, (self.clock.at, self.clock.at))
-        sweeper.sweep(self.clock.at)
+        ingester.ingest(self.clock.at)
 
 
 @pytest.fixture
@@ -215,7 +221,7 @@ def test_an_undo_works_during_a_dream_and_wins(night: Night) -> None:
         turned = "\n".join(reversed(body_of(first[path.name]).strip().split("\n"))) + "\n"
         return [merged._replace(files=(path.name,), body=turned)]
 
-    dreamt = dreamer.dream(night.database, night.paths, night.clock, Engine(revise))
+    dreamt = dreamer.dream(night.database, night.paths, night.clock, RevisingEngine(revise))
     assert undone
     assert dreamt.set_aside == (path.name,)
     assert dreamt.change_id is None
@@ -239,7 +245,7 @@ def in_a_process_of_its_own(scenario: Callable[..., None], *arguments: object) -
 
 def hurry() -> None:
     """The first look is one too many; and it comes when a test wants it."""
-    vars(interruption).update(LONGEST_SECONDS=0.0, _LOOK_SECONDS=50.0)
+    vars(dream_cancel).update(LONGEST_SECONDS=0.0, _LOOK_SECONDS=50.0)
 
 
 def hang(again_seconds: float = 0.0) -> None:
@@ -254,7 +260,7 @@ def check_failed(night: Night) -> None:
     assert night.jobs() == [("dream", "failed")]
     assert set(night.turns().values()) == {None}
     assert not dreams.held_locks(night.database)
-    assert dreams.remembered(night.database, str(night.memory)).failures == 1
+    assert dreams.dream_gate_state(night.database, str(night.memory)).failures == 1
 
 
 def take_too_long(home: str, step: float) -> None:
@@ -314,7 +320,7 @@ def be_stopped(home: str) -> None:
     assert night.files() == night.before
     assert night.lock() == (b"", dreamer.PRIOR_NS)
     checks = Checks(night.database, night.paths, Config(), str(night.memory), NOW)
-    assert isinstance(checks.decision(), Run)
+    assert isinstance(checks.decision(), Due)
 
 
 def test_a_request_to_stop_ends_a_step_that_hangs_and_is_no_failure(tmp_path: Path) -> None:
@@ -341,7 +347,7 @@ def be_interrupted_in_the_commit(home: str, number: signal.Signals) -> None:
     assert night.jobs() == [("dream", "succeeded")]
     assert night.turns() == ALL_DONE
     assert night.lock() == (b"", int(NOW * 1e9))
-    assert dreams.remembered(night.database, str(night.memory)).failures == 0
+    assert dreams.dream_gate_state(night.database, str(night.memory)).failures == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGALRM])

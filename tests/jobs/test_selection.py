@@ -11,20 +11,31 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import anthropic  # noqa: F401 - the seconds that this takes are not what is measured here
 import pytest
 
 from memoryd.clock import SystemClock, elapsed
 from memoryd.config import Budget
-from memoryd.engines.anthropic.client import Client
 from memoryd.jobs.selection import Selected, select_by_model
 from memoryd.memory.directory import FileState
 from memoryd.memory.manifest import manifest_of
-from memoryd.state import jobs, pauses, report, steps
-from tests.jobs.desk import NOW
-from tests.jobs.hired import NOTHING, held, hired, in_turn, spent
-from tests.jobs.office import VARIABLE
-from tests.messages_server import Drop, Garbage, Hang, MessagesServer, Reply, Status, Trickle, last_text, text, thinking
+from memoryd.memory.snapshot import memories_in
+from memoryd.state import jobs, model_calls, pauses, queries
+from tests.jobs.model_answers import NOTHING, held, in_turn, spent, with_model
+from tests.jobs.model_workspace import VARIABLE
+from tests.jobs.workspace import NOW
+from tests.messages_server import (
+    Drop,
+    Garbage,
+    Hang,
+    MessagesServer,
+    Reply,
+    SlowHead,
+    Status,
+    Trickle,
+    last_text,
+    text,
+    thinking,
+)
 from tests.security.labelled import SECRETS
 
 if TYPE_CHECKING:
@@ -33,8 +44,10 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from tests.jobs.office import Office
+    from tests.jobs.model_workspace import ModelWorkspace
     from tests.messages_server import Answer, Request
+
+pytestmark = pytest.mark.usefixtures("loaded_sdk")
 
 NAMES = ("feedback_deploy.md", "project_freeze.md", "user_role.md")
 PROMPT = "when may I release the importer?"
@@ -46,23 +59,23 @@ def picks(*names: Any, **beside: Any) -> Reply:
     return Reply(text(json.dumps({"selected_memories": names, **beside})))
 
 
-def select(office: Office, *, seconds: float = 60.0, **given: Any) -> Selected:
+def select(model_workspace: ModelWorkspace, *, seconds: float = 60.0, **given: Any) -> Selected:
     names = given.get("names", NAMES)
     lines = [f"- [project] {name} (2026-10-30T12:00:00Z): what {name} says" for name in names]
     asked = {"query": PROMPT, "manifest_lines": lines, "names": names} | given
     return select_by_model(
-        office.database,
-        office.config,
-        {VARIABLE: office.key},
-        office.clock,
-        memory_dir=str(office.memory),
+        model_workspace.database,
+        model_workspace.config,
+        {VARIABLE: model_workspace.key},
+        model_workspace.clock,
+        memory_dir=str(model_workspace.memory),
         seconds=seconds,
         **asked,
     )
 
 
-def outcomes(office: Office) -> list[tuple[str, str, str]]:
-    rows = office.database.query("SELECT kind, outcome, detail FROM jobs ORDER BY id")
+def outcomes(model_workspace: ModelWorkspace) -> list[tuple[str, str, str]]:
+    rows = model_workspace.database.query("SELECT kind, outcome, detail FROM jobs ORDER BY id")
     return [(row["kind"], row["outcome"], row["detail"]) for row in rows]
 
 
@@ -70,33 +83,33 @@ def outcomes(office: Office) -> list[tuple[str, str, str]]:
 
 
 def test_it_picks_from_the_memories_and_is_paid_for(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(NAMES[1], NAMES[0])) as office:
-        assert select(office) == Selected((NAMES[1], NAMES[0]))
-        assert outcomes(office) == [("recall", "succeeded", "")]
-        (row,) = steps.usage(database)
-        assert (row.project, row.job, row.model) == (str(office.memory), "recall", "claude-haiku-5-5")
-        usage = office.server.requests[0].usage
+    with with_model(database, paths, picks(NAMES[1], NAMES[0])) as model_workspace:
+        assert select(model_workspace) == Selected((NAMES[1], NAMES[0]))
+        assert outcomes(model_workspace) == [("recall", "succeeded", "")]
+        (row,) = model_calls.usage(database)
+        assert (row.project, row.job, row.model) == (str(model_workspace.memory), "recall", "claude-haiku-5-5")
+        usage = model_workspace.server.requests[0].usage
         assert row.spent.usd > 0
         assert (row.spent.calls, row.spent.unsettled_usd) == (1, 0.0)
         assert row.spent.output_tokens == usage["output_tokens"]
 
 
 def test_its_cost_is_that_of_its_project(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(NOTHING, picks())) as office:
-        office.say("hello")
-        office.work()
-        assert select(office) == Selected(())
-        assert [(row.project, row.job) for row in steps.usage(database)] == [
+    with with_model(database, paths, in_turn(NOTHING, picks())) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.work()
+        assert select(model_workspace) == Selected(())
+        assert [(row.project, row.job) for row in model_calls.usage(database)] == [
             ("/code/acme", "extract"),
             ("/code/acme", "recall"),
         ]
 
 
 def test_the_request_is_small_and_begins_with_what_stays_the_same(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks()) as office:
-        select(office)
-        select(office, query="and the exporter?", tools=("Bash", "mcp__github"))
-        one, two = (request.body for request in office.server.requests)
+    with with_model(database, paths, picks()) as model_workspace:
+        select(model_workspace)
+        select(model_workspace, query="and the exporter?", tools=("Bash", "mcp__github"))
+        one, two = (request.body for request in model_workspace.server.requests)
         assert one["model"] == "claude-haiku-5-5"
         assert one["max_tokens"] <= 256
         assert one["output_config"]["format"] == {
@@ -117,47 +130,47 @@ def test_the_request_is_small_and_begins_with_what_stays_the_same(database: Data
         assert all(
             f"- [project] {name} (2026-10-30T12:00:00Z): what {name} says\n" in memories["text"] for name in NAMES
         )
-        assert last_text(office.server.requests[0]).endswith(f"<prompt>\n{PROMPT}\n</prompt>")
+        assert last_text(model_workspace.server.requests[0]).endswith(f"<prompt>\n{PROMPT}\n</prompt>")
         assert "<tools>" not in prompt["text"]
         assert "<tools>\nBash, mcp__github\n</tools>" in two["messages"][0]["content"][1]["text"]
 
 
 def test_the_second_prompt_reads_the_memories_from_the_cache(database: Database, paths: Paths) -> None:
     lines = [f"- [project] m{number}.md (2026-10-30T12:00:00Z): {'what it says ' * 10}" for number in range(60)]
-    with hired(database, paths, picks()) as office:
+    with with_model(database, paths, picks()) as model_workspace:
         for prompt in ("the first one", "the second one"):
-            select(office, query=prompt, manifest_lines=lines, names=("m1.md",))
-        usage = office.server.requests[1].usage
+            select(model_workspace, query=prompt, manifest_lines=lines, names=("m1.md",))
+        usage = model_workspace.server.requests[1].usage
         assert usage["cache_read_input_tokens"] > 10 * usage["input_tokens"]
 
 
 def test_other_memories_than_before_are_no_lost_cache(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks()) as office:
+    with with_model(database, paths, picks()) as model_workspace:
         for number in range(2):
-            select(office, manifest_lines=[f"- [user] m.md: {number} {'x' * 4000}"] * 50, names=("m.md",))
-        assert office.server.requests[1].usage["cache_read_input_tokens"] == 0
+            select(model_workspace, manifest_lines=[f"- [user] m.md: {number} {'x' * 4000}"] * 50, names=("m.md",))
+        assert model_workspace.server.requests[1].usage["cache_read_input_tokens"] == 0
         assert database.query("SELECT * FROM remarks") == []
 
 
 def test_at_most_200_lines_are_shown_none_of_them_long(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks("m1.md", "m250.md")) as office:
+    with with_model(database, paths, picks("m1.md", "m250.md")) as model_workspace:
         lines = [f"- [user] m{number}.md: {'x' * 1000}" for number in range(300)]
         names = [f"m{number}.md" for number in range(300)]
-        assert select(office, manifest_lines=lines, names=names, query="y" * 100_000).names == ("m1.md",)
-        shown = office.server.requests[0].body["messages"][0]["content"][0]["text"]
+        assert select(model_workspace, manifest_lines=lines, names=names, query="y" * 100_000).names == ("m1.md",)
+        shown = model_workspace.server.requests[0].body["messages"][0]["content"][0]["text"]
         assert (shown.count("- [user]"), "m199.md" in shown, "m200.md" in shown) == (200, True, False)
-        assert len(office.server.requests[0].raw) < 100_000
+        assert len(model_workspace.server.requests[0].raw) < 100_000
 
 
 def test_a_small_window_is_not_filled(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(), context_window_tokens=8000) as office:
-        select(office, manifest_lines=[f"- [user] m.md: {'x' * 390}"] * 200)
-        assert len(office.server.requests[0].raw) < 8000 * 4
+    with with_model(database, paths, picks(), context_window_tokens=8000) as model_workspace:
+        select(model_workspace, manifest_lines=[f"- [user] m.md: {'x' * 390}"] * 200)
+        assert len(model_workspace.server.requests[0].raw) < 8000 * 4
 
 
 def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
     """Neither of the prompt, nor of a memory, nor of a tool, nor where a cut goes through it."""
-    with hired(database, paths, picks()) as office:
+    with with_model(database, paths, picks()) as model_workspace:
         for start in range(0, len(SECRETS), 20):
             part = SECRETS[start : start + 20]
             states = {
@@ -165,14 +178,14 @@ def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
                 for number, one in enumerate(part)
             }
             select(
-                office,
+                model_workspace,
                 query="\n\n".join(one.text for one in part),
-                manifest_lines=[*manifest_of(states), f"- [user] a.md: {TOKEN}"],
+                manifest_lines=[*manifest_of(memories_in(states)), f"- [user] a.md: {TOKEN}"],
                 tools=(f"Bash {TOKEN}",),
             )
         for cut in range(2600, 2700, 3):
-            select(office, query=f"{'x' * cut} {TOKEN} {'y' * 4000}")
-        sent = b"".join(request.raw for request in office.server.requests)
+            select(model_workspace, query=f"{'x' * cut} {TOKEN} {'y' * 4000}")
+        sent = b"".join(request.raw for request in model_workspace.server.requests)
         assert TOKEN[:20].encode() not in sent
         leaked = [
             one.marked
@@ -186,16 +199,16 @@ def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
 
 
 def test_half_an_emoji_can_be_asked_about(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(NAMES[0])) as office:
-        assert select(office, query="deploy \ud83d now", tools=("\udcff",)).names == (NAMES[0],)
+    with with_model(database, paths, picks(NAMES[0])) as model_workspace:
+        assert select(model_workspace, query="deploy \ud83d now", tools=("\udcff",)).names == (NAMES[0],)
 
 
 def test_without_a_memory_or_a_prompt_nobody_is_asked(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks()) as office:
-        assert select(office, names=()) == Selected(())
-        assert select(office, manifest_lines=()) == Selected(())
-        assert select(office, query=" \n") == Selected(())
-        assert (office.server.requests, outcomes(office)) == ([], [])
+    with with_model(database, paths, picks()) as model_workspace:
+        assert select(model_workspace, names=()) == Selected(())
+        assert select(model_workspace, manifest_lines=()) == Selected(())
+        assert select(model_workspace, query=" \n") == Selected(())
+        assert (model_workspace.server.requests, outcomes(model_workspace)) == ([], [])
 
 
 # --- what is answered -------------------------------------------------------------------------------------------------
@@ -215,16 +228,16 @@ def test_without_a_memory_or_a_prompt_nobody_is_asked(database: Database, paths:
 def test_only_names_that_were_asked_about_come_out(
     database: Database, paths: Paths, reply: Reply, names: tuple[str, ...]
 ) -> None:
-    with hired(database, paths, reply) as office:
-        assert select(office, names=(*NAMES, *(f"m{number}.md" for number in range(9)))) == Selected(names)
-        assert outcomes(office) == [("recall", "succeeded" if names else "succeeded_no_output", "")]
+    with with_model(database, paths, reply) as model_workspace:
+        assert select(model_workspace, names=(*NAMES, *(f"m{number}.md" for number in range(9)))) == Selected(names)
+        assert outcomes(model_workspace) == [("recall", "succeeded" if names else "succeeded_no_output", "")]
 
 
 def test_fewer_can_be_asked_for_but_not_more(database: Database, paths: Paths) -> None:
     many = [f"m{number}.md" for number in range(9)]
-    with hired(database, paths, picks(*many)) as office:
-        assert select(office, names=many, limit=2).names == ("m0.md", "m1.md")
-        assert select(office, names=many, limit=50).names == tuple(many[:5])
+    with with_model(database, paths, picks(*many)) as model_workspace:
+        assert select(model_workspace, names=many, limit=2).names == ("m0.md", "m1.md")
+        assert select(model_workspace, names=many, limit=50).names == tuple(many[:5])
 
 
 @pytest.mark.parametrize(
@@ -247,13 +260,13 @@ def test_fewer_can_be_asked_for_but_not_more(database: Database, paths: Paths) -
     ],
 )
 def test_an_answer_that_is_no_choice_has_a_reason(database: Database, paths: Paths, reply: Answer, why: str) -> None:
-    with hired(database, paths, in_turn(reply, picks(NAMES[0]))) as office:
-        selected = select(office)
+    with with_model(database, paths, in_turn(reply, picks(NAMES[0]))) as model_workspace:
+        selected = select(model_workspace)
         assert selected.names is None
         assert selected.why.startswith(f"The model chose nothing: {why}")
-        assert outcomes(office) == [("recall", "failed", selected.why)]
-        assert held(office) is None
-        assert select(office).names == (NAMES[0],)  # what was of no use is not used again
+        assert outcomes(model_workspace) == [("recall", "failed", selected.why)]
+        assert held(model_workspace) is None
+        assert select(model_workspace).names == (NAMES[0],)  # what was of no use is not used again
 
 
 def test_an_endpoint_that_knows_no_schema_is_asked_without(database: Database, paths: Paths) -> None:
@@ -263,51 +276,51 @@ def test_an_endpoint_that_knows_no_schema_is_asked_without(database: Database, p
                 return Status(400, "invalid_request_error", f"{field}: Extra inputs are not permitted")
         return picks(NAMES[0])
 
-    with hired(database, paths, answer) as office:
-        assert select(office).names == (NAMES[0],)
-        assert [sorted({"thinking", "output_config"} & {*one.body}) for one in office.server.requests] == [
+    with with_model(database, paths, answer) as model_workspace:
+        assert select(model_workspace).names == (NAMES[0],)
+        assert [sorted({"thinking", "output_config"} & {*one.body}) for one in model_workspace.server.requests] == [
             ["output_config", "thinking"],
             ["output_config"],
             [],
         ]
-        assert spent(office).calls == 1
+        assert spent(model_workspace).calls == 1
 
 
 # --- what keeps it from being asked -----------------------------------------------------------------------------------
 
 
 def test_without_a_model_nobody_is_asked(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(), engine="offline") as office:
-        assert select(office) == Selected(None, "No model is set up: the config names no key.")
-        assert (office.server.requests, outcomes(office)) == ([], [])
+    with with_model(database, paths, picks(), engine="offline") as model_workspace:
+        assert select(model_workspace) == Selected(None, "No model is set up: the config names no key.")
+        assert (model_workspace.server.requests, outcomes(model_workspace)) == ([], [])
 
 
 def test_a_pause_is_kept(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks()) as office:
+    with with_model(database, paths, picks()) as model_workspace:
         pauses.begin(database, None, NOW - 10)
-        selected = select(office)
-        assert (selected.names, office.server.requests) == (None, [])
+        selected = select(model_workspace)
+        assert (selected.names, model_workspace.server.requests) == (None, [])
         assert "paused" in selected.why.lower()
 
 
 @pytest.mark.parametrize("code", [401, 402, 403, 404])
 def test_a_key_that_is_refused_stops_the_engine_for_all(database: Database, paths: Paths, code: int) -> None:
-    with hired(database, paths, Status(code, "authentication_error", "no")) as office:
-        first, second = select(office), select(office)
+    with with_model(database, paths, Status(code, "authentication_error", "no")) as model_workspace:
+        first, second = select(model_workspace), select(model_workspace)
         assert first.names is second.names is None
         assert first.why == second.why
-        assert len(office.server.requests) == 1
-        hold = held(office)
+        assert len(model_workspace.server.requests) == 1
+        hold = held(model_workspace)
         assert hold is not None
         assert (hold.reason, hold.text) == ("engine_stopped", first.why)
-        assert spent(office).usd == 0
+        assert spent(model_workspace).usd == 0
 
 
 def test_a_key_that_cannot_be_had_is_told(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks()) as office:
-        office.key = ""
-        assert select(office).why.startswith(f"The variable {VARIABLE}")
-        assert (office.server.requests, spent(office).usd) == ([], 0)
+    with with_model(database, paths, picks()) as model_workspace:
+        model_workspace.key = ""
+        assert select(model_workspace).why.startswith(f"The variable {VARIABLE}")
+        assert (model_workspace.server.requests, spent(model_workspace).usd) == ([], 0)
 
 
 def test_a_busy_endpoint_is_tried_again_as_the_time_allows_and_then_left_alone(
@@ -315,183 +328,180 @@ def test_a_busy_endpoint_is_tried_again_as_the_time_allows_and_then_left_alone(
 ) -> None:
     """Only by prompts: a job has more patience, and finds out by itself."""
     answers: list[Answer] = [BUSY]
-    with hired(database, paths, lambda _: answers[-1]) as office:
-        assert select(office, seconds=3.0).names is None
-        tried = len(office.server.requests)
+    with with_model(database, paths, lambda _: answers[-1]) as model_workspace:
+        assert select(model_workspace, seconds=3.0).names is None
+        tried = len(model_workspace.server.requests)
         assert 2 <= tried <= 3
-        selected = select(office, seconds=3.0)
-        assert (selected.names, len(office.server.requests)) == (None, tried)
+        selected = select(model_workspace, seconds=3.0)
+        assert (selected.names, len(model_workspace.server.requests)) == (None, tried)
         assert selected.why.startswith("The model chose nothing: status 529")
-        assert held(office) is None
+        assert held(model_workspace) is None
         answers.append(picks(NAMES[0]))
-        office.clock.at += 61
-        assert select(office).names == (NAMES[0],)
+        model_workspace.clock.at += 61
+        assert select(model_workspace).names == (NAMES[0],)
         assert database.query("SELECT * FROM holds") == []
 
 
 def test_who_asks_to_be_left_alone_is(database: Database, paths: Paths) -> None:
     busy = Status(429, "rate_limit_error", "later", {"retry-after": "600"})
-    with hired(database, paths, in_turn(busy, picks(NAMES[0]))) as office:
-        assert select(office).names is None
-        office.clock.at += 599
-        assert select(office).names is None
-        office.clock.at += 2
-        assert select(office).names == (NAMES[0],)
+    with with_model(database, paths, in_turn(busy, picks(NAMES[0]))) as model_workspace:
+        assert select(model_workspace).names is None
+        model_workspace.clock.at += 599
+        assert select(model_workspace).names is None
+        model_workspace.clock.at += 2
+        assert select(model_workspace).names == (NAMES[0],)
 
 
 def test_more_time_lifts_the_rest(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(Status(429, "e", "m", {"retry-after": "600"}), picks(NAMES[0]))) as office:
-        assert select(office, seconds=4.0).names is None
-        assert select(office, seconds=8.0).names == (NAMES[0],)
+    with with_model(
+        database, paths, in_turn(Status(429, "e", "m", {"retry-after": "600"}), picks(NAMES[0]))
+    ) as model_workspace:
+        assert select(model_workspace, seconds=4.0).names is None
+        assert select(model_workspace, seconds=8.0).names == (NAMES[0],)
 
 
 def test_the_budget_is_kept_and_its_end_rests_the_model(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(NAMES[0]), budget=Budget(usd_per_day=0.001)) as office:
-        while (selected := select(office)).names is not None:
-            assert spent(office).usd <= 0.001
+    with with_model(database, paths, picks(NAMES[0]), budget=Budget(usd_per_day=0.001)) as model_workspace:
+        while (selected := select(model_workspace)).names is not None:
+            assert spent(model_workspace).usd <= 0.001
         assert selected.why.startswith("The day's budget is used up")
-        assert spent(office).usd <= 0.001
-        sent = len(office.server.requests)
+        assert spent(model_workspace).usd <= 0.001
+        sent = len(model_workspace.server.requests)
         assert sent > 0
-        assert select(office).names is None
-        assert len(office.server.requests) == sent
-        hold = held(office)
+        assert select(model_workspace).names is None
+        assert len(model_workspace.server.requests) == sent
+        hold = held(model_workspace)
         assert hold is not None
         assert hold.reason == "budget_reached"
 
 
 def test_a_request_beyond_what_a_run_may_cost_is_not_sent(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(NAMES[0]), budget=Budget(usd_per_run=0.00001)) as office:
-        assert "budget.usd_per_run" in select(office).why
-        assert office.server.requests == []
+    with with_model(database, paths, picks(NAMES[0]), budget=Budget(usd_per_run=0.00001)) as model_workspace:
+        assert "budget.usd_per_run" in select(model_workspace).why
+        assert model_workspace.server.requests == []
 
 
 def test_a_database_that_is_kept_is_not_waited_for(database: Database, paths: Paths) -> None:
     from memoryd.state.database import open_database  # noqa: PLC0415 - a second connection
 
-    with hired(database, paths, picks(NAMES[0])) as office:
+    with with_model(database, paths, picks(NAMES[0])) as model_workspace:
         other = open_database(paths)
         try:
             with other.transaction():
                 began = elapsed()
-                selected = select(office)
+                selected = select(model_workspace)
                 assert elapsed() - began < 5
         finally:
             other.close()
         assert selected.names is None
         assert "locked" in selected.why
-        assert select(office).names == (NAMES[0],)
+        assert select(model_workspace).names == (NAMES[0],)
 
 
 # --- in time ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def timed(office: Office) -> Iterator[threading.Event]:
+def timed(model_workspace: ModelWorkspace) -> Iterator[threading.Event]:
     """With a clock that goes by itself, and a gate that opens in the end."""
     gate = threading.Event()
-    office.clock = SystemClock()  # type: ignore[assignment]
+    model_workspace.clock = SystemClock()  # type: ignore[assignment]
     try:
         yield gate
     finally:
         gate.set()
 
 
-@pytest.mark.parametrize("answer", [Hang, lambda gate: Trickle(picks(NAMES[0]), gate)])
+@pytest.mark.parametrize(
+    "answer", [Hang, lambda gate: Trickle(picks(NAMES[0]), gate), lambda gate: SlowHead(picks(NAMES[0]), gate)]
+)
 def test_an_answer_that_does_not_come_in_time_is_given_up(
     database: Database, paths: Paths, answer: Callable[[threading.Event], Answer]
 ) -> None:
     """What it may cost stays reserved: it was sent."""
     gates: list[threading.Event] = []
-    with hired(database, paths, lambda _: answer(gates[0])) as office, timed(office) as gate:
+    with with_model(database, paths, lambda _: answer(gates[0])) as model_workspace, timed(model_workspace) as gate:
         gates.append(gate)
         began = elapsed()
-        selected = select(office, seconds=1.0)
+        selected = select(model_workspace, seconds=1.0)
         assert elapsed() - began < 4
         assert selected == Selected(None, "The model chose nothing: it did not answer within 1 s.")
-        assert outcomes(office) == [("recall", "failed", selected.why)]
-        assert spent(office).unsettled_usd > 0
-        assert held(office) is None
-        assert select(office, seconds=1.0) == selected
-        assert len(office.server.requests) == 1
+        assert outcomes(model_workspace) == [("recall", "failed", selected.why)]
+        assert spent(model_workspace).unsettled_usd > 0
+        assert held(model_workspace) is None
+        assert select(model_workspace, seconds=1.0) == selected
+        assert len(model_workspace.server.requests) == 1
 
 
-def test_what_is_late_before_it_is_sent_is_never_sent(
-    database: Database, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_late_before_it_is_sent_is_never_sent(database: Database, paths: Paths, tmp_path: Path) -> None:
     """A key that takes its time, or an SDK that does: nothing is charged, and nothing is sent behind our back."""
-    gone_on, is_over = threading.Event(), threading.Event()
-
-    class Slow(Client):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            gone_on.wait(30)
-
-        def close(self) -> None:
-            super().close()
-            is_over.set()
-
-    monkeypatch.setattr("memoryd.jobs.selection.Client", Slow)
-    with hired(database, paths, picks(NAMES[0])) as office, timed(office):
-        assert select(office, seconds=0.2).names is None
-        gone_on.set()
-        assert is_over.wait(30)
-        assert (office.server.requests, spent(office).usd) == ([], 0)
+    key = tmp_path / "key"
+    os.mkfifo(key)
+    waiting = with_model(database, paths, picks(NAMES[0]), api_key_variable="", api_key_command=f"cat {key}")
+    with waiting as model_workspace, timed(model_workspace):
+        assert select(model_workspace, seconds=0.2).names is None
+        late = [thread for thread in threading.enumerate() if thread.name == "memoryd-timed-call"]
+        assert late
+        key.write_text("test-key\n")  # which the command has waited for
+        for thread in late:
+            thread.join(30)
+            assert not thread.is_alive()
+        assert (model_workspace.server.requests, spent(model_workspace).usd) == ([], 0)
 
 
 def test_a_command_that_prints_the_key_slowly_is_not_waited_for(database: Database, paths: Paths) -> None:
-    slow = hired(database, paths, picks(NAMES[0]), api_key_variable="", api_key_command="sleep 5")
-    with slow as office, timed(office):
+    slow = with_model(database, paths, picks(NAMES[0]), api_key_variable="", api_key_command="sleep 5")
+    with slow as model_workspace, timed(model_workspace):
         began = elapsed()
-        assert select(office, seconds=0.5).names is None
+        assert select(model_workspace, seconds=0.5).names is None
         assert elapsed() - began < 4
-        assert spent(office).usd == 0
+        assert spent(model_workspace).usd == 0
 
 
 @pytest.mark.parametrize("answer", [Drop(picks(NAMES[0]), 40), Garbage(b"<html>"), Status(500, "api_error", "no")])
 def test_a_broken_answer_has_a_reason(database: Database, paths: Paths, answer: Answer) -> None:
-    with hired(database, paths, answer) as office, timed(office):
-        assert select(office, seconds=0.9).why.startswith("The model chose nothing: ")
+    with with_model(database, paths, answer) as model_workspace, timed(model_workspace):
+        assert select(model_workspace, seconds=0.9).why.startswith("The model chose nothing: ")
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks()) as office, timed(office):
-        office.server.stop()
-        assert select(office, seconds=0.9) == Selected(None, "The model chose nothing: it cannot be reached.")
-        assert spent(office).usd == 0
+    with with_model(database, paths, picks()) as model_workspace, timed(model_workspace):
+        model_workspace.server.stop()
+        assert select(model_workspace, seconds=0.9) == Selected(None, "The model chose nothing: it cannot be reached.")
+        assert spent(model_workspace).usd == 0
 
 
 # --- who else looks at jobs -------------------------------------------------------------------------------------------
 
 
 def test_it_is_no_job_that_others_wait_for_or_tell_of(database: Database, paths: Paths) -> None:
-    with hired(database, paths, in_turn(NOTHING, picks(NAMES[0]), BUSY)) as office:
-        office.say("hello")
-        office.work()
+    with with_model(database, paths, in_turn(NOTHING, picks(NAMES[0]), BUSY)) as model_workspace:
+        model_workspace.say("hello")
+        model_workspace.work()
         before = jobs.last_id(database)
-        told, extracted = report.last_jobs(database, 10), report.extractions(database)
-        office.clock.at += 60
-        select(office)
-        select(office, seconds=0.9)
-        assert [one[0] for one in outcomes(office)] == ["extract", "recall", "recall"]
+        told, extracted = queries.last_jobs(database, 10), queries.extractions(database)
+        model_workspace.clock.at += 60
+        select(model_workspace)
+        select(model_workspace, seconds=0.9)
+        assert [one[0] for one in outcomes(model_workspace)] == ["extract", "recall", "recall"]
         assert jobs.last_id(database) == before
         assert jobs.ended_since(database, before) == []
         assert jobs.number_running(database) == 0
         assert jobs.directories_with_running(database) == []
-        assert report.working(database) == []
-        assert (report.last_jobs(database, 10), report.extractions(database)) == (told, extracted)
+        assert queries.running_jobs(database) == []
+        assert (queries.last_jobs(database, 10), queries.extractions(database)) == (told, extracted)
 
 
 def test_it_leaves_the_answers_alone_that_a_dream_paid_for(database: Database, paths: Paths) -> None:
-    with hired(database, paths, picks(NAMES[0])) as office:
+    with with_model(database, paths, picks(NAMES[0])) as model_workspace:
         database.execute(
             "INSERT INTO jobs (id, kind, memory_dir, session_id, token, started_at) VALUES (7, 'dream', ?, '', 't', ?)",
-            (str(office.memory), NOW),
+            (str(model_workspace.memory), NOW),
         )
-        step = steps.reserve(database, 7, b"r", model="m", prompt="p", usd=0.1, now=NOW)
-        steps.settle(database, step, steps.Spent(1, 1, 0, 0, 1, 0.1), b"kept")
-        assert select(office).names == (NAMES[0],)
-        assert steps.answer_to(database, b"r", str(office.memory)) == (step, b"kept")
+        step = model_calls.reserve(database, 7, b"r", model="m", prompt="p", usd=0.1, now=NOW)
+        model_calls.settle(database, step, model_calls.Spent(1, 1, 0, 0, 1, 0.1), b"kept")
+        assert select(model_workspace).names == (NAMES[0],)
+        assert model_calls.answer_to(database, b"r", str(model_workspace.memory)) == (step, b"kept")
 
 
 # --- kill -9 ----------------------------------------------------------------------------------------------------------
@@ -536,10 +546,10 @@ def test_a_kill_leaves_nothing_stuck_and_what_was_reserved_counts(
         assert victims[0].wait(60) == -signal.SIGKILL
         assert jobs.number_running(database) == 0
         assert database.query("SELECT outcome, detail FROM jobs")[0][:] == ("failed", "its process died")
-        (row,) = steps.usage(database)
+        (row,) = model_calls.usage(database)
         assert row.spent.unsettled_usd == row.spent.usd > 0
         victims.append(victims[0])
         done = subprocess.run(command, env=theirs, capture_output=True, check=True)
         assert done.stdout.decode() == "Selected(names=('a.md',), why='')\n"
-        (row,) = steps.usage(database)
+        (row,) = model_calls.usage(database)
         assert row.spent.calls == 2

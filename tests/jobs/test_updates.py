@@ -15,63 +15,59 @@ from hypothesis import strategies as st
 
 from memoryd.cli.history import describe
 from memoryd.config import Config
-from memoryd.engines import offline
-from memoryd.jobs import extract as module
-from memoryd.jobs.changeset import groups_of
-from memoryd.jobs.work import due, work
-from memoryd.model import Evidence, Finding, Withdrawal
+from memoryd.engines.offline import engine as offline
+from memoryd.engines.offline.engine import OfflineEngine
+from memoryd.jobs.due import due, extract_due
+from memoryd.language.evidence import evidence_of
+from memoryd.memory.changeset import groups_of
+from memoryd.model import Revision
 from memoryd.paths import paths_from
 from memoryd.state import history
 from memoryd.state.database import open_database
-from tests.jobs.desk import MOCKS, MOCKS_MD, NOW, TABS, TABS_MD, Desk
-from tests.sample import Session
+from tests.jobs.workspace import MOCKS, MOCKS_MD, NOW, TABS, TABS_MD, Workspace
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memoryd.model import Said, Shelved
+    from memoryd.model import StoredMemory, UserMessage
 
-TAKE_BACK = "scratch that"
+TAKE_BACK = "forget what I just said"
 
 
 def plain_engine(
-    messages: Iterable[Said], shelf: Callable[[], Sequence[Shelved]] = lambda: (), _: Sequence[str] = ()
-) -> list[Finding | Withdrawal]:
-    """`KEY = value` is a fact, also a new version of KEY; `drop KEY` takes it back. For tests of the job around it."""
-    found: list[Finding | Withdrawal] = []
+    messages: Iterable[UserMessage], memories: Callable[[], Sequence[StoredMemory]] = lambda: (), _: Sequence[str] = ()
+) -> list[Revision]:
+    """`KEY = value` is a fact; `drop KEY` takes it back. For tests of the job around it."""
+    found: list[Revision] = []
     for said in messages:
-        evidence = Evidence(said.session_id, said.message_id, said.text, f"hash of {said.text}", said.said_at)
+        evidence = evidence_of(said, said.text)
         key, _is, value = said.text.partition(" = ")
-        ours = {memory.name for memory in shelf() if memory.is_ours}
+        ours = {memory.name for memory in memories() if memory.is_ours}
         if value:
-            name = f"project_{key}.md"
-            found.append(
-                Finding("project", key, key, f"{said.text}\n", evidence, replaces=name if name in ours else "")
-            )
+            found.append(Revision("learnt", said.text, (), "project", key, said.text, f"{said.text}\n", (evidence,)))
         elif said.text.startswith("drop "):
             name = f"project_{said.text.removeprefix('drop ')}.md"
-            found += [Withdrawal(name, evidence)] if name in ours else []
+            found += [Revision("taken_back", said.text, (name,), evidence=(evidence,))] if name in ours else []
     return found
 
 
 @pytest.fixture
-def plain(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def plain(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setattr(offline, "find", plain_engine)
-    return desk
+    return workspace
 
 
-def test_later_words_bring_a_memory_up_to_date(plain: Desk) -> None:
+def test_later_words_stand_beside_a_memory(plain: Workspace) -> None:
     session = plain.say("port = 80")
     assert plain.work() == [("succeeded", ("project_port.md",))]
     plain.say("port = 81", session=session)
-    assert plain.work() == [("succeeded", ("project_port.md",))]
-    assert plain.bodies() == ["port = 81"]
-    evidence = history.evidence_of(plain.database, str(plain.memory), "project_port.md")
-    assert [one.quote for one in evidence] == ["port = 80", "port = 81"]
+    assert plain.work() == [("succeeded", ("project_port_2.md",))]
+    assert plain.bodies() == ["port = 80", "port = 81"]
 
 
 @pytest.mark.parametrize("edit", [b"And my own words.\n", b""])
-def test_a_memory_that_the_user_edited_or_pinned_is_never_rewritten_or_taken_away(plain: Desk, edit: bytes) -> None:
+def test_a_memory_that_the_user_edited_or_pinned_is_never_taken_away(plain: Workspace, edit: bytes) -> None:
     session = plain.say("port = 80")
     plain.work()
     path = plain.memory / "project_port.md"
@@ -85,44 +81,30 @@ def test_a_memory_that_the_user_edited_or_pinned_is_never_rewritten_or_taken_awa
     assert path.read_bytes() == mine
 
 
-def test_an_edit_between_the_engines_look_and_the_plan_wins(plain: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = plain.say("port = 80")
-    plain.work()
-    path = plain.memory / "project_port.md"
-    mine = path.read_bytes() + b"Mine.\n"
-    real = groups_of
-
-    def disturbed(*arguments: object) -> object:
-        monkeypatch.setattr(module, "groups_of", real)
-        path.write_bytes(mine)
-        return real(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(module, "groups_of", disturbed)
-    plain.say("port = 81", session=session)
-    assert plain.work() == [("succeeded", ("project_port_2.md",))]
-    assert path.read_bytes() == mine
-    assert plain.jobs()[1:] == [("failed", "somebody else changed the same files"), ("succeeded", "")]
-
-
-def test_a_memory_that_went_away_between_the_look_and_the_plan_is_made_anew(
-    plain: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mine", [b"Mine.\n", None])
+def test_an_edit_between_the_engines_look_and_the_plan_wins(
+    plain: Workspace, monkeypatch: pytest.MonkeyPatch, mine: bytes | None
 ) -> None:
     session = plain.say("port = 80")
     plain.work()
+    path = plain.memory / "project_port.md"
     real = groups_of
 
     def disturbed(*arguments: object) -> object:
-        monkeypatch.setattr(module, "groups_of", real)
-        (plain.memory / "project_port.md").unlink()
+        monkeypatch.setattr(offline, "groups_of", real)
+        path.unlink()
+        if mine:
+            path.write_bytes(mine)
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "groups_of", disturbed)
-    plain.say("port = 81", session=session)
-    assert plain.work() == [("succeeded", ("project_port.md",))]
-    assert plain.bodies() == ["port = 81"]
+    monkeypatch.setattr(offline, "groups_of", disturbed)
+    plain.say("drop port", session=session)
+    assert plain.work() == [("succeeded_no_output", ())]
+    assert plain.memories() == ({"project_port.md": mine} if mine else {})
+    assert plain.jobs()[1:] == [("failed", "somebody else changed the same files"), ("succeeded_no_output", "")]
 
 
-def test_a_withdrawal_is_told_as_one_and_can_be_undone(plain: Desk) -> None:
+def test_a_withdrawal_is_told_as_one_and_can_be_undone(plain: Workspace) -> None:
     session = plain.say("port = 80")
     plain.work()
     before = plain.memories()
@@ -137,7 +119,7 @@ def test_a_withdrawal_is_told_as_one_and_can_be_undone(plain: Desk) -> None:
     assert plain.memories() == before
 
 
-def test_a_withdrawal_of_what_is_not_ours_changes_nothing(plain: Desk) -> None:
+def test_a_withdrawal_of_what_is_not_ours_changes_nothing(plain: Workspace) -> None:
     plain.memory.mkdir(parents=True)
     (plain.memory / "project_port.md").write_text("port = 80\n")
     plain.say("drop port")
@@ -145,7 +127,7 @@ def test_a_withdrawal_of_what_is_not_ours_changes_nothing(plain: Desk) -> None:
     assert plain.memories() == {"project_port.md": b"port = 80\n"}
 
 
-def test_a_file_of_the_user_that_was_forgotten_and_brought_back_is_still_theirs(plain: Desk) -> None:
+def test_a_file_of_the_user_that_was_forgotten_and_brought_back_is_still_theirs(plain: Workspace) -> None:
     """Memoryd wrote it last, but did not make it."""
     plain.memory.mkdir(parents=True)
     (plain.memory / "project_port.md").write_text("port = 80\n")
@@ -157,7 +139,7 @@ def test_a_file_of_the_user_that_was_forgotten_and_brought_back_is_still_theirs(
     assert plain.memories()["project_port.md"] == b"port = 80\n"
 
 
-def test_what_was_taken_back_and_is_said_again_rests_on_the_new_words_alone(plain: Desk) -> None:
+def test_what_was_taken_back_and_is_said_again_rests_on_the_new_words_alone(plain: Workspace) -> None:
     session = plain.say("port = 80")
     plain.work()
     plain.say("drop port", session=session)
@@ -169,7 +151,7 @@ def test_what_was_taken_back_and_is_said_again_rests_on_the_new_words_alone(plai
     assert [(one.quote, one.message_id) for one in evidence] == [("port = 80", last["prompt_id"])]
 
 
-def test_the_evidence_of_a_withdrawal_that_was_undone_counts_again(plain: Desk) -> None:
+def test_the_evidence_of_a_withdrawal_that_was_undone_counts_again(plain: Workspace) -> None:
     session = plain.say("port = 80")
     plain.work()
     plain.say("drop port", session=session)
@@ -196,11 +178,13 @@ def everything_in(database_file: str) -> bytes:
     return b"\0".join(found)
 
 
-def test_a_secret_in_a_prompt_or_an_answer_is_kept_nowhere(desk: Desk) -> None:
+def test_a_secret_in_a_prompt_or_an_answer_is_kept_nowhere(workspace: Workspace) -> None:
     """Not in the database, not in a memory, not in what is told of the job; the wish beside it is."""
     session = Session()
-    saving = desk.saving_turn(session, f"the token is {SECRET}", "Bash", command=f"echo {SECRET} > {desk.memory}/a.md")
-    desk.append(
+    saving = workspace.saving_turn(
+        session, f"the token is {SECRET}", "Bash", command=f"echo {SECRET} > {workspace.memory}/a.md"
+    )
+    workspace.append(
         session,
         session.prompt(f"the key? {SECRET}")
         + session.reply(f"I see {SECRET}.")
@@ -209,73 +193,75 @@ def test_a_secret_in_a_prompt_or_an_answer_is_kept_nowhere(desk: Desk) -> None:
         + saving
         + session.turn(TABS),
     )
-    told = desk.run()
+    told = workspace.run()
     assert [outcome.outcome for outcome in told] == ["succeeded"]
     assert TABS_MD in told[0].saved
-    kept = everything_in(desk.paths.database) + repr(told).encode() + b"".join(desk.memories().values())
-    for root in (Path(desk.paths.state_dir), desk.memory):
+    kept = everything_in(workspace.paths.database) + repr(told).encode() + b"".join(workspace.memories().values())
+    for root in (Path(workspace.paths.state_dir), workspace.memory):
         kept += b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert SECRET.encode() not in kept
     assert TABS_MD.encode() in kept
 
 
-def test_an_engine_that_breaks_on_a_secret_does_not_tell_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaking(*_: object) -> list[Finding]:
+def test_an_engine_that_breaks_on_a_secret_does_not_tell_it(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaking(*_: object) -> list[Revision]:
         raise ValueError(f"cannot parse {SECRET}")
 
     monkeypatch.setattr(offline, "find", breaking)
-    desk.say("hello")
-    (outcome,) = desk.run()
+    workspace.say("hello")
+    (outcome,) = workspace.run()
     assert outcome.outcome == "failed"
-    assert SECRET.encode() not in everything_in(desk.paths.database) + repr(outcome).encode()
+    assert SECRET.encode() not in everything_in(workspace.paths.database) + repr(outcome).encode()
 
 
 # --- jobs in a row ----------------------------------------------------------------------------------------------------
 
 
 def test_the_answer_before_a_prompt_is_known_also_if_its_turn_was_done_in_an_earlier_job(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[tuple[str, str]] = []
 
-    def listening(messages: Iterable[Said], *_: object) -> list[Finding]:
+    def listening(messages: Iterable[UserMessage], *_: object) -> list[Revision]:
         heard.extend((said.text, said.answer) for said in messages)
         return []
 
     monkeypatch.setattr(offline, "find", listening)
     session = Session()
-    desk.append(session, session.prompt("one") + session.reply("First."))
-    desk.work()
-    desk.append(session, session.prompt("two") + session.reply("Second.") + session.turn("three"))
-    desk.work()
+    workspace.append(session, session.prompt("one") + session.reply("First."))
+    workspace.work()
+    workspace.append(session, session.prompt("two") + session.reply("Second.") + session.turn("three"))
+    workspace.work()
     assert heard == [("one", ""), ("two", "First."), ("three", "Second.")]
 
 
-def test_a_turn_that_a_rewrite_moved_waits_for_the_next_look_and_the_others_are_done(desk: Desk) -> None:
-    session = desk.say(TABS, MOCKS)
-    path = desk.transcript(session)
+def test_a_turn_that_a_rewrite_moved_waits_for_the_next_look_and_the_others_are_done(workspace: Workspace) -> None:
+    session = workspace.say(TABS, MOCKS)
+    path = workspace.transcript(session)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], session.bulk(), *lines[2:]]))
-    assert desk.work() == [("succeeded", (TABS_MD,))]
-    assert desk.outcomes() == ["succeeded", None]
-    assert desk.work() == [("failed", ())]
-    assert desk.jobs()[-1] == ("failed", "the transcript was rewritten")
-    desk.sweeper.sweep(NOW)
-    assert desk.work() == [("succeeded", (MOCKS_MD,))]
-    assert desk.outcomes() == ["succeeded", "succeeded"]
+    assert workspace.work() == [("succeeded", (TABS_MD,))]
+    assert workspace.outcomes() == ["succeeded", None]
+    assert workspace.work() == [("failed", ())]
+    assert workspace.jobs()[-1] == ("failed", "the transcript was rewritten")
+    workspace.ingester.ingest(NOW)
+    assert workspace.work() == [("succeeded", (MOCKS_MD,))]
+    assert workspace.outcomes() == ["succeeded", "succeeded"]
 
 
-def test_a_turn_whose_only_copy_is_in_a_fork_is_worked_on(desk: Desk) -> None:
+def test_a_turn_whose_only_copy_is_in_a_fork_is_worked_on(workspace: Workspace) -> None:
     """The original is deleted before anybody worked on it; the copy has an id of its own."""
-    original = desk.say(TABS)
-    (row,) = desk.database.query("SELECT prompt_id FROM turns")
+    original = workspace.say(TABS)
+    (row,) = workspace.database.query("SELECT prompt_id FROM turns")
     fork = Session("fork")
     copied = {"sessionId": original.id, "messageUuid": row["prompt_id"]}
-    desk.transcript(original).unlink()
-    desk.sweeper.sweep(NOW)
-    desk.append(fork, fork.prompt(TABS, forkedFrom=copied) + fork.reply())
-    assert desk.work() == [("succeeded", (TABS_MD,))]
-    assert desk.outcomes() == ["succeeded"]
+    workspace.transcript(original).unlink()
+    workspace.ingester.ingest(NOW)
+    workspace.append(fork, fork.prompt(TABS, forkedFrom=copied) + fork.reply())
+    assert workspace.work() == [("succeeded", (TABS_MD,))]
+    assert workspace.outcomes() == ["succeeded"]
 
 
 class Ticking:
@@ -292,14 +278,14 @@ class Ticking:
         raise AssertionError
 
 
-def test_a_job_ends_later_than_it_began(desk: Desk) -> None:
+def test_a_job_ends_later_than_it_began(workspace: Workspace) -> None:
     """Otherwise no turn could ever end while it ran."""
-    desk.say(TABS)
-    desk.say("hello", session=Session("two"))
-    sessions = due(desk.database, desk.paths, desk.config, NOW, at_once=True)
-    list(work(desk.database, desk.paths, sessions, NOW, clock=Ticking(NOW)))
-    rows = desk.database.query("SELECT started_at, ended_at FROM jobs ORDER BY id")
-    assert [tuple(row) for row in rows] == [(NOW + 1, NOW + 3), (NOW + 4, NOW + 5)]
+    workspace.say(TABS)
+    workspace.say("hello", session=Session("two"))
+    sessions = due(workspace.database, workspace.paths, workspace.config, NOW, at_once=True)
+    list(extract_due(workspace.database, workspace.paths, sessions, NOW, clock=Ticking(NOW), engine=OfflineEngine()))
+    rows = workspace.database.query("SELECT started_at, ended_at FROM jobs ORDER BY id")
+    assert [tuple(row) for row in rows] == [(NOW + 1, NOW + 3), (NOW + 4, NOW + 6)]
 
 
 # --- any split --------------------------------------------------------------------------------------------------------
@@ -320,16 +306,16 @@ def final_bodies(texts: Sequence[str], ends: Sequence[bool]) -> list[str]:
     try:
         paths = paths_from({"HOME": home})
         database = open_database(paths)
-        desk = Desk(database, paths, Config())
+        workspace = Workspace(database, paths, Config())
         session = Session()
         for text, is_end in zip(texts, ends, strict=True):
-            desk.say(text, session=session)
+            workspace.say(text, session=session)
             if is_end:
-                desk.work()
-        desk.work()
-        assert set(desk.outcomes()) <= {"succeeded", "succeeded_no_output"}
+                workspace.work()
+        workspace.work()
+        assert set(workspace.outcomes()) <= {"succeeded", "succeeded_no_output"}
         database.close()
-        return desk.bodies()
+        return workspace.bodies()
     finally:
         shutil.rmtree(home)
 
@@ -363,12 +349,12 @@ def test_any_split_of_what_is_said_taken_back_and_said_again_leads_to_the_same_m
     assert_any_split_is_the_same(texts, data)
 
 
-def test_the_history_tells_what_was_said_from_what_was_taken_back(desk: Desk) -> None:
-    session = desk.say(TABS)
-    desk.work()
-    desk.say("forget that, please", session=session)
-    desk.work()
-    changes = history.recent(desk.database)
+def test_the_history_tells_what_was_said_from_what_was_taken_back(workspace: Workspace) -> None:
+    session = workspace.say(TABS)
+    workspace.work()
+    workspace.say("forget what I just said, please", session=session)
+    workspace.work()
+    changes = history.recent(workspace.database)
     assert [change.why for change in changes] == ["what you took back", "what you said"]
     assert [describe(change).rpartition("  ")[2] for change in changes] == [
         f"{TABS_MD} (what you took back)",

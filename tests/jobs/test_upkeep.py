@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd import gates
-from memoryd.config import Config, History
+from memoryd.config import Config, HistorySettings
 from memoryd.errors import BusyError
-from memoryd.jobs.alone import clear, only_one
-from memoryd.jobs.upkeep import Upkept, excess, last_upkeep, upkeep, upkeep_due
+from memoryd.jobs import gates
+from memoryd.jobs.process_lock import clear, only_process
+from memoryd.jobs.upkeep import UpkeepOutcome, excess, last_upkeep, upkeep, upkeep_due
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import new_document
 from memoryd.memory.history import restoring, undoing
-from memoryd.model import Changeset, FileChange, Group, Revision, Run, Wait
-from memoryd.state import changes, dreams, history, retention, room, settings, steps
+from memoryd.model import Changeset, Due, FileChange, Group, Revision, Wait
+from memoryd.state import changes, history, inbox, model_calls, retention, settings
 from memoryd.state.changes import DroppedError, digest
-from tests.jobs.bedroom import DAY, NOW, Engine, FastClock
-from tests.jobs.desk import TABS, TABS_MD
+from memoryd.state.dream_verdicts import NotDone, note_not_done
+from tests.inbox_rows import numbered, store
+from tests.jobs.dream_workspace import DAY, NOW, FastClock, RevisingEngine
+from tests.jobs.workspace import TABS, TABS_MD
 
 if TYPE_CHECKING:
     import threading
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from tests.jobs.bedroom import Bedroom
-    from tests.jobs.desk import Desk
+    from tests.jobs.dream_workspace import DreamWorkspace
+    from tests.jobs.workspace import Workspace
 
 HOUR = 3600.0
 OLD = NOW - 100 * DAY
@@ -61,15 +63,15 @@ YOUNG = NOW - 80 * DAY
 )
 def test_it_comes_once_a_night_or_when_it_has_been_long(passed_hours: float, hour: int, is_due: bool) -> None:
     decision = gates.upkeep(NOW - passed_hours * HOUR, None, NOW, hour)
-    assert isinstance(decision, Run) is is_due
+    assert isinstance(decision, Due) is is_due
     if isinstance(decision, Wait):
         assert decision.until == NOW + (36 - passed_hours) * HOUR
 
 
 def test_one_that_came_to_nothing_is_not_begun_again_at_once() -> None:
     assert isinstance(gates.upkeep(NOW - 48 * HOUR, NOW - 60, NOW, 3), Wait)
-    assert isinstance(gates.upkeep(NOW - 48 * HOUR, NOW - HOUR, NOW, 3), Run)
-    assert isinstance(gates.upkeep(NOW - 48 * HOUR, NOW + HOUR, NOW, 3), Run)  # the clock was set back
+    assert isinstance(gates.upkeep(NOW - 48 * HOUR, NOW - HOUR, NOW, 3), Due)
+    assert isinstance(gates.upkeep(NOW - 48 * HOUR, NOW + HOUR, NOW, 3), Due)  # the clock was set back
 
 
 def test_a_first_start_is_left_in_peace(database: Database, paths: Paths, config: Config) -> None:
@@ -78,7 +80,7 @@ def test_a_first_start_is_left_in_peace(database: Database, paths: Paths, config
     assert upkeep_due(database, NOW + 36 * HOUR)
     assert last_upkeep(database) is None
     done = upkeep(database, paths, config, FastClock(NOW + 36 * HOUR))
-    assert last_upkeep(database) == done == Upkept(at=NOW + 36 * HOUR)
+    assert last_upkeep(database) == done == UpkeepOutcome(at=NOW + 36 * HOUR)
     assert not upkeep_due(database, NOW + 37 * HOUR)
 
 
@@ -138,7 +140,7 @@ class Archive:
         assert not done.conflicted
         return done.change_id
 
-    def keep_up(self, paths: Paths, config: Config | None = None, now: float = NOW) -> Upkept:
+    def keep_up(self, paths: Paths, config: Config | None = None, now: float = NOW) -> UpkeepOutcome:
         """As if one had been done the day before."""
         settings.put(self.database, settings.UPKEEP, {"tried_at": None, "did": None}, now - DAY)
         return upkeep(self.database, paths, config or Config(), FastClock(now))
@@ -205,7 +207,7 @@ def test_a_content_that_comes_again_can_be_taken_back_again(archive: Archive, pa
 
 def test_beyond_its_room_the_oldest_history_goes_whatever_its_age(archive: Archive, paths: Paths) -> None:
     written = [archive.write("a.md", f"{number} " + "x" * 100_000, NOW - 60 + number) for number in range(30)]
-    done = archive.keep_up(paths, Config(history=History(keep_megabytes=1)))
+    done = archive.keep_up(paths, Config(history=HistorySettings(keep_megabytes=1)))
     kept = [archive.is_kept(number) for number in written]
     assert kept == sorted(kept), "a younger one went before an older one"
     assert 0 < sum(kept) < 12
@@ -299,51 +301,54 @@ def test_changes_are_as_old_as_those_around_them(
     assert tuple(archive.is_kept(number) for number in written) == kept
 
 
-def test_what_history_is_beside_contents_stays(desk: Desk) -> None:
+def test_what_history_is_beside_contents_stays(workspace: Workspace) -> None:
     """Which file is ours, what it rests on, what was undone: after years it is as known as after a day."""
-    archive = Archive(desk.database, desk.memory)
-    desk.say(TABS)
-    assert desk.work() == [("succeeded", (TABS_MD,))]
-    names = history.names_written(desk.database, str(desk.memory)), history.made(desk.database, str(desk.memory))
-    evidence = history.evidence_of(desk.database, str(desk.memory), TABS_MD)
-    assert archive.keep_up(desk.paths, now=NOW + 200 * DAY).contents > 0
-    assert names == (
-        history.names_written(desk.database, str(desk.memory)),
-        history.made(desk.database, str(desk.memory)),
+    archive = Archive(workspace.database, workspace.memory)
+    workspace.say(TABS)
+    assert workspace.work() == [("succeeded", (TABS_MD,))]
+    names = (
+        history.names_written(workspace.database, str(workspace.memory)),
+        history.made(workspace.database, str(workspace.memory)),
     )
-    assert history.evidence_of(desk.database, str(desk.memory), TABS_MD) == evidence
+    evidence = history.evidence_of(workspace.database, str(workspace.memory), TABS_MD)
+    assert archive.keep_up(workspace.paths, now=NOW + 200 * DAY).contents > 0
+    assert names == (
+        history.names_written(workspace.database, str(workspace.memory)),
+        history.made(workspace.database, str(workspace.memory)),
+    )
+    assert history.evidence_of(workspace.database, str(workspace.memory), TABS_MD) == evidence
 
 
-def test_what_was_undone_does_not_come_back_after_its_history_is_gone(desk: Desk) -> None:
-    desk.say(TABS)
-    desk.work()
-    desk.undo()
-    assert Archive(desk.database, desk.memory).keep_up(desk.paths, now=NOW + 200 * DAY).contents > 0
-    desk.database.execute("UPDATE turns SET outcome = NULL")
-    desk.work()
-    assert TABS_MD not in desk.files()
+def test_what_was_undone_does_not_come_back_after_its_history_is_gone(workspace: Workspace) -> None:
+    workspace.say(TABS)
+    workspace.work()
+    workspace.undo()
+    assert Archive(workspace.database, workspace.memory).keep_up(workspace.paths, now=NOW + 200 * DAY).contents > 0
+    workspace.database.execute("UPDATE turns SET outcome = NULL")
+    workspace.work()
+    assert TABS_MD not in workspace.files()
 
 
-def test_a_dream_that_was_undone_is_not_dreamt_again_after_its_time(bedroom: Bedroom) -> None:
-    archived = Engine(lambda _: [Revision("expired", "Archiving the freeze", ("project_freeze.md",))])
-    bedroom.remember("project_freeze.md", "No merges from 2020-03-09 to 2020-03-27.")
-    assert bedroom.dream(archived).change_id is not None
-    bedroom.undo()
-    before = bedroom.state()
-    bedroom.clock.at += 200 * DAY
-    archive = Archive(bedroom.database, bedroom.memory)
-    archive.keep_up(bedroom.paths, now=bedroom.clock.at)
-    assert bedroom.dream(archived).change_id is None
-    assert bedroom.state() == before
+def test_a_dream_that_was_undone_is_not_dreamt_again_after_its_time(dream_workspace: DreamWorkspace) -> None:
+    archived = RevisingEngine(lambda _: [Revision("expired", "Archiving the freeze", ("project_freeze.md",))])
+    dream_workspace.remember("project_freeze.md", "No merges from 2020-03-09 to 2020-03-27.")
+    assert dream_workspace.dream(archived).change_id is not None
+    dream_workspace.undo()
+    before = dream_workspace.state()
+    dream_workspace.clock.at += 200 * DAY
+    archive = Archive(dream_workspace.database, dream_workspace.memory)
+    archive.keep_up(dream_workspace.paths, now=dream_workspace.clock.at)
+    assert dream_workspace.dream(archived).change_id is None
+    assert dream_workspace.state() == before
 
 
-def test_a_dream_whose_history_is_half_gone_does_not_keep_others_from_dreaming(bedroom: Bedroom) -> None:
-    bedroom.remember("project_freeze.md", "No merges from 2020-03-09 to 2020-03-27.")
-    archived = Engine(lambda _: [Revision("expired", "Archiving the freeze", ("project_freeze.md",))])
-    bedroom.dream(archived)
-    bedroom.undo()
-    bedroom.database.execute("UPDATE blobs SET data = x'', dropped_at = 1")
-    assert bedroom.dream(archived).outcome == "succeeded"
+def test_a_dream_whose_history_is_half_gone_does_not_keep_others_from_dreaming(dream_workspace: DreamWorkspace) -> None:
+    dream_workspace.remember("project_freeze.md", "No merges from 2020-03-09 to 2020-03-27.")
+    archived = RevisingEngine(lambda _: [Revision("expired", "Archiving the freeze", ("project_freeze.md",))])
+    dream_workspace.dream(archived)
+    dream_workspace.undo()
+    dream_workspace.database.execute("UPDATE blobs SET data = x'', dropped_at = 1")
+    assert dream_workspace.dream(archived).outcome == "succeeded"
 
 
 # --- notes of jobs ----------------------------------------------------------------------------------------------------
@@ -356,11 +361,11 @@ def test_of_old_jobs_only_what_came_of_them_is_kept(database: Database, paths: P
             " VALUES (?, 'dream', '/m', '', 't', 1, ?, 'failed')",
             (number, ended_at),
         )
-        dreams.note_fates(database, number, [dreams.NotedFate("a.md", "words", "lost", "")])
+        note_not_done(database, number, [NotDone("a.md", "words", "held", "")])
         database.execute("INSERT INTO dream_turns VALUES (?, 1, 1, 'gather', 'Reading', 'words')", (number,))
-        steps.remark(database, number, "refused", "words")
-        step = steps.reserve(database, number, b"r", model="m", prompt="p", usd=1, now=ended_at)
-        steps.settle(database, step, steps.Spent(1, 2, 3, 4, 5, 0.25), b"words")
+        model_calls.remark(database, number, "refused", "words")
+        step = model_calls.reserve(database, number, b"r", model="m", prompt="p", usd=1, now=ended_at)
+        model_calls.settle(database, step, model_calls.Spent(1, 2, 3, 4, 5, 0.25), b"words")
     assert Archive(database, Path(paths.state_dir, "memory")).keep_up(paths).jobs == 1
     left = {
         table: [row[0] for row in database.query(f"SELECT job_id FROM {table}")]  # noqa: S608 - names of ours
@@ -368,7 +373,7 @@ def test_of_old_jobs_only_what_came_of_them_is_kept(database: Database, paths: P
     }
     assert left == {"fates": [2], "dream_turns": [2], "remarks": [2], "steps": [1, 2]}
     assert [row[0] for row in database.query("SELECT reply FROM steps ORDER BY job_id")] == [None, b"words"]
-    assert steps.spent_by(database, 1).usd == 0.25
+    assert model_calls.spent_by(database, 1).usd == 0.25
     assert [row[0] for row in database.query("SELECT outcome FROM jobs")] == ["failed", "failed"]
 
 
@@ -388,7 +393,7 @@ def test_unused_locks_and_abandoned_copies_go_and_those_in_use_stay(database: Da
     used_at(lately, NOW - DAY)
     for place, purpose in (("/unused", "dreams"), ("/lately", "staging"), ("/busy", "staging")):
         used_at(os.path.join(paths.place_for(place, purpose), "a.md"), OLD)
-    with only_one(paths, "/busy", "workers", "busy"), only_one(paths, "/held", "dreamers", "busy"):
+    with only_process(paths, "/busy", "workers", "busy"), only_process(paths, "/held", "dreamers", "busy"):
         os.utime(paths.place_for("/held", "dreamers"), (OLD, OLD))
         done = Archive(database, Path(paths.state_dir, "memory")).keep_up(paths)
         assert (done.copies, done.locks) == (2, 2)
@@ -398,13 +403,13 @@ def test_unused_locks_and_abandoned_copies_go_and_those_in_use_stay(database: Da
         ]
         assert not os.path.exists(unused)
         assert os.path.exists(lately)
-        with pytest.raises(BusyError), only_one(paths, "/held", "dreamers", "busy"):
+        with pytest.raises(BusyError), only_process(paths, "/held", "dreamers", "busy"):
             pass
 
 
 def test_taking_a_lock_counts_as_using_it(paths: Paths) -> None:
     place = used_at(paths.place_for("/m", "workers"), 1.0)
-    with only_one(paths, "/m", "workers", "busy"):
+    with only_process(paths, "/m", "workers", "busy"):
         pass
     assert os.stat(place).st_mtime > 1.0
 
@@ -423,9 +428,9 @@ def test_a_lock_that_is_removed_between_opening_and_taking_it_is_not_the_lock(
 
     monkeypatch.setattr(fcntl, "flock", flock)
     with (
-        only_one(paths, "/m", "workers", "busy"),
+        only_process(paths, "/m", "workers", "busy"),
         pytest.raises(BusyError),
-        only_one(paths, "/m", "workers", "busy"),
+        only_process(paths, "/m", "workers", "busy"),
     ):
         pass
 
@@ -486,11 +491,11 @@ def test_it_is_left_as_it_is_while_a_job_runs(roomy: Archive, paths: Paths) -> N
     )
     done = roomy.keep_up(paths)
     assert (done.freed_bytes, done.left) == (0, "a job was running")
-    assert room.room_of(roomy.database).free_bytes > 12_000_000
+    assert retention.database_size(roomy.database).free_bytes > 12_000_000
 
 
 def test_whoever_writes_meanwhile_goes_first(roomy: Archive, paths: Paths) -> None:
-    real = room.settle
+    real = retention.settle
     with closing(sqlite3.connect(paths.database, isolation_level=None)) as other:
 
         def settle(database: Database) -> None:
@@ -498,7 +503,7 @@ def test_whoever_writes_meanwhile_goes_first(roomy: Archive, paths: Paths) -> No
             other.execute("BEGIN IMMEDIATE")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(room, "settle", settle)
+            patch.setattr(retention, "settle", settle)
             patch.setattr(settings, "put", lambda *_: None)  # which would wait for the other
             done = upkeep(roomy.database, paths, Config(), FastClock())
         other.execute("ROLLBACK")
@@ -524,9 +529,44 @@ def test_a_copy_that_cannot_be_made_does_not_undo_the_rest(
     def compact(database: Database) -> None:
         database.execute("VACUUM INTO '/nowhere/copy'")
 
-    monkeypatch.setattr(room, "compact", compact)
+    monkeypatch.setattr(retention, "compact", compact)
     done = roomy.keep_up(paths)
     assert done.contents > 0
     assert done.left.startswith("The state database")
     assert last_upkeep(roomy.database) == done
     assert roomy.database.query("PRAGMA page_count")[0][0] == pages
+
+
+# --- the inbox --------------------------------------------------------------------------------------------------------
+
+
+def test_what_nobody_answers_leaves_the_inbox_after_thirty_days(
+    database: Database, paths: Paths, config: Config
+) -> None:
+    store(database, "/memory", numbered(1), now=NOW - 30 * DAY - 1)
+    store(database, "/memory", numbered(2, "unconfirmed"), now=NOW - 29 * DAY)
+    upkeep_due(database, NOW - DAY)
+    assert upkeep(database, paths, config, FastClock(NOW)).expired == 1
+    assert [row.first.name for row in inbox.waiting(database)] == ["feedback_2.md"]
+    assert [(row.names, row.outcome) for row in inbox.closed(database)] == [(("feedback_1.md",), "expired")]
+    assert upkeep(database, paths, config, FastClock(NOW + 2 * DAY)).expired == 1
+
+
+def test_a_clock_that_is_far_ahead_empties_no_inbox(database: Database, paths: Paths, config: Config) -> None:
+    store(database, "/memory", numbered(1), now=NOW)
+    upkeep_due(database, NOW)
+    assert upkeep(database, paths, config, FastClock(NOW + 1000 * DAY)).expired == 0
+    assert inbox.number_waiting(database) == 1
+
+
+def test_the_texts_of_answered_rows_are_kept_as_long_as_history(
+    database: Database, paths: Paths, config: Config
+) -> None:
+    for number, closed_at in ((1, OLD), (2, YOUNG)):
+        row = store(database, "/memory", numbered(number), now=closed_at)[-1]
+        inbox.reject(database, row.id, closed_at)
+    upkeep_due(database, NOW - DAY)
+    upkeep(database, paths, config, FastClock(NOW))
+    rows = [inbox.find(database, number) for number in (1, 2)]
+    assert [row.first.after is None for row in rows if row] == [True, False]
+    assert len(inbox.closed(database)) == 2

@@ -15,7 +15,7 @@ import pytest
 
 from memoryd.errors import StateError
 from memoryd.memory.directory import FileState, Listing, open_directory
-from memoryd.memory.limits import MEMORY_BYTES
+from memoryd.memory.limits import FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,19 +164,21 @@ def test_a_hard_link_is_a_topic_that_must_not_be_changed(directory: MemoryDirect
 
 
 def test_an_oversize_file_is_a_topic_that_is_left_alone(directory: MemoryDirectory) -> None:
-    put(directory, "fits.md", b"x" * MEMORY_BYTES)
-    put(directory, "large.md", b"x" * (MEMORY_BYTES + 1))
+    put(directory, "fits.md", b"x" * FILE_BYTES)
+    put(directory, "large.md", b"x" * (FILE_BYTES + 1))
     assert directory.listing() == Listing({"fits.md": MTIME_NS, "large.md": MTIME_NS}, {"large.md": "larger than 1 MB"})
     state = directory.read("large.md")
     assert state is not None
-    assert len(state.data) == MEMORY_BYTES
+    assert len(state.data) == FILE_BYTES
 
 
-def test_a_name_that_is_not_utf_8_is_listed_and_read(directory: MemoryDirectory) -> None:
-    name = os.fsdecode(b"caf\xe9.md")
-    put(directory, name)
-    assert directory.listing() == Listing({name: MTIME_NS}, {})
-    assert directory.read(name) == FileState(b"text\n", MTIME_NS, 0o644)
+def test_a_name_that_is_not_utf_8_is_no_topic_and_told_in_escapes(directory: MemoryDirectory, tmp_path: Path) -> None:
+    """Neither the database nor an index nor a request to a model can hold it."""
+    put(directory, os.fsdecode(b"caf\xe9.md"))
+    os.symlink(tmp_path, os.path.join(directory.path, os.fsdecode(b"\xff.md")))
+    put(directory, os.fsdecode(b"caf\xe9.txt"))
+    put(directory, os.fsdecode(b".\xff.md"))
+    assert directory.listing() == Listing({}, {"caf\\xe9.md": "not named in UTF-8", "\\xff.md": "a symlink"})
 
 
 def test_a_file_is_read_with_its_mtime_and_mode_up_to_a_limit(directory: MemoryDirectory) -> None:
@@ -266,6 +268,14 @@ def test_one_process_at_a_time_and_a_killed_one_holds_nothing(directory: MemoryD
 def test_the_lock_is_given_back_after_an_error(directory: MemoryDirectory) -> None:
     with pytest.raises(ZeroDivisionError), directory.locked():
         _ = 1 / 0
+    assert not is_locked(directory.path)
+
+
+def test_a_commit_within_the_lock_does_not_give_it_back(directory: MemoryDirectory) -> None:
+    with directory.locked():
+        with directory.locked():
+            assert is_locked(directory.path)
+        assert is_locked(directory.path)
     assert not is_locked(directory.path)
 
 

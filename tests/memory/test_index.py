@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from memoryd.memory.index import (
     LINE_CHARACTERS,
-    MOST_BYTES,
-    MOST_LINES,
     Index,
     Topic,
     as_loaded,
@@ -20,6 +18,7 @@ from memoryd.memory.index import (
     entry_of,
     rebuild,
 )
+from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 
 NAMES = (
     st.binary(min_size=1, max_size=40)

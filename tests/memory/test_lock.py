@@ -25,11 +25,12 @@ import pytest
 from memoryd.errors import BusyError, StateError
 from memoryd.memory import exchange as exchange_module
 from memoryd.memory import lock as lock_module
+from memoryd.memory.limits import LOCK_NAME
 from memoryd.memory.lock import (
     STALE_SECONDS,
     Free,
-    Held,
     Holder,
+    LockHeld,
     LockState,
     Prior,
     acquire,
@@ -40,7 +41,6 @@ from memoryd.memory.lock import (
     restore,
     same_process,
 )
-from memoryd.model import LOCK_NAME
 
 if TYPE_CHECKING:
     import threading
@@ -131,17 +131,17 @@ MINUTES = 60.0
 @pytest.mark.parametrize(
     ("pid", "age", "is_live", "expected"),
     [
-        pytest.param(7, 59 * MINUTES, everybody_lives, Held(7, NOW + MINUTES), id="young and alive"),
-        pytest.param(7, 0.0, everybody_lives, Held(7, NOW + 60 * MINUTES), id="just taken"),
+        pytest.param(7, 59 * MINUTES, everybody_lives, LockHeld(7, NOW + MINUTES), id="young and alive"),
+        pytest.param(7, 0.0, everybody_lives, LockHeld(7, NOW + 60 * MINUTES), id="just taken"),
         pytest.param(7, 60 * MINUTES, everybody_lives, Free(), id="an hour old, whoever holds it"),
         pytest.param(7, 0.0, nobody_lives, Free(), id="young and dead"),
         pytest.param(None, 0.0, everybody_lives, Free(), id="nobody, released just now"),
-        pytest.param(7, -59 * MINUTES, everybody_lives, Held(7, NOW + 119 * MINUTES), id="the clock stepped back"),
+        pytest.param(7, -59 * MINUTES, everybody_lives, LockHeld(7, NOW + 119 * MINUTES), id="the clock stepped back"),
         pytest.param(7, -60 * MINUTES, everybody_lives, Free(), id="a time that says nothing"),
         pytest.param(7, -59 * MINUTES, nobody_lives, Free(), id="dead, with a time to come"),
     ],
 )
-def test_judge(pid: int | None, age: float, is_live: Callable[[int, float], bool], expected: Free | Held) -> None:
+def test_judge(pid: int | None, age: float, is_live: Callable[[int, float], bool], expected: Free | LockHeld) -> None:
     state = LockState(exists=True, pid=pid, mtime_ns=NOW_NS - int(age * 1e9), inode=1)
     assert judge(state, now=NOW, is_live=is_live) == expected
 
@@ -265,7 +265,7 @@ def test_taken_it_names_us_and_is_young(memory: Path, directory: int) -> None:
     assert found(memory) == {LOCK_NAME: (str(os.getpid()).encode(), NOW_NS)}
     assert (memory / LOCK_NAME).stat().st_mode & 0o777 == 0o600
     assert lock.is_still_ours()
-    assert judge(read(directory), now=NOW, is_live=everybody_lives) == Held(os.getpid(), NOW + STALE_SECONDS)
+    assert judge(read(directory), now=NOW, is_live=everybody_lives) == LockHeld(os.getpid(), NOW + STALE_SECONDS)
 
 
 def test_where_there_was_none_it_is_made(memory: Path, directory: int) -> None:

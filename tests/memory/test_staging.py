@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
+from memoryd.memory.snapshot import DirectorySnapshot
 from memoryd.memory.staging import changes_in, staged
 from memoryd.model import FileChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
-    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.snapshot import Snapshot
+    from memoryd.state.database import Database
 
 NS = 1_800_000_000_000_000_000
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Iterator[MemoryDirectory]:
+def snapshot(database: Database, tmp_path: Path) -> Snapshot:
     memory = tmp_path / "memory"
     memory.mkdir()
     for name in ("a.md", "b.md", "c.md", "MEMORY.md"):
@@ -31,47 +31,51 @@ def directory(tmp_path: Path) -> Iterator[MemoryDirectory]:
         os.utime(memory / name, ns=(NS, NS))
     (memory / "link.md").symlink_to("/etc/passwd")
     (memory / "notes.txt").write_text("no memory")
-    with open_directory(str(memory)) as opened:
-        yield opened
+    return DirectorySnapshot(database, str(memory))
 
 
-def test_the_difference_is_what_was_created_changed_and_deleted(directory: MemoryDirectory, tmp_path: Path) -> None:
-    with staged(directory, str(tmp_path / "copy")) as copy:
-        place = Path(copy.path)
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "copy"
+
+
+def test_the_difference_is_what_was_created_changed_and_deleted(snapshot: Snapshot, place: Path) -> None:
+    with staged(snapshot, str(place)):
         assert sorted(os.listdir(place)) == ["MEMORY.md", "a.md", "b.md", "c.md"]
-        assert changes_in(copy) == ()
+        assert (place / "a.md").stat().st_mtime_ns == NS
+        assert changes_in(str(place), snapshot) == ()
         (place / "a.md").write_text("changed\n")
         (place / "b.md").unlink()
         (place / "new.md").write_text("new\n")
         (place / "MEMORY.md").write_text("whatever the engine thinks\n")
-        assert changes_in(copy) == (
+        assert changes_in(str(place), snapshot) == (
             FileChange("a.md", b"a.md\n", b"changed\n", NS, mode=0o640),
             FileChange("b.md", b"b.md\n", None, NS, mode=0o640),
             FileChange("new.md", None, b"new\n"),
         )
     assert not place.exists()
-    assert Path(directory.path, "a.md").read_text() == "a.md\n"
+    with open(os.path.join(snapshot.path, "a.md"), encoding="utf-8") as file:
+        assert file.read() == "a.md\n"
 
 
-def test_the_copy_is_private_and_goes_also_after_a_failure(directory: MemoryDirectory, tmp_path: Path) -> None:
-    place = tmp_path / "copy"
-    with pytest.raises(ZeroDivisionError), staged(directory, str(place)):
+def test_the_copy_is_private_and_goes_also_after_a_failure(snapshot: Snapshot, place: Path) -> None:
+    with pytest.raises(ZeroDivisionError), staged(snapshot, str(place)):
         assert place.stat().st_mode & 0o777 == 0o700
         _ = 1 / 0
     assert not place.exists()
 
 
-def test_a_place_that_is_taken_is_not_used(directory: MemoryDirectory, tmp_path: Path) -> None:
-    (tmp_path / "copy").mkdir()
-    with pytest.raises(FileExistsError), staged(directory, str(tmp_path / "copy")):
-        pass
-    assert (tmp_path / "copy").exists()
+def test_the_copy_of_a_process_that_died_is_made_anew(snapshot: Snapshot, place: Path) -> None:
+    place.mkdir()
+    (place / "half.md").write_text("written before the kill\n")
+    with staged(snapshot, str(place)):
+        assert sorted(os.listdir(place)) == ["MEMORY.md", "a.md", "b.md", "c.md"]
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "large", "hard link"])
-def test_what_no_memory_can_be_is_refused(directory: MemoryDirectory, tmp_path: Path, kind: str) -> None:
-    with staged(directory, str(tmp_path / "copy")) as copy:
-        odd = Path(copy.path, "odd.md")
+def test_what_no_memory_can_be_is_refused(snapshot: Snapshot, place: Path, kind: str) -> None:
+    with staged(snapshot, str(place)):
+        odd = place / "odd.md"
         if kind == "link":
             odd.symlink_to("/etc/passwd")
         elif kind == "folder":
@@ -79,6 +83,6 @@ def test_what_no_memory_can_be_is_refused(directory: MemoryDirectory, tmp_path: 
         elif kind == "large":
             odd.write_bytes(b"x" * (2 << 20))
         else:
-            os.link(Path(copy.path, "a.md"), odd)
+            os.link(place / "a.md", odd)
         with pytest.raises(RefusedError):
-            changes_in(copy)
+            changes_in(str(place), snapshot)

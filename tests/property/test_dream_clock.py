@@ -16,14 +16,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from memoryd.config import Config
 from memoryd.errors import MemorydError
 from memoryd.jobs.dream_gates import Checks
-from memoryd.jobs.dream_lock import bury
+from memoryd.jobs.recovery import recover_dead_dream
 from memoryd.memory import lock
-from memoryd.model import LOCK_NAME, Run
+from memoryd.memory.limits import LOCK_NAME
+from memoryd.model import Due
 from memoryd.paths import paths_from
-from memoryd.state.database import open_database
-from tests.jobs.bedroom import Bedroom, Engine
+from memoryd.state.database import state_file
+from tests.jobs.dream_workspace import DreamWorkspace, RevisingEngine
 from tests.property.world import Crash, FlakyDatabase
-from tests.sample import Session, write
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +54,8 @@ class Clockwork(RuleBasedStateMachine):
         super().__init__()
         self.home = tempfile.mkdtemp(prefix="memoryd-clock-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         paths = paths_from({"HOME": self.home})
-        opened = open_database(paths)
-        self.database = FlakyDatabase(opened._connection, opened.path)
-        self.room = Bedroom(self.database, paths, Config())
+        self.database = FlakyDatabase.open(state_file(paths))
+        self.room = DreamWorkspace(self.database, paths, Config())
         self.elapsed = 0.0
         self.dreams = 0
         self.dreamt_at = -LEAST_SECONDS
@@ -118,7 +118,7 @@ class Clockwork(RuleBasedStateMachine):
             self.sessions[one] = session, data + session.turn("please look at the parser")
             path = write(self.room.paths.transcripts_root, *self.sessions[one])
             os.utime(path, (now, now))
-        self.room.sweeper.sweep(now)
+        self.room.ingester.ingest(now)
 
     # --- memoryd ------------------------------------------------------------------------------------------------------
 
@@ -126,12 +126,12 @@ class Clockwork(RuleBasedStateMachine):
     def check(self) -> None:
         """As the daemon does once a minute."""
         now = self.room.clock.at
-        assert bury(self.database, self.room.paths, str(self.room.memory), now)
-        self.room.sweeper.sweep(now)
+        assert recover_dead_dream(self.database, self.room.paths, str(self.room.memory), now)
+        self.room.ingester.ingest(now)
         checks = Checks(self.database, self.room.paths, Config(), str(self.room.memory), now)
-        if isinstance(checks.decision(), Run):
+        if isinstance(checks.decision(), Due):
             with suppress(MemorydError):
-                self.room.dream(Engine(self._revise), self._tell)
+                self.room.dream(RevisingEngine(self._revise), self._tell)
         self._note_success()
 
     @rule(seconds=steps)
@@ -148,7 +148,7 @@ class Clockwork(RuleBasedStateMachine):
             self.check()
         self.database.calls_left = None
         Lives.number += 1
-        assert bury(self.database, self.room.paths, str(self.room.memory), self.room.clock.at)
+        assert recover_dead_dream(self.database, self.room.paths, str(self.room.memory), self.room.clock.at)
         self._note_success()
 
     @rule()

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from memoryd.jobs import sweep
-from memoryd.transcripts import follow
+from memoryd.jobs import ingest
+from memoryd.transcripts import tail
 from tests.property.world import World
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.sample import Session
+    from tests.transcript import Session
 
 # Damage that no JSON parser takes for something else: an id changed by it would be another message.
 spoilers = st.sampled_from([b"\0" * 9, b"\n", b"\x01", b"\x01}{", b'\x01{"type":"user",'])
@@ -33,7 +33,7 @@ class Transcripts(RuleBasedStateMachine):
         self.world = World()
 
     def teardown(self) -> None:
-        self.world.one.sweep()
+        self.world.one.ingest()
         self.world.check()
         self.world.close()
 
@@ -122,7 +122,7 @@ class Transcripts(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        self.world.one.sweep()
+        self.world.one.ingest()
         self.world.check()
 
     @rule(calls=st.integers(1, 60))
@@ -132,7 +132,7 @@ class Transcripts(RuleBasedStateMachine):
 
     @rule()
     def look_with_a_second_process(self) -> None:
-        self.world.two.sweep()
+        self.world.two.ingest()
         self.world.check()
 
     @rule(calls=st.integers(1, 60))
@@ -152,8 +152,8 @@ class Transcripts(RuleBasedStateMachine):
 
 @pytest.mark.torture
 def test_every_message_once(monkeypatch: pytest.MonkeyPatch, torture: bool) -> None:
-    monkeypatch.setattr(sweep, "BATCH_BYTES", 1500)  # so that files are read in several pieces, each its own commit
-    monkeypatch.setattr(follow, "WINDOW_BYTES", 256)  # so that a rewrite can be outside of what is hashed
+    monkeypatch.setattr(ingest, "BATCH_BYTES", 1500)  # so that files are read in several pieces, each its own commit
+    monkeypatch.setattr(tail, "WINDOW_BYTES", 256)  # so that a rewrite can be outside of what is hashed
     limits = settings(max_examples=3000 if torture else 120, stateful_step_count=60 if torture else 30, deadline=None)
     run_state_machine_as_test(Transcripts, settings=limits)
 
@@ -171,9 +171,9 @@ def test_every_split_of_a_stream_into_appends_delivers_each_message_once(data: A
             if data.draw(st.booleans()):
                 world.one.sweep_and_crash(data.draw(st.integers(1, 40)))
             else:
-                world.one.sweep()
+                world.one.ingest()
                 world.check()
-        world.one.sweep()
+        world.one.ingest()
         world.check()
         assert world.whole_messages() == world.written
     finally:

@@ -9,11 +9,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from memoryd.clients import ALL
 from memoryd.config import Config
-from memoryd.jobs.sweep import Sweeper
+from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from
-from memoryd.state.database import Database, open_database
-from tests.sample import Session
+from memoryd.state.database import Database, state_file
+from tests.transcript import Session
 
 
 class Crash(BaseException):
@@ -34,7 +35,7 @@ class FlakyDatabase(Database):
         self._count()
         return super().query(sql, values)
 
-    def execute_many(self, sql: str, rows: list[Any]) -> None:
+    def execute_many(self, sql: str, rows: Any) -> None:
         self._count()
         super().execute_many(sql, rows)
 
@@ -53,19 +54,19 @@ class FlakyDatabase(Database):
 
 
 class Process:
-    """One memoryd: a connection and a sweeper, until it crashes."""
+    """One memoryd: a connection and a ingester, until it crashes."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.start()
 
     def start(self) -> None:
-        self.database = FlakyDatabase(open_database(self._world.paths)._connection, self._world.paths.database)
-        self._sweeper = Sweeper(self.database, self._world.paths, Config())
+        self.database = FlakyDatabase.open(state_file(self._world.paths))
+        self._ingester = Ingester(ALL[0], self.database, self._world.paths, Config())
 
-    def sweep(self) -> None:
+    def ingest(self) -> None:
         for _ in range(50):
-            if not self._sweeper.sweep(self._world.now).backlog:
+            if not self._ingester.ingest(self._world.now).backlog:
                 return
         raise AssertionError("the backlog does not shrink")
 
@@ -73,7 +74,7 @@ class Process:
         """Sweep and be killed at the n-th call, if there are so many."""
         self.database.calls_left = after_calls
         try:
-            self.sweep()
+            self.ingest()
         except Crash:
             self.stop()
             self.start()
@@ -82,9 +83,9 @@ class Process:
         return False
 
     def sweep_interrupted_by(self, other: Process, after_calls: int) -> None:
-        self.database.meanwhile = other.sweep
+        self.database.meanwhile = other.ingest
         self.database.calls_left = after_calls
-        self.sweep()
+        self.ingest()
         self.database.meanwhile = self.database.calls_left = None
 
     def stop(self) -> None:
@@ -107,8 +108,8 @@ class World:
         self.written: set[str] = set()
         self.one = Process(self)
         self.two = Process(self)
-        self.one.sweep()
-        self.two.sweep()
+        self.one.ingest()
+        self.two.ingest()
 
     def close(self) -> None:
         self.one.stop()

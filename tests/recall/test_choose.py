@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.memory.glance import Glance
+from memoryd.memory.quick_parse import QuickParse
 from memoryd.recall.choose import is_manual, is_pitfall, names_of_tools, speaks_of
 
 
-def memory(description: str, body: str = "", *, name: str = "", kind: str | None = "reference") -> Glance:
-    return Glance(name, description, kind, (), body)  # type: ignore[arg-type]
+def memory(description: str, body: str = "", *, name: str = "", kind: str | None = "reference") -> QuickParse:
+    return QuickParse(name, description, kind, (), body)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.recall.concepts import FILE, concepts_in, terms_with_concepts
+from memoryd.recall.concepts import (
+    FILE,
+    concepts_in,
+    meanings_by_dictionary,
+    meanings_by_halving,
+    terms_with_concepts,
+)
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, probability
 from memoryd.recall.terms import terms_of
 from training.common import common_terms
@@ -32,6 +38,15 @@ def test_the_file_is_what_the_lists_make() -> None:
 def test_the_words_that_prompts_are_full_of_are_those_of_the_sessions() -> None:
     """Those of the labelled sessions, and by the terms and concepts of now."""
     assert Path(COMMON_FILE).read_text(encoding="utf-8") == common_terms()
+
+
+def test_both_ways_to_look_a_phrase_up_find_the_same() -> None:
+    """Every phrase of the file, and what stands beside it."""
+    phrases = [line.split("\t")[0] for line in Path(FILE).read_text(encoding="utf-8").splitlines()]
+    beside = (f"{phrase}s" for phrase in phrases[::10])
+    shorter = (phrase[:-1] for phrase in phrases[::10])
+    for phrase in ("", "\uffff", *phrases, *beside, *shorter):
+        assert meanings_by_halving(phrase) == meanings_by_dictionary(phrase), phrase
 
 
 def test_what_is_left_of_a_common_word_is_something() -> None:

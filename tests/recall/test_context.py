@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.recall.context import Index, context_of, index_of
+from memoryd.recall.context import LoadedIndex, context_of, index_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 WARNING = "Only a part of the index was loaded"
 
 
-def index(tmp_path: Path, text: str | bytes, most_characters: int = 0) -> Index:
+def index(tmp_path: Path, text: str | bytes, most_characters: int = 0) -> LoadedIndex:
     (tmp_path / "MEMORY.md").write_bytes(text if isinstance(text, bytes) else text.encode())
     return index_of(str(tmp_path), most_characters)
 
 
 def test_a_short_index_is_given_as_it_is(tmp_path: Path) -> None:
-    assert index(tmp_path, "# Memory\n- [a](a.md) — b\n") == Index("# Memory\n- [a](a.md) — b\n", is_cut=False)
+    assert index(tmp_path, "# Memory\n- [a](a.md) — b\n") == LoadedIndex("# Memory\n- [a](a.md) — b\n", is_cut=False)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n  \n"])
 def test_an_empty_one_is_empty(tmp_path: Path, text: str) -> None:
-    assert index(tmp_path, text) == Index("", is_cut=False)
+    assert index(tmp_path, text) == LoadedIndex("", is_cut=False)
 
 
 def test_too_many_lines_or_bytes_are_cut_with_a_word_about_it(tmp_path: Path) -> None:
@@ -53,13 +53,13 @@ def test_a_client_that_takes_less_gets_whole_lines(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_empty_and_not_waited_for(tmp_path: Path) -> None:
-    assert index_of(str(tmp_path / "none")) == Index("", is_cut=False)
+    assert index_of(str(tmp_path / "none")) == LoadedIndex("", is_cut=False)
     os.mkfifo(tmp_path / "MEMORY.md")
-    assert index_of(str(tmp_path)) == Index("", is_cut=False)
+    assert index_of(str(tmp_path)) == LoadedIndex("", is_cut=False)
     os.remove(tmp_path / "MEMORY.md")
     (tmp_path / "secret").write_text("words of somebody")
     (tmp_path / "MEMORY.md").symlink_to(tmp_path / "secret")
-    assert index_of(str(tmp_path)) == Index("", is_cut=False)
+    assert index_of(str(tmp_path)) == LoadedIndex("", is_cut=False)
 
 
 def test_the_guide_tells_the_types_what_to_save_and_how_to_doubt(tmp_path: Path) -> None:

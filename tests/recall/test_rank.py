@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.recall.catalogue import catalogue_of
 from memoryd.recall.choose import is_worth_asking
+from memoryd.recall.index import up_to_date_index
 from memoryd.recall.rank import CANDIDATES, FEATURES, candidates, query_of
 from memoryd.recall.store import open_store
-from tests.recall.library import FIVE, FREEZE, NOW, RELEASE, ROLE, TESTS, TRACKER, Library, topic
+from tests.recall.memories import FIVE, FREEZE, NOW, RELEASE, ROLE, TESTS, TRACKER, Library, topic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,7 +254,7 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=60))
 def test_for_any_prompt_they_are_in_order_and_each_is_there_once(languages: Library, prompt: str) -> None:
     with closing(open_store(languages.paths)) as store:
-        directory = catalogue_of(store, str(languages.place), NOW)
+        directory = up_to_date_index(store, str(languages.place), NOW)
         assert directory is not None
         found = candidates(store, directory, query_of(prompt))
         assert found == candidates(store, directory, query_of(prompt))

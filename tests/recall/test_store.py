@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.errors import BusyError, StateError
-from memoryd.recall import database
-from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, Learnt, open_store, store_to_look
-from tests.recall.library import FIVE, NOW, RELEASE, Library
+from memoryd.paths import paths_from
+from memoryd.recall import schema
+from memoryd.recall import store as module
+from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, LearntMemory, open_store, store_to_look
+from tests.recall.memories import FIVE, NOW, RELEASE, Library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,11 +37,11 @@ def store(paths: Paths) -> Iterator[Store]:
     opened.close()
 
 
-def learnt(name: str, weights: Mapping[str, int], ctime_ns: int = 1) -> Learnt:
-    return Learnt(name, (1, ctime_ns, 1), "user", False, weights)
+def learnt(name: str, weights: Mapping[str, int], ctime_ns: int = 1) -> LearntMemory:
+    return LearntMemory(name, (1, ctime_ns, 1), "user", False, weights)
 
 
-def learn(store: Store, *memories: Learnt) -> int:
+def learn(store: Store, *memories: LearntMemory) -> int:
     with store.transaction():
         number = store.record_check(PLACE, 0, NOW)
         store.learn(number, memories)
@@ -191,7 +193,19 @@ def test_a_damaged_file_is_begun_anew(paths: Paths, damage: object) -> None:
     assert library.sure("which branch do we release from?") == [RELEASE]
 
 
-@pytest.mark.parametrize("version", [0, database.VERSION + 1, 2**31 - 1])
+def test_damage_in_the_middle_is_found_by_the_check_and_the_file_begun_anew(paths: Paths) -> None:
+    library = used(paths)
+    with closing(sqlite3.connect(paths.recall_file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = Path(paths.recall_file).read_bytes()
+    Path(paths.recall_file).write_bytes(data[: len(data) // 2] + b"\xa5" * (len(data) - len(data) // 2))
+    with closing(open_store(paths)) as store, pytest.raises(StateError, match="is damaged"):
+        store.check()
+    assert not os.path.exists(paths.recall_file)
+    assert library.sure("which branch do we release from?") == [RELEASE]
+
+
+@pytest.mark.parametrize("version", [0, schema.VERSION + 1, 2**31 - 1])
 def test_a_file_of_another_version_is_begun_anew(paths: Paths, version: int) -> None:
     library = used(paths)
     with closing(sqlite3.connect(paths.recall_file, isolation_level=None)) as connection:
@@ -212,7 +226,7 @@ def test_what_only_looks_makes_nothing(paths: Paths) -> None:
     used(paths)
     store = store_to_look(paths)
     assert store is not None
-    with closing(store), pytest.raises(StateError, match="readonly"):
+    with closing(store), pytest.raises(StateError, match="cannot be written"):
         store.record_check(PLACE, 0, NOW)
 
 
@@ -244,7 +258,7 @@ def test_a_symlink_in_its_place_is_not_followed(paths: Paths, tmp_path: Path) ->
     os.symlink(tmp_path / "elsewhere", paths.recall_file)
     with pytest.raises(StateError, match="cannot be opened: Too many levels of symbolic links") as caught:
         open_store(paths)
-    assert caught.value.fix == f"ls -ld {paths.state_dir}"
+    assert caught.value.fix == f"ls -ld {paths.recall_file}"
     assert (tmp_path / "elsewhere").read_bytes() == b"words of somebody"
     os.remove(paths.recall_file)
     os.symlink(tmp_path / "nowhere", paths.recall_file)
@@ -275,14 +289,13 @@ except StateError as error:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root drops its rights to be refused")
 def test_a_state_directory_that_cannot_be_written_is_told_in_words(
-    environment: dict[str, str], paths: Paths, tmp_path: Path
+    environment: dict[str, str], open_place: Path
 ) -> None:
+    environment["HOME"] = str(open_place)
+    paths = paths_from(environment)
     os.makedirs(paths.state_dir)
-    for place in (Path(paths.home), *Path(paths.home).rglob("*")):
+    for place in (open_place, *open_place.rglob("*")):
         os.chown(place, 65534, 65534)
-    for place in (tmp_path, *tmp_path.parents):
-        if place.stat().st_uid == 0 and "pytest" in str(place):
-            place.chmod(0o755)
 
     def try_it() -> str:
         done = subprocess.run(
@@ -291,20 +304,20 @@ def test_a_state_directory_that_cannot_be_written_is_told_in_words(
         return done.stdout.strip()
 
     os.chmod(paths.state_dir, 0o500)
-    assert try_it() == f"{paths.recall_file} cannot be opened: Permission denied."
+    assert try_it() == f"The recall database {paths.recall_file} cannot be opened: Permission denied."
     os.chmod(paths.state_dir, 0o700)
     assert try_it() == "opened"
     for suffix in ("", "-wal", "-shm"):
         if os.path.exists(paths.recall_file + suffix):
             os.chmod(paths.recall_file + suffix, 0o400)
-    assert try_it() == f"{paths.recall_file} cannot be opened: Permission denied."
+    assert try_it() == f"The recall database {paths.recall_file} cannot be opened: Permission denied."
 
 
 # --- several processes ------------------------------------------------------------------------------------------------
 
 
 def test_who_waits_too_long_is_told_in_words(paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(module, "BUSY_SECONDS", 0.01)
     with (
         closing(open_store(paths)) as other,
         store.transaction(),
@@ -318,12 +331,12 @@ _REFRESH = """
 import os, sys
 from contextlib import closing, suppress
 from memoryd.paths import paths_from
-from memoryd.recall.catalogue import catalogue_of
+from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
 print("ready", flush=True)
 sys.stdin.readline()
 with closing(open_store(paths_from(os.environ))) as store:
-    print(catalogue_of(store, sys.argv[1], 2e9).memories)
+    print(up_to_date_index(store, sys.argv[1], 2e9).memories)
 """
 
 
@@ -360,7 +373,7 @@ def test_processes_that_refresh_at_once_all_find_everything(
 _VICTIM = """
 import os, sys
 from memoryd.paths import paths_from
-from memoryd.recall.store import Learnt, open_store
+from memoryd.recall.store import LearntMemory, open_store
 
 def wait():
     print("here", flush=True)
@@ -370,7 +383,7 @@ def memories():
     for number in range(40):
         if sys.argv[2] == "reading" and number == 20:
             wait()
-        yield Learnt(f"n{number}.md", (9, 9, 9), "user", False, {f"t{number}x{one}": 1 for one in range(1500)})
+        yield LearntMemory(f"n{number}.md", (9, 9, 9), "user", False, {f"t{number}x{one}": 1 for one in range(1500)})
 
 store = open_store(paths_from(os.environ))
 with store.transaction():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memoryd.clients.claude_code.injected_text import INJECTED, NOT_THE_USER
 from memoryd.recall.surface import (
     HOOK_CHARACTERS,
     MARK,
@@ -19,7 +20,6 @@ from memoryd.recall.surface import (
     pieces_of,
     rendered,
 )
-from memoryd.transcripts.foreign import INJECTED, NOT_THE_USER
 
 NOW, DAY = 2_000_000_000.0, 86_400.0
 CAVEAT = "True when it was written"

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.language.stems import stem
+from memoryd.language.tokens import MOST_CHARACTERS, is_stop, is_unspaced, pairs_of, split, token_count
 from memoryd.recall.concepts import terms_with_concepts
-from memoryd.recall.terms import MOST_CHARACTERS, is_stop, is_unspaced, pairs_of, split, stem, terms_of, token_count
+from memoryd.recall.terms import terms_of
 
 TEXTS = st.text(max_size=200) | st.lists(
     st.sampled_from(

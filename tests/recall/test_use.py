@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.memory.glance import Glance
+from memoryd.memory.quick_parse import QuickParse
 from memoryd.recall.use import is_quoted
 
-RELEASE = Glance(
+RELEASE = QuickParse(
     "a", "Releases are cut from the branch stable", "project", (), "Never from main, customers get stable."
 )
-BACKUP = Glance("b", "", "project", (), "生产数据库每晚三点备份到法兰克福。")
+BACKUP = QuickParse("b", "", "project", (), "生产数据库每晚三点备份到法兰克福。")
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ BACKUP = Glance("b", "", "project", (), "生产数据库每晚三点备份到法
         (RELEASE, "", False),
         (BACKUP, "好的、生产数据库每晚三点运行。", True),
         (BACKUP, "数据库已经备份。", False),
-        (Glance("", "", None, (), ""), "anything at all, as long as you like", False),
+        (QuickParse("", "", None, (), ""), "anything at all, as long as you like", False),
     ],
 )
-def test_quoted(memory: Glance, reply: str, expected: bool) -> None:
+def test_quoted(memory: QuickParse, reply: str, expected: bool) -> None:
     assert is_quoted("project_release.md", memory, [reply]) is expected
     assert is_quoted("project_release.md", memory, ["Something else.", reply]) is expected
 
@@ -47,7 +47,7 @@ WORDS = st.lists(st.sampled_from("cut release from the branch stable never main 
 def test_five_words_in_a_row_are_a_quotation_wherever_they_stand(
     before: list[str], after: list[str], body: list[str]
 ) -> None:
-    memory = Glance("", "", None, (), " ".join([*body, "alpha beta gamma delta epsilon", *body]))
+    memory = QuickParse("", "", None, (), " ".join([*body, "alpha beta gamma delta epsilon", *body]))
     said = " ".join([*before, "alpha beta gamma delta epsilon", *after])
     assert is_quoted("none.md", memory, [said])
     assert not is_quoted("none.md", memory, [said.replace("gamma", "other")]) or len(body) >= 1

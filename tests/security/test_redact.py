@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.security import shapes
+from memoryd.security import by_format
 from memoryd.security.redact import find_secret, redact
 from tests.security.labelled import BASE64, PLAIN, SECRETS, fake
 
@@ -87,10 +87,12 @@ def test_the_first_secret_in_the_text_is_the_one_that_is_told() -> None:
 
 
 def test_every_shape_has_an_example() -> None:
-    kinds = {shape.kind for shape in shapes._SHAPES}
-    kinds |= {kind for kind, _, _ in (*shapes._OTHERS, *shapes._OTHERS_IN_RUNS)}
+    kinds = {shape.kind for shape in by_format._SHAPES}
+    kinds |= {kind for kind, _, _ in (*by_format._OTHERS, *by_format._OTHERS_IN_RUNS)}
     assert kinds <= {
-        span.kind for one in SECRETS for span in shapes.shapes_in(one.text, one.text.encode("ascii", "replace"))
+        span.kind
+        for one in SECRETS
+        for span in by_format.secrets_by_format(one.text, one.text.encode("ascii", "replace"))
     }
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from memoryd.config import Config, Features
 from memoryd.errors import BusyError
-from memoryd.jobs.standing import as_wait, hold_of, refuse_while_paused
+from memoryd.jobs.holds import as_wait, hold_of, refuse_while_paused
 from memoryd.model import Wait
-from memoryd.state import holds, pauses
+from memoryd.state import engine_holds, pauses
 from memoryd.state.pauses import Pause
 
 if TYPE_CHECKING:
@@ -36,22 +36,22 @@ def test_a_pause_ends_at_its_time_and_never_lasts_for_ever_by_a_clock_that_steps
     database: Database, until: float | None, then: float, lasts: bool
 ) -> None:
     pauses.begin(database, until, NOW)
-    assert pauses.standing(database, then) == (Pause(NOW, until) if lasts else None)
+    assert pauses.current_pause(database, then) == (Pause(NOW, until) if lasts else None)
 
 
 def test_another_pause_replaces_the_first_and_an_end_ends_it(database: Database) -> None:
-    assert pauses.standing(database, NOW) is None
+    assert pauses.current_pause(database, NOW) is None
     pauses.begin(database, None, NOW)
     pauses.begin(database, NOW + 60, NOW + 1)
-    assert pauses.standing(database, NOW + 2) == Pause(NOW + 1, NOW + 60)
+    assert pauses.current_pause(database, NOW + 2) == Pause(NOW + 1, NOW + 60)
     pauses.end(database)
     pauses.end(database)
-    assert pauses.standing(database, NOW + 2) is None
+    assert pauses.current_pause(database, NOW + 2) is None
 
 
 def test_everything_waits_for_it_under_one_name(database: Database) -> None:
     """With the embedded engine as with a model, whatever that one waits for itself."""
-    holds.stop(database, "anthropic", "No key.", "", b"", NOW)
+    engine_holds.stop(database, "anthropic", "No key.", "", b"", NOW)
     pause = pauses.begin(database, NOW + HOUR, NOW)
     for config in (Config(), Config(engine="anthropic")):
         hold = hold_of(database, config, NOW)

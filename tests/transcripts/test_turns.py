@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.clients.claude_code.entries import entries_of
 from memoryd.model import Turn
-from memoryd.transcripts.claude_code import entries_of
 from memoryd.transcripts.turns import TurnFold, end_by_time
-from tests.sample import Session
+from tests.transcript import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 from watchdog.utils import delayed_queue
 
+from memoryd.clients import ALL
+from memoryd.daemon.wake_file import prepare, wake
 from memoryd.transcripts import watch
 from memoryd.transcripts.watch import Watcher, WatchLimitError
-from memoryd.wake import prepare, wake
 from tests.transcripts.watched import PATIENCE_SECONDS, Place, refuse_watches
 
 if TYPE_CHECKING:
@@ -108,14 +109,14 @@ def test_it_rings_once_until_it_was_asked(place: Place) -> None:
     """A stream of reports is one ring; who settles counts them."""
     watcher = place.watch()
     place.grow()
-    assert place.bell.wait(PATIENCE_SECONDS) == {"change"}
+    assert place.wakeup.wait(PATIENCE_SECONDS) == {"change"}
     before = watcher.number
     place.grow()
     while watcher.number == before:
-        assert not place.bell.wait(0.01)
+        assert not place.wakeup.wait(0.01)
     assert watcher.take() == {str(place.folder)}
     place.grow()
-    assert place.bell.wait(PATIENCE_SECONDS) == {"change"}
+    assert place.wakeup.wait(PATIENCE_SECONDS) == {"change"}
 
 
 # --- how it dies ------------------------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ def test_an_exception_in_the_handler_is_a_death(place: Place, deaths: queue.Queu
     def fail() -> None:
         raise ZeroDivisionError
 
-    watcher = Watcher(str(place.root), place.paths.wake_file, fail)
+    watcher = Watcher(str(place.root), ALL[0].is_session, place.paths.wake_file, fail)
     assert watcher.is_alive
     place.grow()
     assert deaths.get(timeout=PATIENCE_SECONDS) == "ZeroDivisionError"

@@ -6,9 +6,10 @@ import ctypes
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.bell import Bell
+from memoryd.clients import ALL
+from memoryd.daemon.wake_file import prepare
+from memoryd.daemon.wakeup import Wakeup
 from memoryd.transcripts.watch import Watcher
-from memoryd.wake import prepare
 
 if TYPE_CHECKING:
     import pytest
@@ -19,7 +20,7 @@ PATIENCE_SECONDS = 60.0
 
 
 class Place:
-    """A root with one folder and one transcript, and a bell that the watch rings."""
+    """A root with one folder and one transcript, and a wakeup that the watch rings."""
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
@@ -30,19 +31,19 @@ class Place:
         self.transcript = self.folder / "one.jsonl"
         self.transcript.write_bytes(b"{}\n")
         prepare(paths)
-        self.bell = Bell()
+        self.wakeup = Wakeup()
         self.heard: set[str] = set()
         self._watchers: list[Watcher] = []
 
     def watch(self) -> Watcher:
-        watcher = Watcher(str(self.root), self.paths.wake_file, lambda: self.bell.ring("change"))
+        watcher = Watcher(str(self.root), ALL[0].is_session, self.paths.wake_file, lambda: self.wakeup.wake("change"))
         self._watchers.append(watcher)
         return watcher
 
     def reports(self, watcher: Watcher, folder: Path | str) -> None:
         """Wait until a folder was reported."""
         while str(folder) not in self.heard:
-            assert self.bell.wait(PATIENCE_SECONDS), f"nobody reported {folder}, only {self.heard}"
+            assert self.wakeup.wait(PATIENCE_SECONDS), f"nobody reported {folder}, only {self.heard}"
             self.heard |= watcher.take()
 
     def grow(self, path: Path | None = None) -> None:
@@ -52,7 +53,7 @@ class Place:
     def close(self) -> None:
         for watcher in self._watchers:
             watcher.stop()
-        self.bell.__exit__(None, None, None)
+        self.wakeup.__exit__(None, None, None)
 
 
 def refuse_watches(monkeypatch: pytest.MonkeyPatch, number: int, behind: int) -> None:

@@ -7,22 +7,27 @@ of themselves is told of "the user", since somebody else will read it.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
-from memoryd.engines.evidence import evidence_of
-from memoryd.engines.offline.context import context_of, is_approval
-from memoryd.engines.offline.dates import day_of, with_absolute_dates
-from memoryd.engines.offline.features import cues_of
-from memoryd.engines.offline.lexicon import classes, small
+from memoryd.engines.offline.facts import tells_how
 from memoryd.engines.offline.person import about_the_user
-from memoryd.engines.offline.subjects import subject_of
-from memoryd.engines.offline.told import tells_how
 from memoryd.engines.offline.wishes import wish_in
-from memoryd.model import Finding
+from memoryd.language.approval import context_of, is_approval
+from memoryd.language.cues import cues_of
+from memoryd.language.date_words import month_names, weekday_names
+from memoryd.language.dates import day_of, with_absolute_dates
+from memoryd.language.evidence import evidence_of
+from memoryd.language.lexicon import pattern, small, words
+from memoryd.language.statements import with_not
+from memoryd.language.subjects import subject_of
+from memoryd.language.tokens import is_without_spaces
+from memoryd.language.word_classes import word_classes
+from memoryd.model import Revision
 
 if TYPE_CHECKING:
-    from memoryd.engines.offline.told import Told
-    from memoryd.model import Said
+    from memoryd.engines.offline.facts import StatedFact
+    from memoryd.model import UserMessage
 
 DESCRIPTION_LENGTH = 160
 _NAME_WORDS = 4
@@ -33,27 +38,9 @@ _NEGATED = 20
 _NEGATED_FIRST = 5.0
 _LONGEST_NAME_WITHOUT_SPACES = 14
 
-_OPENING = re.compile(
-    r"(?i)(?:(?:ok(?:ay)?|k|yes|yeah|yep|yup|no|nope|nah|good|great|perfect|nice|cool|fine|right|sure|thanks|thank you|thx|oh|ah|hm+|um+|uh|hey|hi|well|so|and|but|also"
-    r"|btw|by the way|fyi|fwiw|for the record|for your (?:records|planning|information)|just so you know|so you know|heads?.?up|one more (?:thing|heads.?up)|another thing|first(?:ly)?|second(?:ly)?|third(?:ly)?|finally|lastly|side note|note|remember"
-    r"|remember this|please remember|keep in mind|bear in mind|important|ps|p\.s\.|actually|anyway|look|listen|wait|no wait|no no|actually no|correction|update|(?:small |quick )?change of plans?|stop|sorry|again|still|lol|haha"
-    r"|und|aber|ja|nein|gut|also|übrigens|ach|außerdem|wichtig|y|pero|sí|vale|bueno|por cierto|además|ojo|oye|et|mais|oui|non|bon|au fait|sinon|merci|attention"
-    r"|对了|另外|还有|还有一件事|好的|好|嗯|不|记住|顺便|那|あと|それと|ちなみに|いや|うん|はい|えっと|了解)"
-    r"(?:\s*[,:;!—–]+\s*|\s*(?:\.+|-+)\s+|(?<=[a-z])\s+(?=(?:btw|also|and|but|so|please|fyi|remember)\b)|(?<=\bbtw)\s+|(?<=\bfyi)\s+|(?<=\balso)\s+|(?<=\band)\s+|(?<=\bbut)\s+|(?<=\bfwiw)\s+|\s*[，、：。！]\s*)|(?:另外|还有(?!一件事)|对了|顺便(?:说一下)?|それと|ちなみに)(?=\w))+"  # noqa: RUF001
-)
-_BECAUSE = re.compile(
-    r"(?i)(?:\s*[,;:—–-]\s*|\s+)(?:(?:because(?: of)?|'?cause|cuz|since|due to|the reason(?: is|:)|denn|porque|ya que|parce que|car|à cause (?:de(?: la| l'|s)?|du)|puisque)\s+(?=(?!of\b)(?P<why>.{6,}))|(?=(?P<else>(?:(?:as )?otherwise|weil|(?:da )?sonst|si no,|sinon)\s.{6,}))).*$"  # noqa: RUF001
-    r"|[，,。]\s*(?:因为(?=(?P<why_zh>.{4,}))|(?=(?P<else_zh>(?:不然|否则).{4,}))).*$"  # noqa: RUF001
-)
-"""What happens otherwise keeps that word: without it the sentence would say that it does happen."""
-_POINTING = re.compile(r"(?i)\b(?:it|that|this|them|those|these|es|das|eso|esto|ça)\b")
-_SINCE_WHEN = re.compile(
-    r"(?i)\bsince\s+(?:\w+\s+)?(?:yesterday|last|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d|then|the start)"
-)
 
-
-def finding_of(said: Said, told: Told) -> Finding:
-    """The memory that a fact makes."""
+def revision_of(said: UserMessage, told: StatedFact) -> Revision:
+    """The new memory that a fact makes."""
     facts, whys, hows = _parts(said, told)
     fact = ("" if is_without_spaces(facts[0]) else " ").join(facts)
     context = context_of(fact, said.answer) if is_approval(told.sentences[0]) else ""
@@ -62,16 +49,19 @@ def finding_of(said: Said, told: Told) -> Finding:
         paragraphs.append(f"**Why:** {' '.join(whys)}")
     if hows:
         paragraphs.append(f"**How to apply:** {' '.join(hows)}")
-    return Finding(
-        told.type,
-        name_of(fact),
-        description_of(fact, " ".join(whys)),
-        "\n\n".join(paragraphs) + "\n",
-        evidence_of(said, " ".join(told.sentences)),
+    evidence = evidence_of(said, " ".join(told.sentences))
+    return Revision(
+        "learnt",
+        f"you said: {evidence.quote}",
+        type=told.type,
+        name=name_of(fact),
+        description=description_of(fact, " ".join(whys)),
+        body="\n\n".join(paragraphs) + "\n",
+        evidence=(evidence,),
     )
 
 
-def _parts(said: Said, told: Told) -> tuple[list[str], list[str], list[str]]:
+def _parts(said: UserMessage, told: StatedFact) -> tuple[list[str], list[str], list[str]]:
     """The sentences of a fact by what they are for."""
     facts: list[str] = []
     whys: list[str] = []
@@ -83,7 +73,9 @@ def _parts(said: Said, told: Told) -> tuple[list[str], list[str], list[str]]:
         elif told.type == "feedback" and any(map(_says_something, facts)) and _gives_the_reason(sentence):
             whys.append(text)
         elif (
-            (match := _BECAUSE.search(text)) and not _SINCE_WHEN.search(text) and _says_something(text[: match.start()])
+            (match := pattern("compose", "because").search(text))
+            and not _since_when().search(text)
+            and _says_something(text[: match.start()])
         ):
             facts.append(text[: match.start()])
             whys.append(match["why"] or match["else"] or match["why_zh"] or match["else_zh"])
@@ -114,13 +106,20 @@ def _gives_the_reason(sentence: str) -> bool:
 
 def _says_something(text: str) -> bool:
     """Whether what stands before a reason is a fact without it."""
-    return len(subject_of(text)) > (1 if _POINTING.search(text) else 0)
+    return len(subject_of(text)) > (1 if pattern("compose", "pointing").search(text) else 0)
+
+
+@cache
+def _since_when() -> re.Pattern[str]:
+    """A "since" that tells a time, not a reason."""
+    days = f"yesterday|last|{month_names()}|{weekday_names()}|\\d|then|the start"
+    return re.compile(rf"\bsince\s+(?:\w+\s+)?(?:{days})", re.IGNORECASE)
 
 
 def without_opening(sentence: str) -> str:
     """The sentence without words that only open it, and without those that make it a wish."""
     text = wish_in(sentence) or sentence
-    opening = _OPENING.match(text)
+    opening = pattern("compose", "opening").match(text)
     if opening and len(text) - opening.end() >= len("use tabs"):
         text = text[opening.end() :]
     return text.strip()
@@ -149,37 +148,34 @@ def description_of(fact: str, why: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+(?:[.+#'’-][^\W_]+)*\+*")  # noqa: RUF001
-_NEGATIONS = frozenset(
-    {"not", "never", "no", "nicht", "nie", "kein", "keine", "keinen", "nunca", "sin", "jamais", "pas", "sans"}
-)
 
 
 def name_of(fact: str) -> str:
     """A few words that stand for the fact, in their order. What negates stays: a title must not say the opposite."""
     if is_without_spaces(fact):
         return _name_without_spaces(fact)
-    plain = re.sub(r"(?i)\b(do|does|did|is|are|was|were|would|should|ca|could|wo|must)n['’]?t\b", "not", fact)  # noqa: RUF001
+    plain = with_not(fact)
     plain = re.sub(r"https?://(?:www\.)?([\w-]+)\S*", r"\1", re.sub(r"\([^()]*\)|“[^”]*”", " ", plain))
-    words: dict[str, float] = {}
+    weights: dict[str, float] = {}
     negation: tuple[str, int] | None = None
     for match in _WORD.finditer(plain):
         word = re.sub(r"['’]s?$|['’]", "", match[0].lower().rstrip("."))  # noqa: RUF001
-        if word in _NEGATIONS:
+        if word in words("compose", "negations"):
             negation = (word, match.end())
         elif (
             word not in small("names") | small("abbreviations")
-            and classes().get(word) not in _NOT_IN_A_NAME
+            and word_classes().get(word) not in _NOT_IN_A_NAME
             and len(word) > 1
             and not word[0].isdigit()
         ):
             is_name = (match[0][0].isupper() and match.start() > 0) or not match[0].isalpha()
-            weight = (3.0 if is_name else 1.0) + min(len(word), 9) / 9 - len(words) / 20
+            weight = (3.0 if is_name else 1.0) + min(len(word), 9) / 9 - len(weights) / 20
             if negation and re.fullmatch(rf"[^,;:.!?]{{0,{_NEGATED}}}", plain[negation[1] : match.start()]):
                 word, weight = f"{negation[0]}-{word}", weight + _NEGATED_FIRST
             negation = None
-            words.setdefault(word, weight)
-    best = sorted(words, key=lambda word: -words[word])[:_NAME_WORDS]
-    name = re.sub(r"[^\w]+", "-", "-".join(word for word in words if word in best)).strip("-_")
+            weights.setdefault(word, weight)
+    best = sorted(weights, key=lambda word: -weights[word])[:_NAME_WORDS]
+    name = re.sub(r"[^\w]+", "-", "-".join(word for word in weights if word in best)).strip("-_")
     return name[:_LONGEST_NAME].strip("-") or "note"
 
 
@@ -189,9 +185,3 @@ def _name_without_spaces(fact: str) -> str:
     first = re.split(r"[，。、：；！？,.:;!?「」（）()]", plain)  # noqa: RUF001
     words = next((re.sub(r"[^\w]+", "-", part).strip("-_") for part in first if len(part) > 1), "")
     return words[:_LONGEST_NAME_WITHOUT_SPACES].strip("-") or "note"
-
-
-def is_without_spaces(text: str) -> bool:
-    """Whether a text is mostly in a script that is written without spaces."""
-    letters: list[str] = re.findall(r"[^\W\d_]", text)
-    return sum("\u3040" <= letter <= "\u9fff" for letter in letters) > len(letters) / 2

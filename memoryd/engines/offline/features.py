@@ -1,4 +1,4 @@
-"""What is looked at in a sentence to judge whether it is worth remembering. Pure; used alike by training and by use.
+"""Features of a sentence for the linear model. Pure; used alike by training and by use.
 
 Words and pairs of words, pieces of words (other languages, typing errors), word classes that stand for open lists, cues
 of what people do with a sentence, and where it stands: beside which sentences, behind which answer.
@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline import lexicon
+from memoryd.language.cues import cues_of
+from memoryd.language.word_classes import word_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,16 +69,10 @@ def fact_features_of(sentences: Sequence[str]) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def cues_of(sentence: str) -> tuple[str, ...]:
-    """What people do with such a sentence, by name."""
-    return tuple(name for name, pattern in lexicon.cues().items() if pattern.search(sentence))
-
-
-@lru_cache(maxsize=4096)
 def tokens_of(sentence: str) -> tuple[str, ...]:
     """Words in lower case; what stands for an open list by the name of its class."""
     found: list[str] = []
-    classes = lexicon.classes()
+    classes = word_classes()
     for match in _TOKEN.finditer(sentence):
         kind = match.lastgroup or ""
         text = match[0]

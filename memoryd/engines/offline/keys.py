@@ -1,4 +1,4 @@
-"""What a memory may be searched by beside its own words: names in code that stood around them. Pure.
+"""Search keys of a memory beside its own words: names in code that stood around them. Pure.
 
 Nothing is made up: a key is a file, an identifier or a piece of code that the user named in the same message, or that the
 assistant had named just before a rule about its work. Plain words are left out, since most of them would be noise.
@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memoryd.model import Finding, Said
+    from memoryd.model import Revision, UserMessage
 
 MOST = 8
 _OF_THE_ANSWER = 4
@@ -33,11 +33,11 @@ _NAME = re.compile(
 )
 
 
-def keys_of(said: Said, finding: Finding) -> tuple[str, ...]:
+def keys_of(said: UserMessage, memory: Revision) -> tuple[str, ...]:
     """Names around a fact that the memory does not hold itself, the user's first; then those named most often."""
-    told = f"{finding.name} {finding.description} {finding.body}".casefold()
+    told = f"{memory.name} {memory.description} {memory.body}".casefold()
     own = _names_in(said.text)
-    others = _names_in(said.answer) if finding.type == "feedback" else []
+    others = _names_in(said.answer) if memory.type == "feedback" else []
     found: dict[str, None] = {}
     for names, most in ((own, MOST), (others, _OF_THE_ANSWER)):
         new = [name for name in names if name.casefold() not in told and name not in found]

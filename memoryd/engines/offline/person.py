@@ -1,15 +1,11 @@
-"""What users say of themselves, told of "the user". English; in other languages the words stay as they are."""
+"""First person to third: what users say of themselves is told of "the user". English only."""
 
 from __future__ import annotations
 
 import re
 
-from memoryd.engines.offline.lexicon import small
+from memoryd.language.lexicon import pattern, small, words
 
-# "me" and "mine" are words of other languages as well; these are not.
-_ENGLISH = re.compile(
-    r"(?i)\b(?:the|is|are|to|and|of|for|that|with|it|not|my|myself|we|i|you|your|ask|tell|before|after|when|never|always)\b"
-)
 # Names that others gave: what stands in quotation marks, code, addresses, "my-app", "me@", "I/O", "Phase I".
 _NAME = (
     r"`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\b\w{1,12}://\S+|(?<![\w.-])[\w.-]{1,64}@\S+|(?<!\w)(?:my|me|i)[-/_.@]\w\S*"
@@ -22,12 +18,6 @@ _PERSON = re.compile(
     r"|(?P<my>my)\b|(?P<me>me)\b|(?P<mine>mine)\b|(?P<self>myself)\b)(?![\w'’])",  # noqa: RUF001
     re.IGNORECASE,
 )
-_AUXILIARIES = frozenset({"can", "could", "will", "would", "shall", "should", "may", "might", "must", "ever", "ought"})
-_NO_VERBS = frozenset(
-    {"and", "as", "at", "by", "for", "from", "in", "myself", "of", "on", "or", "to", "too", "who", "with"}
-)
-_LIKE_A_PAST = frozenset({"bring", "embed", "exceed", "feed", "need", "proceed", "succeed", "swing"})
-"""They end like a participle or a past tense, and are none."""
 
 
 _AM = re.compile(r"(?i)\b(and|but|so) am\b")
@@ -38,7 +28,7 @@ def about_the_user(text: str, *, is_first: bool) -> tuple[str, bool]:
 
     `is_first`: the user has not been named yet. The first mention names them, further ones say "they".
     """
-    if not _ENGLISH.search(text) or _is_foreign(text):
+    if not pattern("person", "english").search(text) or _is_foreign(text):
         return text, False
     named = not is_first
 
@@ -94,8 +84,8 @@ def _third_person(match: re.Match[str], *, first: bool) -> str:
 def _agreed(verb: str) -> str:
     """The verb as it stands behind "the user"."""
     low = verb.lower()
-    is_past = low.endswith(("ed", "ing")) and low not in _LIKE_A_PAST
-    if is_past or low in _AUXILIARIES | _NO_VERBS | small("past_verbs"):
+    is_past = low.endswith(("ed", "ing")) and low not in words("person", "like_a_past")
+    if is_past or low in words("person", "auxiliaries") | words("person", "no_verbs") | small("past_verbs"):
         return verb
     if low in ("do", "go"):
         return verb + "es"

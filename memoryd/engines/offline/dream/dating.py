@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.date_phrases import Tenses, candidates, languages_of
-from memoryd.engines.offline.date_words import ENGLISH, FRENCH, GERMAN, SPANISH
-from memoryd.engines.offline.dates import day_of, with_absolute_dates
-from memoryd.engines.offline.dream.naming import called
-from memoryd.engines.offline.dream.parts import Parts, parts_of
+from memoryd.engines.offline.dream.naming import name_in_words
+from memoryd.language.date_phrases import Tenses, candidates, languages_of
+from memoryd.language.dates import day_of, with_absolute_dates
+from memoryd.language.lexicon import compiled, pattern, table
+from memoryd.language.parts import Parts, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from memoryd.engines.offline.date_words import Language
     from memoryd.engines.offline.dream.draft import Draft
+    from memoryd.language.date_words import Language
 
 _WEEKDAYS = frozenset({"this", "last", "week", "numbered week", "weeks from", "so many weeks from"})
 _DAYS = _WEEKDAYS | {"day", "day noted", "day in month", "ahead", "ahead of tomorrow"}
@@ -29,34 +29,13 @@ _ENDS = frozenset({"end of week", "end of month", "end of quarter", "end of year
 _NAMED_DAY = frozenset({"coming", "coming, not today", "day of month"})
 """Where such a day is named beside it, "next week" may be any: "orders by Tuesday for the next week"."""
 
-_SETTLED = _WEEKDAYS | {"day", "ahead", "ahead of tomorrow", "end of month", "end of week"}
 _BESIDE = re.compile(r",? (?P<date>\d{4}-\d\d-\d\d)\b| ?[(（](?P<noted>\d{4}-\d\d-\d\d)[)）]")  # noqa: RUF001
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _MOST_PHRASES = 30
 """A text with more of them is a table or a log."""
 _FILLER = "□"
-_FIXED_POINT = re.compile(
-    r"(?i)\b(?:since|from|until|till|by|starting|as of|seit|ab|bis|desde|hasta|depuis|dès|jusqu['’]à)\s+\Z|[从自至到]\Z"  # noqa: RUF001
-)
-"""Before "today": without it, "today" may mean these days."""
-_BELONGING = re.compile(r"(?i)\b(?:for|of|about|für|von|vom|de|del|para|pour)\s+\Z")
 _BELONGING_BEHIND = re.compile(r"[的の]")
 _POSSESSIVE = re.compile(r"['’]s?\b")  # noqa: RUF001
-_CONDITION = re.compile(
-    r"(?i)\b(?:as every|every|each|daily|weekly|returns?|prints?|parses?|displays?|helper|function|jede[nrsm]?|täglich|cada|chaque)\b|每|毎"
-    r"|\b(?:if|when|whenever|unless|wenn|falls|sobald|cuando|siempre que|quand|lorsque)\b|\bsi\s|如果|若是|每当|もし|場合|たら"
-)
-_THIS = re.compile(r"(?i)\b(?:this|diese[rsnm]?|est[ea]|cette?)\b|这|本|今")
-_FROM_NOW = re.compile(r"(?i)\b(?:today|now|ago|heute|hoy)\b|\bvor\b|\bhace\b|\bil y a\b")
-_WEEKS = re.compile(r"(?i)week|woche|semana|semaine|[周週]|星期|礼拜")
-_ROUGH = re.compile(r"(?i)month|year|monat|jahr|\bmes|año|mois|\ban(?:s|nées?)?\b|[月年]")
-"""Who says "in three months" means no certain day."""
-_BEFORE_A_DATE = {
-    ENGLISH: ("on", r"\b(?:on|by|until|till|since|before|after|from|to|for|of|as|at|around|about|than|and|or)\s+\Z"),
-    GERMAN: ("am", r"\b(?:am|bis|ab|seit|vom|zum|für|von|nach|vor|den|dem|und|oder)\s+\Z"),
-    SPANISH: ("el", r"\b(?:el|al|del|hasta|desde|para|de|a|y|o)\s+\Z"),
-    FRENCH: ("le", r"\b(?:le|au|du|jusqu['’]à|depuis|dès|pour|de|à|avant|après|et|ou)\s+\Z"),  # noqa: RUF001
-}
 
 
 def resolve(drafts: list[Draft]) -> Iterator[str]:
@@ -78,23 +57,7 @@ def resolve(drafts: list[Draft]) -> Iterator[str]:
                 draft.body = draft.body.replace(part, told, 1) if part != told else draft.body
         if dated != parts or description != draft.description:
             draft.description = description
-            yield draft.change("dated", f"Dating the {called(draft)}")
-
-
-def settled(text: str) -> str:
-    """The text with the date alone where a relative day has its date beside it: "next Friday, 2026-05-08" says it twice.
-
-    For what is being written anew; a memory that has both is right, and stays as it is.
-    """
-    for phrase in reversed(_phrases_in(text)):
-        beside = _BESIDE.match(text, phrase.end)
-        said = text[phrase.start : phrase.end]
-        is_rough = phrase.meaning == "ahead" and _ROUGH.search(said)
-        if beside and phrase.meaning in _SETTLED and not is_rough:
-            told = _with_weekday(phrase, beside["date"] or beside["noted"])
-            told = _with_preposition(text[: phrase.start], told, phrase.language, said)
-            text = text[: phrase.start] + told + text[beside.end() :]
-    return text
+            yield draft.change("dated", f"Dating the {name_in_words(draft)}")
 
 
 class _Phrase(NamedTuple):
@@ -134,20 +97,26 @@ def _is_one_time(text: str, phrase: _Phrase, phrases: list[_Phrase]) -> bool:
     before, behind = text[: phrase.start], text[phrase.end :]
     clause = re.split(r"[.!?。！？\n]", before)[-1]  # noqa: RUF001
     tense = Tenses(text, phrase.language).at(phrase.start, phrase.end)
-    if tense == "habit" or _CONDITION.search(clause):
+    if tense == "habit" or pattern("dating", "condition").search(clause):
         return False
     if _POSSESSIVE.match(behind):
         return False
     if phrase.meaning in {"day", "day noted"} and phrase.shift == 0:
-        return tense == "past" or bool(_FIXED_POINT.search(before))
-    if (_BELONGING.search(before) or _BELONGING_BEHIND.match(behind)) and tense != "past":
+        return tense == "past" or bool(pattern("dating", "fixed_point").search(before))
+    if (pattern("dating", "belonging").search(before) or _BELONGING_BEHIND.match(behind)) and tense != "past":
         return False
-    if phrase.meaning == "ahead" and not _FROM_NOW.search(phrase.match[0]):
+    if phrase.meaning == "ahead" and not pattern("dating", "from_now").search(phrase.match[0]):
         # "in ten days" is how long things take as often as when they are.
         is_at_the_start = phrase.language.spaced or not clause or clause.endswith(("，", "、", ","))  # noqa: RUF001
-        return bool(_WEEKS.search(phrase.match[0])) and is_at_the_start and not phrase.match[0].startswith("the ")
+        return (
+            bool(pattern("dating", "weeks").search(phrase.match[0]))
+            and is_at_the_start
+            and not phrase.match[0].startswith("the ")
+        )
     if phrase.meaning in _ENDS:
-        return phrase.shift != 0 or bool(_THIS.search(phrase.match[0]))  # "the end of the month" comes every month
+        return phrase.shift != 0 or bool(
+            pattern("dating", "this").search(phrase.match[0])
+        )  # "the end of the month" comes every month
     if phrase.meaning in _SPANS:
         return not before.lower().endswith("the ") and not any(
             other.meaning in _NAMED_DAY or (other.meaning == "keep" and other.match[0][:1].isalpha())
@@ -169,7 +138,7 @@ def _told(text: str, phrase: _Phrase, others: list[_Phrase], day: date) -> str:
     told = resolved[phrase.start : end]
     dates = _ISO.findall(told)
     is_exact = phrase.meaning in _WEEKDAYS | _ENDS | {"day", "ahead of tomorrow"}
-    is_exact = is_exact or (phrase.meaning == "ahead" and not _ROUGH.search(said))
+    is_exact = is_exact or (phrase.meaning == "ahead" and not pattern("dating", "rough").search(said))
     if len(dates) != 1 or not is_exact:
         return told
     return _with_preposition(text[: phrase.start], _with_weekday(phrase, dates[0]), phrase.language, said)
@@ -182,9 +151,9 @@ def _with_weekday(phrase: _Phrase, day: str) -> str:
 
 
 def _with_preposition(before: str, told: str, language: Language, said: str) -> str:
-    if language not in _BEFORE_A_DATE:
+    word = table("dating")["preposition"].get(language.name)
+    if word is None:
         return told
-    word, is_there = _BEFORE_A_DATE[language]
-    if re.search(is_there, before, re.IGNORECASE) or re.search(r"[(,:]\s*\Z", before):
+    if compiled(table("dating")["before_a_date"][language.name]).search(before) or re.search(r"[(,:]\s*\Z", before):
         return told
     return f"{word.capitalize() if said[:1].isupper() else word} {told}"

@@ -10,9 +10,9 @@ from memoryd.model import Revision
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.model import Evidence, MemoryType, Said, Shelved
+    from memoryd.model import Evidence, MemoryType, StoredMemory
 
-Reason = Literal["learnt", "updated", "merged", "dated", "expired", "moved"]
+Reason = Literal["learnt", "merged", "dated", "expired", "moved"]
 
 
 @dataclass(slots=True)
@@ -27,21 +27,17 @@ class Draft:
     written_at: float
     title: str = ""
     """Words joined by hyphens; of a new memory only."""
-    as_of: float = 0.0
-    """What was said up to then changes nothing in it."""
     is_fixed: bool = False
     """Never to be changed, merged or taken away."""
     is_archived: bool = False
     evidence: tuple[Evidence, ...] = ()
     """Newer words that this draft rests on, oldest first: only those that were added here."""
     from_index: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    """What a new memory is searched by; one that is there keeps its own."""
     reason: Reason | None = None
     """Why it was changed, the weightiest reason; None: it was not."""
     line: str = field(default="")
-
-    def is_closed_to(self, said: Said) -> bool:
-        """Whether words must not change it: nothing may, or it is newer than they are."""
-        return self.is_fixed or (said.said_at is not None and said.said_at <= self.as_of)
 
     def change(self, reason: Reason, line: str) -> str:
         """Note why it was changed; what is told of several changes is the last one."""
@@ -49,16 +45,16 @@ class Draft:
         return line
 
 
-def drafts_of(shelf: Sequence[Shelved]) -> list[Draft]:
+def drafts_of(memories: Sequence[StoredMemory]) -> list[Draft]:
     return [
-        Draft((one.name,), one.type, one.description, one.body, one.written_at, as_of=one.as_of, is_fixed=one.is_fixed)
-        for one in shelf
+        Draft((one.name,), one.type, one.description, one.body, one.written_at, is_fixed=one.is_fixed)
+        for one in memories
     ]
 
 
-def revisions_of(drafts: Sequence[Draft], shelf: Sequence[Shelved]) -> list[Revision]:
-    """The drafts that differ from what is on the shelf."""
-    before = {one.name: one for one in shelf}
+def revisions_of(drafts: Sequence[Draft], memories: Sequence[StoredMemory]) -> list[Revision]:
+    """The drafts that differ from what is on the memories."""
+    before = {one.name: one for one in memories}
     revisions = []
     for draft in drafts:
         if draft.reason is None or draft.is_fixed:
@@ -86,6 +82,7 @@ def revisions_of(drafts: Sequence[Draft], shelf: Sequence[Shelved]) -> list[Revi
                 draft.body,
                 draft.evidence,
                 draft.from_index,
+                draft.keys,
             )
         )
     return revisions

@@ -1,14 +1,19 @@
-"""Near-duplicates become one memory that says all that they said."""
+"""Memories that say the same become one: they differ only in case, punctuation, order or function words.
+
+Two memories that share most of their words are no doubles: "island routes take 90 minutes", "fjord routes take 30 minutes".
+"""
 
 from __future__ import annotations
 
-from itertools import combinations
+import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.compose import DESCRIPTION_LENGTH, as_sentence, is_without_spaces
-from memoryd.engines.offline.dream.alike import how_often, likeness, look_at
-from memoryd.engines.offline.dream.naming import called
-from memoryd.engines.offline.dream.parts import Parts, body_of, parts_of, same_words, united
+from memoryd.engines.offline.compose import DESCRIPTION_LENGTH, as_sentence
+from memoryd.engines.offline.dream.naming import name_in_words
+from memoryd.language.lexicon import small
+from memoryd.language.parts import Parts, body_of, parts_of, united
+from memoryd.language.same_words import is_repeated_in
+from memoryd.language.tokens import is_without_spaces, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,14 +21,15 @@ if TYPE_CHECKING:
     from memoryd.engines.offline.dream.draft import Draft
 
 _COUNT = {2: "two", 3: "three", 4: "four"}
+_CLAUSE_END = re.compile(r"[,;:]\s+|[，；：、]|\s[-–—]\s")  # noqa: RUF001
+
+Content = frozenset[tuple[str, ...]]
 
 
 def join(drafts: list[Draft]) -> Iterator[str]:
     """Change the drafts in place; yields a line for each change.
 
-    1. Hold every two of them that may be changed against each other.
-    2. Make groups, the likest first; who joins a group is like all that are in it.
-    3. In each group one stays and says what the others said; those leave the list.
+    In each group one stays and says what the others said, with their reasons; those leave the list.
     """
     free = [draft for draft in drafts if not draft.is_fixed and not draft.is_archived and draft.type is not None]
     for group in _groups(free):
@@ -32,33 +38,47 @@ def join(drafts: list[Draft]) -> Iterator[str]:
             _take_in(target, other)
             # By identity: two drafts may be equal, and only this one is to go.
             drafts[:] = [draft for draft in drafts if draft is not other]
-        yield target.change("merged", f"Merging {_COUNT.get(len(group), 'several')} {called(target, 2)} notes")
+        yield target.change("merged", f"Merging {_COUNT.get(len(group), 'several')} {name_in_words(target, 2)} notes")
 
 
 def _groups(drafts: Sequence[Draft]) -> list[list[Draft]]:
-    looks = [look_at(draft) for draft in drafts]
-    often = how_often(looks)
-    alike = {
-        (one, other): score
-        for one, other in combinations(range(len(drafts)), 2)
-        if (score := likeness(looks[one], looks[other], often))
-    }
-    groups: list[set[int]] = []
-    for one, other in sorted(alike, key=lambda pair: (-alike[pair], pair)):
-        own = [group for group in groups if one in group or other in group] or [set[int]()]
-        if len(own) > 1:
-            continue
-        joined = own[0] | {one, other}
-        if all(pair in alike for pair in combinations(sorted(joined), 2)):
-            groups = [group for group in groups if group is not own[0]] + [joined]
-    return [[drafts[number] for number in sorted(group)] for group in groups]
+    """Drafts of one type that state the same, two or more."""
+    alike: dict[tuple[str | None, Content], list[Draft]] = {}
+    for draft in drafts:
+        content = content_of(parts_of(draft.body).fact)
+        if content:
+            alike.setdefault((draft.type, content), []).append(draft)
+    return [group for group in alike.values() if len(group) > 1]
+
+
+def content_of(text: str) -> Content:
+    """The sentences of a text without function words, each by its clauses in an order of their own.
+
+    Clauses may change places, and the last words may stand first ("before a commit, run the linter"). Other changes of order
+    make another sentence: "tabs, not spaces" and "spaces, not tabs".
+    """
+    found = set()
+    for sentence in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text):  # noqa: RUF001
+        clauses = (_content_words(clause) for clause in _CLAUSE_END.split(sentence))
+        words = tuple(word for clause in sorted(filter(None, clauses)) for word in clause)
+        if words:
+            found.add(_first_rotation(words))
+    return frozenset(found)
+
+
+def _content_words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in words_of(text) if word not in small("function"))
+
+
+def _first_rotation(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The first, in the order of the alphabet, of the sequences that begin at one word and go round."""
+    return min(words[at:] + words[:at] for at in range(len(words)))
 
 
 def _take_in(target: Draft, other: Draft) -> None:
     """Make the target say what the other one says, too."""
-    parts = Parts(
-        *(united(one, another) for one, another in zip(parts_of(target.body), parts_of(other.body), strict=True))
-    )
+    own, others = parts_of(target.body), parts_of(other.body)
+    parts = Parts(own.fact, united(own.why, others.why), united(own.how, others.how))
     both = _joined(target.description, other.description)
     if both is None and not _is_said(other.description, f"{target.description}\n{body_of(parts)}"):
         parts = parts._replace(fact=united(parts.fact, as_sentence(other.description)))
@@ -67,6 +87,7 @@ def _take_in(target: Draft, other: Draft) -> None:
     target.files += other.files
     target.evidence += other.evidence
     target.from_index += other.from_index
+    target.keys += other.keys
     target.written_at = max(target.written_at, other.written_at)
 
 
@@ -80,5 +101,5 @@ def _joined(description: str, other: str) -> str | None:
 
 
 def _is_said(text: str, where: str) -> bool:
-    """Whether every word and number of a text stands elsewhere."""
-    return set(same_words(text).split()) <= set(same_words(where).split())
+    """Whether a text says what another one says, in the same words or with other function words."""
+    return is_repeated_in(text, where) or content_of(text) <= content_of(where)

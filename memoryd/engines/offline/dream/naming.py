@@ -1,11 +1,11 @@
-"""What a memory is called in a line that tells what is being done."""
+"""Names of memories in progress lines."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.judge import TYPES
+from memoryd.engines.offline.linear_model import TYPES
 
 if TYPE_CHECKING:
     from memoryd.engines.offline.dream.draft import Draft
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 40
 
 
-def called(draft: Draft, most_words: int = 3) -> str:
+def name_in_words(draft: Draft, most_words: int = 3) -> str:
     """A few plain words: the name of its file without the type, or its title."""
     name = draft.files[0].rpartition("/")[2].removesuffix(".md") if draft.files else draft.title
     words = re.findall(r"[^\W_]+", name)

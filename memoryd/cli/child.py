@@ -1,0 +1,123 @@
+"""Work on what is due, once: the child process of `memoryd run`. It can be killed at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from memoryd.errors import EngineRestsError, EngineStoppedError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "child"
+HELP = ""  # not for people: `extract-now` is
+_LAST_SECONDS = 20
+"""The daemon waits longer than this before it kills."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
+    parser.add_argument("--upkeep", action="store_true")
+
+
+def execute(context: Context) -> int:
+    if context.arguments.dream:
+        return _dream(context, *context.arguments.dream)
+    if context.arguments.upkeep:
+        return _upkeep(context)
+    return _extract(context)
+
+
+def _dream(context: Context, memory_dir: str, root: str) -> int:
+    """What came of it is in the database; what kept it from beginning is told by the gates."""
+    from memoryd.cli.dream_now import stoppable
+    from memoryd.cli.extract_now import engine
+    from memoryd.errors import BusyError, MemorydError, StateError
+    from memoryd.jobs.dream import DreamRunner
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        with engine(context, database) as chosen, stoppable(context, memory_dir), suppress(BusyError):
+            DreamRunner(database, context.paths, context.config, context.clock, chosen).dream(memory_dir, root)
+    except StateError:
+        raise  # perhaps before there was a job to tell of it: the daemon says that the dreamer ended badly
+    except MemorydError:
+        return 0  # the job tells
+    finally:
+        database.close()
+    return 0
+
+
+def _upkeep(context: Context) -> int:
+    """What was done is noted in the database. Told to stop, it dies at once: there is nothing that it could leave half done."""
+    # A database that is made smaller is copied first: beside it, where room was looked for. SQLite reads this as it loads.
+    os.putenv("SQLITE_TMPDIR", context.paths.state_dir)
+    from memoryd.jobs.upkeep import upkeep
+    from memoryd.recall.refresh import MemoryPlace, nightly
+    from memoryd.state.database import open_database
+    from memoryd.state.projects import all_projects
+
+    database = open_database(context.paths)
+    try:
+        upkeep(database, context.paths, context.config, context.clock)
+        projects = all_projects(database)
+    finally:
+        database.close()
+    nightly(
+        context.paths,
+        context.config,
+        context.clock,
+        [MemoryPlace(project.memory_dir, project.root) for project in projects],
+    )
+    return 0
+
+
+def _extract(context: Context) -> int:
+    from memoryd.cli.extract_now import engine
+    from memoryd.jobs.due import due, extract_due
+    from memoryd.recall.refresh import MemoryPlace, after_work
+    from memoryd.state import pauses
+    from memoryd.state.database import open_database
+
+    stop = threading.Event()
+
+    def on_term(*_: object) -> None:
+        """The daemon stops: finish this session if that is soon, leave the others."""
+        stop.set()
+        signal.alarm(_LAST_SECONDS)
+
+    signal.signal(signal.SIGTERM, on_term)
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(0))  # what was asked and not answered is asked again
+    database = open_database(context.paths)
+    try:
+        now = context.clock.now()
+        sessions = due(database, context.paths, context.config, now)
+        worked: dict[str, str] = {}
+        with engine(context, database) as chosen, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
+            for done in extract_due(
+                database,
+                context.paths,
+                sessions,
+                now,
+                engine=chosen,
+                review_mode=context.config.review,
+                gives_way=True,
+                clock=context.clock,
+            ):
+                worked[done.memory_dir] = done.project_root
+                if stop.is_set() or pauses.current_pause(database, context.clock.now()) is not None:
+                    break
+    finally:
+        database.close()
+    if not stop.is_set():
+        places = [MemoryPlace(memory_dir, root, tuple(sessions[memory_dir])) for memory_dir, root in worked.items()]
+        after_work(context.paths, context.config, context.clock, places)
+    return 0

@@ -1,0 +1,130 @@
+"""Say yes or no to changes that memoryd does not make unasked: what it was not sure of waits here.
+
+    memoryd review                  one after the other: y yes, n no, e edit, w why, l later, q quit
+    memoryd review --list           a line each, with its number
+    memoryd review accept 12 13     yes
+    memoryd review reject 12        no: the same words are not proposed again
+
+A yes is a change like any other: `memoryd undo` takes it back. What nobody answers leaves after 30 days, and `memoryd history`
+tells what became of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.project import add_project_option, project_of
+from memoryd.errors import UsageError
+from memoryd.formatting import count, short, shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+    from memoryd.state.database import Database
+    from memoryd.state.inbox import InboxRow
+
+NAME = "review"
+HELP = "say yes or no to what memoryd was not sure of"
+_PLACES = 5
+"""So many other projects are named."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("accept", "reject"), help="answer without being asked")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="which, from `memoryd review --list`")
+    parser.add_argument("--list", action="store_true", help="a line each, and no question")
+    parser.add_argument("--all", action="store_true", help="of all projects")
+    parser.add_argument(
+        "--yes", action="store_true", help="accept also what was changed since, as the difference shows it"
+    )
+    add_project_option(parser)
+    add_json_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.state import inbox
+    from memoryd.state.database import open_database
+
+    arguments = context.arguments
+    if arguments.yes and arguments.action != "accept":
+        raise UsageError("--yes belongs to `memoryd review accept ID`.", "memoryd review --help")
+    if arguments.action and not arguments.ids:
+        raise UsageError(f"Which one is to be {arguments.action}ed?", "memoryd review --list")
+    database = open_database(context.paths)
+    try:
+        if arguments.action:
+            from memoryd.cli.review_answers import answer
+
+            return answer(context, database)
+        memory_dir = None if arguments.all else project_of(context).memory_dir
+        rows = inbox.waiting(database, memory_dir)
+        if arguments.json:
+            print_json([as_json(row) for row in rows])
+        elif not rows:
+            _tell_nothing_waits(context, database)
+        elif arguments.list:
+            from memoryd.cli.review_screen import list_blocks
+            from memoryd.cli.screen import Screen
+
+            Screen(context.environment).show(list_blocks(rows, context.paths.home, with_project=arguments.all))
+        else:
+            from memoryd.cli.review_dialogue import Dialogue
+
+            Dialogue(context, database).run(rows, with_project=arguments.all)
+    finally:
+        database.close()
+    return 0
+
+
+def as_json(row: InboxRow) -> dict[str, Any]:
+    """One row; a group of several files is told by its first, and the others stand in `also`."""
+    from memoryd.cli.review_screen import op_of
+    from memoryd.clock import iso
+    from memoryd.memory.quick_parse import quick_parse
+
+    first, *others = row.group.changes
+    words = row.newest_words
+    told = {
+        "id": row.id,
+        "project": row.project,
+        "state": row.held.state,
+        "op": op_of(first),
+        "file": first.name,
+        "type": quick_parse(first.after if first.after is not None else first.before or b"").type,
+        "before": _text(first.before),
+        "after": _text(first.after),
+        "quote": words.quote if words else None,
+        "reason": row.held.reason,
+        "session": (words.session_id if words else "") or row.session_id or None,
+        "at": iso(row.at),
+    }
+    also = [
+        {"op": op_of(other), "file": other.name, "before": _text(other.before), "after": _text(other.after)}
+        for other in others
+    ]
+    return {**told, "also": also} if also else told
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _tell_nothing_waits(context: Context, database: Database) -> None:
+    import shlex
+
+    from memoryd.state import inbox
+
+    elsewhere = inbox.waiting_counts(database)
+    where = "anywhere" if not elsewhere else "here"
+    print(f"Nothing waits {where} for your yes or no.", file=sys.stderr)
+    for place in elsewhere[:_PLACES]:
+        command = f"memoryd review --project {shlex.quote(place.project)}"
+        if place.project == place.memory_dir:  # whose project is not known
+            command = "memoryd review --all"
+        told = f"{count(place.number, 'change')} in {short(place.project, context.paths.home)}"
+        print(f"{told}: {shown(command)}", file=sys.stderr)
+    if len(elsewhere) > _PLACES:
+        print("and elsewhere: memoryd review --all", file=sys.stderr)

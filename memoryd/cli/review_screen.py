@@ -1,0 +1,105 @@
+"""Rows of the inbox as a person sees them: the difference, the words behind it, the doubt; and their list."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memoryd.cli.screen import Column, Gap, Paragraph, Table, bad, dim, good, strong, warn
+from memoryd.formatting import short
+from memoryd.memory.history import diff
+from memoryd.review.inbox import difference_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from memoryd.cli.screen import Block, Word, Words
+    from memoryd.model import Evidence, FileChange
+    from memoryd.state.inbox import InboxRow
+
+_WORDS_SHOWN = 2
+_SESSION_LETTERS = 8
+_HEADER_LINES = 2
+
+
+def row_blocks(
+    row: InboxRow, place: str, changes: Sequence[FileChange], *, is_stale: bool, project: str = ""
+) -> Iterator[Block]:
+    """One row: `3 of 7 · feedback_x.md · held`, and all that a person needs to answer it."""
+    title: list[str | Word] = [strong(place), " · ", strong(row.first.name), " · ", warn(row.held.state)]
+    yield Gap()
+    yield Paragraph([*title, dim(f" · {project}")] if project else title)
+    if is_stale:
+        yield Paragraph(warn("It was changed since: this is the difference to the file as it is now."))
+    yield Gap()
+    yield from difference_blocks(changes)
+    yield Gap()
+    pieces = list(dict.fromkeys(piece for _, piece in row.group.evidence))
+    for piece in pieces[-_WORDS_SHOWN:]:
+        yield Paragraph([dim(_said_when(piece, piece.session_id[:_SESSION_LETTERS])), f'"{piece.quote}"'])
+    if len(pieces) > _WORDS_SHOWN:
+        yield Paragraph(dim(f"and {len(pieces) - _WORDS_SHOWN} more: w shows them"))
+    yield Paragraph([dim("the doubt: "), row.held.reason])
+
+
+def difference_blocks(changes: Sequence[FileChange]) -> Iterator[Block]:
+    """A unified difference of each file that would change."""
+    for change in changes:
+        for number, line in enumerate(diff(change).splitlines()):
+            if number < _HEADER_LINES or line.startswith("@@"):
+                yield Paragraph(dim(line))
+            else:
+                yield Paragraph(good(line) if line.startswith("+") else bad(line) if line.startswith("-") else line)
+
+
+def evidence_blocks(row: InboxRow, turns: Mapping[str, tuple[str, str, str]]) -> Iterator[Block]:
+    """Everything that a row rests on; `turns` has, by message, what was answered before it, what was said, and the reply."""
+    yield Paragraph(row.group.why)
+    if not row.group.evidence:
+        yield Paragraph(dim("It rests on no words of yours, but on what the memories say already."))
+    for name, piece in row.group.evidence:
+        yield Gap()
+        yield Paragraph([dim(f"{name}: {_said_when(piece, piece.session_id)}"), f'"{piece.quote}"'])
+        for who, text in zip(
+            ("the agent, before", "you", "the agent, then"), turns.get(piece.message_id, ()), strict=False
+        ):
+            for number, line in enumerate(text.strip().splitlines()):
+                yield Paragraph([dim(f"{who}: "), line] if number == 0 else line, 2)
+
+
+def list_blocks(rows: Sequence[InboxRow], home: str, *, with_project: bool) -> Iterator[Block]:
+    cells: list[list[Words]] = [
+        [
+            str(row.id),
+            row.held.state,
+            op_of(row.first),
+            *([short(row.project, home)] if with_project else []),
+            row.first.name,
+            row.held.reason,
+        ]
+        for row in rows
+    ]
+    columns = [
+        Column(is_number=True),
+        Column(),
+        Column(),
+        *([Column()] if with_project else []),
+        Column(most=40),
+        Column(),
+    ]
+    yield Table(columns, cells)
+
+
+def op_of(change: FileChange) -> str:
+    return "remove" if change.after is None else "write"
+
+
+def changes_of(row: InboxRow, current: Mapping[str, bytes | None], text: bytes | None) -> tuple[FileChange, ...]:
+    """What a yes would do to the files as they are, with the text that the user has made of the first."""
+    first, *others = difference_from(row, current)
+    return (first if text is None else first._replace(after=text), *others)
+
+
+def _said_when(piece: Evidence, session: str) -> str:
+    when = f", {datetime.fromtimestamp(piece.said_at).astimezone():%Y-%m-%d}" if piece.said_at else ""
+    return f"you said{when}{f', in session {session}' if session else ''}: "

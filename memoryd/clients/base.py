@@ -1,0 +1,134 @@
+"""Contract with the client of a coding agent: all that memoryd needs to know about one.
+
+A session is a row of lines, whatever it is kept in. Lines that are appended are read from where the last look ended; where
+lines were rewritten, all are read again, and messages are known by their ids. Nothing but `decoder` looks into a line, so a
+client that keeps sessions in a database can hand out its rows as lines.
+
+Methods are asked for once for a file or a command, never for each line: `decoder` returns the function that is called then.
+A new client is a folder beside `claude_code`, an object in `clients.ALL`, and a sample in `tests/clients/test_conformance.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from memoryd.clients.settings import ClientSettings, HooksState, SettingsChange
+    from memoryd.model import Entry, ToolCall
+    from memoryd.paths import Paths
+
+    Decoder = Callable[[bytes, Counter[str]], tuple[Entry, ...]]
+    """A line to its entries: none where it holds nothing that counts, several where a line holds several.
+
+    Only the user's own words become a `Prompt`: what the client, an editor, a tool or memoryd put beside them is left out.
+    Never raises. The counter gets what had to be repaired or left out, by kind; `unknown_shape` is an entry that should have
+    counted and was not understood.
+    """
+
+
+class RecentActivity(NamedTuple):
+    """What a session did lately."""
+
+    tools: tuple[str, ...] = ()
+    """Those that were called lately, the last one first."""
+    files: frozenset[str] = frozenset()
+    """The files of the directory asked for that tools were called with since the session was last compacted."""
+
+
+class HookCall(NamedTuple):
+    """What a client tells when it runs a hook."""
+
+    kind: Literal["prompt", "start", "end"]
+    """A prompt was sent; a session begins; a turn or a session has ended."""
+    session_id: str
+    cwd: str
+    transcript: str = ""
+    prompt: str = ""
+    """The user's words; empty where there are none, as in a command of the client."""
+    is_compacted: bool = False
+    """The session goes on without what it was shown before."""
+    is_empty: bool = False
+    """The session begins with nothing: it has not seen the index."""
+
+
+class HookInputError(Exception):
+    """What a client sent to a hook is not understood."""
+
+
+class CodingClient(Protocol):
+    @property
+    def name(self) -> str:
+        """In commands, and in the database for each session."""
+
+    @property
+    def title(self) -> str:
+        """In sentences."""
+
+    # --- its sessions -------------------------------------------------------------------------------------------------
+
+    def sessions_root(self, paths: Paths) -> str:
+        """The directory in whose folders its sessions are."""
+
+    def is_session(self, name: str) -> bool:
+        """Whether a file of this name is a conversation with the user."""
+
+    def decoder(self) -> Decoder:
+        """What decodes the lines of one session."""
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        """By the last bytes of a session, without decoding them: somebody waits for it."""
+
+    # --- its tools ----------------------------------------------------------------------------------------------------
+
+    def summarize_call(self, call: ToolCall) -> str:
+        """A call in a few words, without what the tool answered."""
+
+    def written_below(self, call: ToolCall, directory: str) -> list[str]:
+        """The files of a directory that a call sets out to change, by their names below it."""
+
+    # --- its memory and instructions ----------------------------------------------------------------------------------
+
+    def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
+        """The instruction files that apply at a directory, with their texts; later ones weigh more."""
+
+    def project_folder(self, root: str, paths: Paths, has_sessions: Callable[[str], bool]) -> str:
+        """The name of the folder for what was said in a directory; of several that it may be, `has_sessions` finds it."""
+
+    def memory_dir_setting(self, root: str, paths: Paths) -> str | None:
+        """Where its settings say that the memory of a project is; None where they do not. Nothing that a repository
+        ships counts.
+        """
+
+    def default_memory_dir(self, folder: str, paths: Paths) -> str:
+        """Where the memory of a project is, by its folder, if no setting says otherwise."""
+
+    def read_settings(self, paths: Paths, environment: Mapping[str, str]) -> ClientSettings:
+        """What its settings and the environment say, as far as it matters to memoryd."""
+
+    # --- its hooks ----------------------------------------------------------------------------------------------------
+
+    @property
+    def hook_events(self) -> tuple[str, ...]:
+        """By the names that `memoryd hook` is run with."""
+
+    def read_hook_call(self, event: str, given: Any) -> HookCall:
+        """What one of its hooks was given as JSON. Raises HookInputError."""
+
+    def hook_answer(self, event: str, text: str) -> str:
+        """The text as the client wants to be answered."""
+
+    def hooks_file(self, paths: Paths) -> str:
+        """The file that its hooks are in."""
+
+    def hook_states(self, paths: Paths, environment: Mapping[str, str], python: str) -> list[HooksState]:
+        """Each hook, and whether it is installed for this Python. Raises ClientError."""
+
+    def install_hooks(self, paths: Paths, python: str, now: float, *, follow: bool) -> SettingsChange:
+        """Put the hooks in, or bring them up to date; `follow` a link, if the file is one. Raises ClientError, BusyError."""
+
+    def remove_hooks(self, paths: Paths, now: float, *, follow: bool) -> SettingsChange:
+        """Take the hooks out, and leave every other byte as it is. Raises ClientError, BusyError."""

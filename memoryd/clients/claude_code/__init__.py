@@ -1,0 +1,110 @@
+"""Claude Code, as memoryd sees it: what `memoryd/clients/base.py` asks for, from the modules of this folder.
+
+Each is imported where it is needed: a hook of the client, for which somebody waits, needs few of them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from memoryd.clients.base import Decoder, HookCall, RecentActivity
+    from memoryd.clients.settings import ClientSettings, HooksState, SettingsChange
+    from memoryd.model import ToolCall
+    from memoryd.paths import Paths
+
+
+class ClaudeCodeClient:
+    name = "claude-code"
+    title = "Claude Code"
+    hook_events = ("user-prompt-submit", "session-start", "stop", "session-end")
+
+    # --- its sessions -------------------------------------------------------------------------------------------------
+
+    def sessions_root(self, paths: Paths) -> str:
+        return paths.transcripts_root
+
+    def is_session(self, name: str) -> bool:
+        """Sub-agents' transcripts are none."""
+        return name.endswith(".jsonl") and not name.startswith("agent-")
+
+    def decoder(self) -> Decoder:
+        from memoryd.clients.claude_code.entries import entries_of
+
+        return entries_of
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        from memoryd.clients.claude_code.recent_activity import recent_activity
+
+        return recent_activity(data, directory)
+
+    # --- its tools ----------------------------------------------------------------------------------------------------
+
+    def summarize_call(self, call: ToolCall) -> str:
+        from memoryd.clients.claude_code.tool_calls import summarize_call
+
+        return summarize_call(call)
+
+    def written_below(self, call: ToolCall, directory: str) -> list[str]:
+        from memoryd.clients.claude_code.tool_calls import written_below
+
+        return written_below(call, directory)
+
+    # --- its memory and instructions ----------------------------------------------------------------------------------
+
+    def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
+        from memoryd.clients.claude_code.instructions import instruction_files_at
+
+        return instruction_files_at(cwd, paths)
+
+    def project_folder(self, root: str, paths: Paths, has_sessions: Callable[[str], bool]) -> str:
+        from memoryd.clients.claude_code.folders import slug_folder
+
+        return slug_folder(paths.transcripts_root, root, has_sessions)
+
+    def memory_dir_setting(self, root: str, paths: Paths) -> str | None:
+        from memoryd.clients.claude_code.memory_dir import memory_dir_setting
+
+        return memory_dir_setting(root, paths)
+
+    def default_memory_dir(self, folder: str, paths: Paths) -> str:
+        return os.path.join(paths.transcripts_root, folder, "memory")
+
+    def read_settings(self, paths: Paths, environment: Mapping[str, str]) -> ClientSettings:
+        from memoryd.clients.claude_code.settings import read_settings
+
+        return read_settings(paths, environment)
+
+    # --- its hooks ----------------------------------------------------------------------------------------------------
+
+    def read_hook_call(self, event: str, given: Any) -> HookCall:
+        from memoryd.clients.claude_code.hook_events import read_hook_call
+
+        return read_hook_call(event, given)
+
+    def hook_answer(self, event: str, text: str) -> str:
+        from memoryd.clients.claude_code.hook_events import hook_answer
+
+        return hook_answer(event, text)
+
+    def hooks_file(self, paths: Paths) -> str:
+        return paths.claude_settings
+
+    def hook_states(self, paths: Paths, environment: Mapping[str, str], python: str) -> list[HooksState]:
+        from memoryd.clients.claude_code.settings_file import look
+
+        return look(paths, environment, python)
+
+    def install_hooks(self, paths: Paths, python: str, now: float, *, follow: bool) -> SettingsChange:
+        from memoryd.clients.claude_code.settings_file import install
+
+        return install(paths, python, now, follow=follow)
+
+    def remove_hooks(self, paths: Paths, now: float, *, follow: bool) -> SettingsChange:
+        from memoryd.clients.claude_code.settings_file import remove
+
+        return remove(paths, now, follow=follow)

@@ -1,0 +1,299 @@
+"""Claude Code: a line of a transcript to the entries that count.
+
+Most bytes of a transcript are not conversation. Decoding is typed: what no field below asks for is skipped and never
+becomes an object, which is faster than looking for the type in the bytes first (`make bench` shows both). A line that
+does not decode is repaired where its damage is known from real files, counted in any case, and never fatal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from memoryd.clients.claude_code.injected_text import words_in_block, words_in_string
+from memoryd.clock import parse_iso
+from memoryd.model import Interrupt, Prompt, Reply, Results, ToolCall
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from memoryd.model import Entry
+
+_NOTHING = msgspec.Raw(b"null")
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+    id: str | None = None
+    name: Any = None
+    input: msgspec.Raw = _NOTHING
+    tool_use_id: str | None = None
+    is_error: Any = None
+    content: msgspec.Raw = _NOTHING
+
+
+class _Message(msgspec.Struct, gc=False):
+    role: str | None = None
+    content: str | list[_Block] | None = None
+    stop_reason: str | None = None
+
+
+class _Origin(msgspec.Struct, gc=False):
+    kind: str | None = None
+
+
+class _Attachment(msgspec.Struct, gc=False):
+    type: str = ""
+    prompt: str | list[_Block] | None = None
+    commandMode: str | None = None  # noqa: N815 - the client's name
+    origin: _Origin | None = None
+    source_uuid: str | None = None
+
+
+class _Fork(msgspec.Struct, gc=False):
+    messageUuid: str | None = None  # noqa: N815 - the client's name
+
+
+class _Entry(msgspec.Struct, gc=False):
+    type: str = ""
+    uuid: str | None = None
+    sessionId: str | None = None  # noqa: N815 - the client's names, here and below
+    cwd: str | None = None
+    timestamp: str | None = None
+    message: _Message | None = None
+    attachment: _Attachment | None = None
+    isMeta: bool | None = None  # noqa: N815
+    isSidechain: bool | None = None  # noqa: N815
+    isCompactSummary: bool | None = None  # noqa: N815
+    isVisibleInTranscriptOnly: bool | None = None  # noqa: N815
+    agentId: str | None = None  # noqa: N815
+    teamName: str | None = None  # noqa: N815
+    forkedFrom: _Fork | None = None  # noqa: N815
+    origin: _Origin | None = None
+    toolUseResult: msgspec.Raw = _NOTHING  # noqa: N815
+
+
+_decode = msgspec.json.Decoder(_Entry).decode
+_may_count = re.compile(rb'"(?:user|assistant|queued_command)"').search
+
+_INTERRUPT = re.compile(r"\s*\[Request interrupted by user")
+
+
+def entries_of(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
+    """The entries that one line holds: none for bulk and meta lines, more than one where a newline is missing.
+
+    `damage` counts what had to be repaired or left out: `nul`, `utf8`, `joined`, `spliced` (repaired), `unreadable`,
+    `unknown_shape` (left out).
+    """
+    try:
+        entry = _understand(_decode(line))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return tuple(filter(None, map(_understand, _repair(line.strip(), damage))))
+    return () if entry is None else (entry,)
+
+
+def _understand(raw: _Entry) -> Entry | None:
+    """What a decoded line means, or None where it does not count."""
+    if raw.isSidechain or raw.isMeta or raw.agentId or raw.teamName:
+        return None
+    if raw.type == "assistant":
+        return _reply(raw)
+    if raw.type == "user":
+        if raw.isCompactSummary or raw.isVisibleInTranscriptOnly or raw.message is None:
+            return None
+        content = raw.message.content
+        if isinstance(content, list):
+            results = [block for block in content if block.type == "tool_result"]
+            if results:
+                return Results(
+                    tuple([block.tool_use_id or "" for block in results]),
+                    tuple(
+                        [block.tool_use_id or "" for block in results if block.is_error is True and _has_failed(block)]
+                    ),
+                )
+        if bytes(raw.toolUseResult) != b"null":  # the same once more, structured: only a tool's result has it
+            return Results(())
+        return _prompt(raw, content) if raw.message.role in (None, "user") and _is_human(raw.origin) else None
+    if raw.type == "attachment" and raw.attachment is not None and raw.attachment.type == "queued_command":
+        # Typed while the assistant was at work. Notifications of background tasks come the same way.
+        queued = raw.attachment
+        is_user = queued.commandMode in (None, "prompt") and _is_human(queued.origin) and _is_human(raw.origin)
+        return _prompt(raw, queued.prompt) if is_user else None
+    return None
+
+
+def _is_human(origin: _Origin | None) -> bool:
+    """Older clients write no origin."""
+    return origin is None or origin.kind == "human"
+
+
+def _reply(raw: _Entry) -> Reply | None:
+    if raw.message is None:
+        return None
+    content = raw.message.content
+    if isinstance(content, str):
+        return Reply(raw.cwd or "", (content,), (), ends_with_text=True, stop_reason=raw.message.stop_reason)
+    texts = []
+    calls = []
+    last = ""
+    for block in content or ():
+        if block.type == "text":
+            texts.append(block.text or "")
+            last = "text"
+        elif block.type == "tool_use":
+            calls.append(ToolCall(block.id or "", str(block.name), block.input))
+            last = "tool_use"
+    return Reply(raw.cwd or "", tuple(texts), tuple(calls), last == "text", raw.message.stop_reason)
+
+
+def _has_failed(result: _Block) -> bool:
+    """Whether a call that ended with an error changed nothing. A command that ran, however it ended, may have written."""
+    return not bytes(result.content).startswith(b'"Exit code')
+
+
+def _prompt(raw: _Entry, content: str | list[_Block] | None) -> Prompt | Interrupt | None:
+    if isinstance(content, list):
+        texts = [block.text or "" for block in content if block.type == "text"]
+    else:
+        texts = [content or ""]
+    if any(map(_INTERRUPT.match, texts)):
+        return Interrupt()
+    words = words_in_block if isinstance(content, list) else words_in_string
+    said = "\n".join(filter(None, map(words, texts)))
+    if not said:
+        return None
+    copied_from = (
+        raw.forkedFrom.messageUuid if raw.forkedFrom else None,
+        raw.attachment.source_uuid if raw.attachment else None,
+    )
+    own_id = raw.uuid or _id_of_content(raw, "\n".join(texts))
+    ids = (own_id, *(other for other in copied_from if other and other != own_id))
+    return Prompt(ids, raw.sessionId or "", raw.cwd or "", parse_iso(raw.timestamp), said)
+
+
+def _id_of_content(raw: _Entry, text: str) -> str:
+    """An id for a message that has none: the same text at the same time in the same session is one message.
+
+    The text as it was written, whatever of it is the user's: the id must not change with how that is told.
+    """
+    what = "\0".join((raw.sessionId or "", raw.timestamp or "", text)).encode("utf-8", "surrogatepass")
+    return "content:" + hashlib.blake2b(what, digest_size=16).hexdigest()
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------
+
+_SPLICE_TRIES = 10_000
+"""Looks for the beginning of an entry; only those that are not inside another object are parsed."""
+_JSON_BYTES = 4 << 20
+"""A longer line is not worth what a plain parser makes of it in memory."""
+_parse_json = json.JSONDecoder().raw_decode
+
+
+def _repair(line: bytes, damage: Counter[str]) -> list[_Entry]:
+    """The entries of a line that does not decode as it stands. Known kinds of damage, from real files:
+
+    NUL runs, from a crash of the machine; bytes that are not UTF-8; half a surrogate pair, from a text cut in two;
+    two entries with no newline between; and an entry that was torn off, with the next one right behind it.
+    """
+    if line.startswith(b"{") and line.endswith(b"}") and _may_count(line) is None:
+        return []  # bulk: whatever is wrong with it, it holds no entry that counts, wherever `type` stands
+    is_changed = False
+    if b"\0" in line:
+        damage["nul"] += 1
+        line = line.replace(b"\0", b"").strip()
+        is_changed = True
+    if not line:
+        return []
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        damage["utf8"] += 1
+        text = line.decode("utf-8", "replace")
+        is_changed = True
+    if is_changed:
+        try:
+            return [_decode(text.encode())]
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass
+    if len(line) > _JSON_BYTES:
+        damage["unreadable"] += 1
+        return []
+    values, is_whole = _objects_in(text, damage)
+    if not values or not is_whole:
+        damage["unreadable"] += 1
+    entries = []
+    for value in values:
+        try:
+            entries.append(_decode(msgspec.json.encode(_without_lone_surrogates(value))))
+        except (msgspec.MsgspecError, RecursionError):
+            if value.get("type") in ("user", "assistant") or "queued_command" in str(value.get("attachment"))[:200]:
+                damage["unknown_shape"] += 1
+    return entries
+
+
+def _objects_in(text: str, damage: Counter[str]) -> tuple[list[dict[str, Any]], bool]:
+    """The JSON objects that stand one behind the other in `text`, and whether that was all of it."""
+    values: list[dict[str, Any]] = []
+    position = 0
+    while position < len(text):
+        try:
+            value, position = _parse_json(text, position)
+        except (ValueError, RecursionError):
+            torn, position = _behind_a_torn_object(text, position)
+            if torn is None:
+                return values, False
+            value = torn
+            damage["spliced"] += 1
+        else:
+            if values:
+                damage["joined"] += 1
+        if isinstance(value, dict):
+            values.append(value)
+        while position < len(text) and text[position].isspace():
+            position += 1
+    return values, True
+
+
+def _behind_a_torn_object(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
+    """The whole entry that reaches to the end of the line, behind one that was torn off.
+
+    Inside a JSON string a quote is escaped, so `{"` never stands in somebody's words. Behind a colon, comma or bracket
+    it begins an object inside of another: a tool may answer with what looks like an entry, and a torn line must not
+    make it one.
+    """
+    end = len(text)
+    for _ in range(_SPLICE_TRIES):
+        end = text.rfind('{"', position + 1, end)
+        if end < 0:
+            break
+        before = end - 1
+        while before > position and text[before].isspace():
+            before -= 1
+        if text[before] in ":,[":
+            continue
+        try:
+            value, behind = _parse_json(text, end)
+        except (ValueError, RecursionError):
+            continue
+        if (
+            behind == len(text)
+            and isinstance(value, dict)
+            and {"type", "uuid", "sessionId", "timestamp"} <= value.keys()
+        ):
+            return value, behind
+    return None, len(text)
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,207 @@
+"""Answers a hook of a client: its JSON on standard input, ours on standard output.
+
+Beside the command line, since somebody waits for every millisecond of it. Whatever goes wrong, it ends with 0 and says
+nothing: a hook that fails would disturb the conversation, and some exit codes erase the prompt. What went wrong is one line
+in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memoryd.clients import ALL
+from memoryd.clients.base import HookInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
+
+    from memoryd.clients.base import HookCall
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+
+_CLIENT = ALL[0]
+EVENTS = _CLIENT.hook_events
+
+_MOST_INPUT_BYTES = 8 << 20
+PATIENCE_SECONDS = 4.5
+"""The client waits for five; whoever has not answered by then is silent."""
+
+
+class _LateError(Exception):
+    """It took too long."""
+
+
+class _Said(NamedTuple):
+    """The answer to an event."""
+
+    text: str = ""
+    """In the client's format; empty: none."""
+    then: Callable[[], None] | None = None
+    """What is done once it was said."""
+
+
+def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Always 0; on standard output either a whole answer or nothing."""
+    paths: Paths | None = None
+    try:
+        signal.signal(signal.SIGALRM, _late)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS)
+        from memoryd.paths import paths_from
+
+        paths = paths_from(environment)
+        said = _said(arguments[0] if arguments else "", paths, environment)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if said.text:
+            with open(1, "wb", closefd=False) as output:
+                output.write(said.text.encode())
+        if said.then is not None:
+            said.then()
+    except BaseException as error:  # noqa: BLE001 - the border: nothing of ours may reach the conversation
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _log(paths, arguments, error)
+    return 0
+
+
+def _late(_number: int, _frame: FrameType | None) -> None:
+    raise _LateError
+
+
+def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
+    if event not in EVENTS:
+        raise HookInputError("an event that this memoryd does not know")
+    call = _CLIENT.read_hook_call(event, _input())
+    if call.kind == "end":
+        from memoryd.daemon.wake_file import wake
+
+        wake(paths)
+        return _Said()
+    from memoryd.config import settled
+
+    paths, config = settled(paths, any_config=True)
+    if not config.features.recall:
+        return _Said()
+    memory_dir = _memory_dir(call.cwd, paths, config)
+    if not memory_dir:
+        return _Said()
+    if call.kind == "start":
+        return _started(event, call, paths, environment, memory_dir)
+    return _recalled(event, call, paths, config, environment, memory_dir)
+
+
+def _recalled(
+    event: str, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
+) -> _Said:
+    from memoryd.clock import SystemClock, elapsed
+    from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.recall.surface import HOOK_CHARACTERS
+    from memoryd.transcripts.recent_activity import recent_activity_of
+
+    if not call.prompt:
+        return _Said()
+    seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
+    request = Request(
+        call.prompt,
+        call.session_id,
+        seen.tools,
+        seen.files,
+        most_characters=HOOK_CHARACTERS,
+        until=elapsed() + signal.getitimer(signal.ITIMER_REAL)[0],
+    )
+    clock = SystemClock()
+    found = recall(paths, config, environment, clock, memory_dir, request)
+    if found.fallback:
+        _log(paths, [event], None, f"chosen without the model: {found.fallback}")
+    return _Said(_output(event, found.text), lambda: record_shown(paths, memory_dir, request, found, clock.now()))
+
+
+def _started(event: str, call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> _Said:
+    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
+    if call.is_compacted:
+        from memoryd.clock import SystemClock
+        from memoryd.recall.shown import forget
+
+        forget(paths, call.session_id, SystemClock().now())
+    if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
+        return _Said()
+    from memoryd.recall.context import index_of
+    from memoryd.recall.surface import HOOK_CHARACTERS, marked
+
+    index = index_of(memory_dir, HOOK_CHARACTERS)
+    text = marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
+    return _Said(_output(event, text))
+
+
+def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:
+    """Whether the client loads this directory's index by itself: its own memory is on, and it is where it keeps it."""
+    from memoryd.config import Config
+    from memoryd.projects import project_at, root_of
+
+    settings = _CLIENT.read_settings(paths, environment)
+    if settings.auto_memory.is_on is False:
+        return False
+    own = settings.memory_dir
+    return memory_dir == (own or project_at(root_of(cwd), paths._replace(forced_memory_dir=None), Config()).memory_dir)
+
+
+def _memory_dir(cwd: str, paths: Paths, config: Config) -> str:
+    """Where the memories of the session's project are; empty where memoryd leaves it alone."""
+    from memoryd.paths import is_below
+    from memoryd.projects import is_excluded, project_at, root_of
+    from memoryd.state.projects import other_owner_of
+
+    if not os.path.isdir(cwd) or is_below(cwd, paths.state_dir):
+        return ""
+    root = root_of(cwd)
+    patterns = config.projects.exclude
+    if is_excluded(root, patterns) or is_excluded(cwd, patterns):
+        return ""
+    project = project_at(root, paths, config)
+    return "" if other_owner_of(paths, project) else project.memory_dir
+
+
+def _input() -> Any:
+    import json
+
+    data = b""
+    while len(data) <= _MOST_INPUT_BYTES and (piece := os.read(0, 1 << 20)):
+        data += piece
+    if len(data) > _MOST_INPUT_BYTES:
+        raise HookInputError("more than 8 MB of input")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise HookInputError("input that is no JSON" if data.strip() else "no input") from error
+
+
+def _output(event: str, text: str) -> str:
+    return _CLIENT.hook_answer(event, text) if text else ""
+
+
+def _log(paths: Paths | None, arguments: Sequence[str], error: BaseException | None, why: str = "") -> None:
+    """One line. Where not even that is possible, nobody hears of it: here is nowhere to say it."""
+    try:
+        from memoryd.daemon.wake_file import prepare
+        from memoryd.errors import MemorydError
+        from memoryd.log.writer import open_log
+
+        if paths is None:
+            return
+        prepare(paths)  # the state directory with it
+        if isinstance(error, MemorydError):
+            why = error.sentence
+        elif isinstance(error, HookInputError):
+            why = str(error)
+        elif isinstance(error, _LateError):
+            why = f"not done within {PATIENCE_SECONDS:g} seconds"
+        event = arguments[0] if arguments and arguments[0] in EVENTS else "?"
+        log = open_log(paths, "info")
+        if why:
+            log.warning("hook", hook=event, why=why)
+        else:
+            log.error("hook", hook=event, error=error)
+        log.close()
+    except BaseException:  # noqa: BLE001, S110 - as said
+        pass

@@ -1,0 +1,277 @@
+"""From TOML to the tables. An unknown key or a wrong value fails, with its line and the fix."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
+
+from memoryd.config.schema import Config, Features
+from memoryd.engines.model.prices import Price
+from memoryd.errors import ConfigError
+
+if TYPE_CHECKING:
+    from memoryd.config.schema import Key
+    from memoryd.paths import Paths
+
+_MOST = 1e9
+LOG_LEVELS = ("debug", "info", "warning", "error")
+ENGINES = ("auto", "offline", "anthropic")
+REVIEWS = ("doubts", "all", "off")
+SELECTORS = ("local", "model")
+_KEY = re.compile(r"\s*sk-")
+LEAST_WINDOW_TOKENS = 8_000
+"""In a smaller window there is no room for the brief and something to read."""
+
+
+class Field(NamedTuple):
+    """What a table says of one of its fields."""
+
+    kind: Any
+    """Its type."""
+    key: Key | None
+    """None: it is a table of its own."""
+
+
+def load(paths: Paths) -> Config:
+    """Read the config file; without one, the defaults. What the environment turns off is off. Raises ConfigError."""
+    config = _read(paths)
+    off = {name: False for name in Features._fields if name in paths.switched_off}
+    return config._replace(features=config.features._replace(**off))
+
+
+def settled(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
+    """The settings in force, and the paths that they lead to.
+
+    Where the config file cannot be used: with `any_config` those from before, or the defaults; otherwise ConfigError.
+    """
+    try:
+        config = load(paths)
+    except ConfigError:
+        if not any_config:
+            raise
+        try:
+            config = load(paths._replace(config_file=paths.kept_config))
+        except ConfigError:
+            config = Config()
+    client = config.claude_code.config_dir
+    return (paths._replace(claude_dir=client) if client else paths), config
+
+
+def _read(paths: Paths) -> Config:
+    try:
+        if not stat.S_ISREG(os.stat(paths.config_file).st_mode):
+            raise ConfigError(f"The config file {paths.config_file} is no regular file.", f"ls -l {paths.config_file}")
+        with open(paths.config_file, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        if not os.path.islink(paths.config_file):
+            return Config()
+        raise ConfigError(
+            f"The config file {paths.config_file} is a symlink that leads nowhere.", f"ls -l {paths.config_file}"
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"The config file {paths.config_file} cannot be read: {error.strerror}.", f"ls -l {paths.config_file}"
+        ) from error
+    return parse(data, paths)
+
+
+def parse(data: bytes, paths: Paths) -> Config:
+    """Turn the bytes of a config file into a Config. Raises ConfigError, which names the line."""
+    import tomllib  # noqa: PLC0415 - 4 ms that those without a config file need not pay
+
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _error(paths, data.count(b"\n", 0, error.start) + 1, "is not UTF-8 text") from error
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError as error:
+        raise _error(paths, 1, "is nested too deeply") from error
+    except ValueError as error:  # TOMLDecodeError, or a number with thousands of digits
+        sentence, line = _toml_problem(str(error), text)
+        raise _error(paths, line, f"is not valid TOML: {sentence}") from error
+    return _Reader(text, paths).config(tables)
+
+
+def _error(paths: Paths, line: int, sentence: str) -> ConfigError:
+    end = "" if sentence.endswith("?") else "."
+    return ConfigError(
+        f"{paths.config_file}, line {line}: {sentence}{end}", f"${{EDITOR:-vi}} +{line} {paths.config_file}"
+    )
+
+
+class _Reader:
+    """Builds the named tuples from parsed tables and knows where in the text each key stands."""
+
+    def __init__(self, text: str, paths: Paths) -> None:
+        self._text = text
+        self._paths = paths
+
+    def config(self, tables: dict[str, Any]) -> Config:
+        config: Config = self._build(Config, tables, ())
+        if config.log.level not in LOG_LEVELS:
+            raise self._wrong(("log", "level"), _one_of(LOG_LEVELS))
+        if config.engine not in ENGINES:
+            raise self._wrong(("engine",), _one_of(ENGINES))
+        if config.review not in REVIEWS:
+            raise self._wrong(("review",), _one_of(REVIEWS))
+        if config.recall.selector not in SELECTORS:
+            raise self._wrong(("recall", "selector"), _one_of(SELECTORS))
+        if not re.match(r"https?://[^\s/@]+(?:/[^\s@]*)?\Z", config.anthropic.base_url):
+            raise self._wrong(
+                ("anthropic", "base_url"), "an address such as https://api.anthropic.com, without a key in it"
+            )
+        anthropic = config.anthropic
+        if not re.fullmatch(r"[A-Za-z_]\w*|", anthropic.api_key_variable):
+            raise self._wrong(("anthropic", "api_key_variable"), "the name of a variable, not the key itself")
+        if _KEY.match(anthropic.api_key_command):
+            raise self._wrong(("anthropic", "api_key_command"), "a command that prints the key, not the key itself")
+        for name in ("extraction_model", "dream_model"):
+            if not getattr(anthropic, name).strip():
+                raise self._wrong(("anthropic", name), "the name of a model")
+        if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
+            raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
+        return config
+
+    def _build(self, kind: type[Any], values: dict[str, Any], where: tuple[str, ...]) -> Any:
+        known = fields_of(kind)
+        built = {}
+        for name, value in values.items():
+            path = (*where, name)
+            if name not in known:
+                raise self._unknown(path, list(known))
+            field = known[name]
+            if field.key is None:
+                if not isinstance(value, dict):
+                    raise self._wrong(path, "a table")
+                built[name] = self._build(field.kind, value, path)
+            else:
+                built[name] = self._checked(field.kind, value, path, field.key.least)
+        return kind(**built)
+
+    def _checked(self, hint: Any, value: Any, path: tuple[str, ...], least: float | None) -> Any:
+        if hint in (int, float):
+            kinds, wanted = (int, "a whole number") if hint is int else (int | float, "a number")
+            if isinstance(value, bool) or not isinstance(value, kinds) or not abs(value) < _MOST:
+                raise self._wrong(path, f"{wanted}, and less than a billion")
+            if least is not None and value < least:
+                raise self._wrong(path, f"at least {least:g}")
+            return hint(value)
+        if hint is bool:
+            if not isinstance(value, bool):
+                raise self._wrong(path, "true or false")
+            return value
+        if hint in (str, str | None):
+            if not isinstance(value, str):
+                raise self._wrong(path, "a string")
+            return value if hint is str else self._directory(value, path)  # an optional string is a directory
+        if hint == tuple[str, ...]:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise self._wrong(path, "a list of strings")
+            return tuple(_real_pattern(self._directory(item, path)) for item in value)
+        if hint == Mapping[str, Price]:
+            return self._prices(value, path)
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise self._wrong(path, "a table of strings")
+        return MappingProxyType(
+            {os.path.realpath(self._directory(key, path)): self._directory(item, path) for key, item in value.items()}
+        )
+
+    def _prices(self, value: Any, path: tuple[str, ...]) -> Mapping[str, Price]:
+        if not isinstance(value, dict) or not all(isinstance(price, dict) for price in value.values()):
+            raise self._wrong(path, "a table of prices by model")
+        for model, price in value.items():
+            for name, number in price.items():
+                if name not in Price._fields:
+                    raise self._unknown((*path, model, name), sorted(Price._fields))
+                if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < _MOST:
+                    raise self._wrong((*path, model, name), "a number of at least 0")
+            if not {"input", "output"} <= price.keys():
+                raise self._wrong((*path, model), "a table with input and output")
+        return MappingProxyType({model: Price(**price) for model, price in value.items()})
+
+    def _directory(self, value: str, path: tuple[str, ...]) -> str:
+        expanded = self._paths.expand(value)
+        if expanded is None:
+            given = "" if _KEY.match(value) else f", not {value!r}"  # a key in the wrong place is not shown
+            raise self._wrong(path, f"an absolute path or one below ~/{given}")
+        return expanded
+
+    def _wrong(self, path: tuple[str, ...], wanted: str) -> ConfigError:
+        return _error(self._paths, _line_of(self._text, path), f"`{'.'.join(path)}` must be {wanted}")
+
+    def _unknown(self, path: tuple[str, ...], known: list[str]) -> ConfigError:
+        import difflib  # noqa: PLC0415 - only for a mistake
+
+        *where, name = path
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        short_names = [full.rpartition(".")[2] for full in key_names()]
+        meant = difflib.get_close_matches(name, short_names, n=1, cutoff=0.8)
+        elsewhere = [full for full in key_names() if full.rpartition(".")[2] in meant]
+        if elsewhere:
+            hint = f"did you mean `{elsewhere[0]}`?"
+        elif near:
+            hint = f"did you mean `{'.'.join([*where, near[0]])}`?"
+        else:
+            hint = "known here: " + ", ".join(f"`{key}`" for key in known)
+        return _error(self._paths, _line_of(self._text, path), f"there is no key `{'.'.join(path)}`; {hint}")
+
+
+def _one_of(words: tuple[str, ...]) -> str:
+    return "one of " + ", ".join(f'"{word}"' for word in words)
+
+
+def _real_pattern(pattern: str) -> str:
+    """The pattern with its fixed beginning resolved: working directories in transcripts have no symlinks left."""
+    fixed = re.match(r"[^*?\[]*/|[^*?\[]*$", pattern)
+    if fixed is None or not fixed[0]:
+        return pattern
+    rest = pattern[fixed.end() :]
+    return os.path.join(os.path.realpath(fixed[0]), rest) if rest else os.path.realpath(fixed[0])
+
+
+def fields_of(table: type[Any]) -> dict[str, Field]:
+    """By name. To look annotations up takes as long as to parse the file: for those who have one."""
+    hints = get_type_hints(table, include_extras=True)
+    return {name: Field(*(get_args(hint) or (hint, None))) for name, hint in hints.items()}
+
+
+def key_names() -> list[str]:
+    """Every key that works, as `table.key`."""
+    names = []
+    for name, field in fields_of(Config).items():
+        if field.key is None:
+            names += [f"{name}.{inner}" for inner in field.kind._fields]
+        else:
+            names.append(name)
+    return names
+
+
+def _toml_problem(message: str, text: str) -> tuple[str, int]:
+    """The parser's sentence and the line it means; at the end of the document that is the last one."""
+    match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
+    if match is None:
+        return message, 1
+    sentence = re.sub(r"\('(\w+)',\)", r"[\1]", message[: match.start()])
+    return sentence[:1].lower() + sentence[1:], int(match[1]) if match[1] else max(1, len(text.splitlines()))
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int:
+    """The line that sets the key; the parser does not say, so the file is searched as a person would."""
+    table: tuple[str, ...] = ()
+    best = 1
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#|$)", line):
+            table = tuple(part.strip().strip("\"'") for part in header[1].split("."))
+            if path[: len(table)] == table:
+                best = number
+        elif key := re.match(r"\s*([\w\-.\"']+)\s*=", line):
+            full = table + tuple(part.strip("\"'") for part in key[1].split("."))
+            if path[: len(full)] == full:
+                return number
+    return best

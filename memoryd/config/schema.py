@@ -1,0 +1,235 @@
+"""Every setting, its sentence and its default.
+
+Named tuples, since every command and every hook needs them at once: a dataclass takes ten times as long to define. And with
+their annotations as they are: of one that is a string, a named tuple compiles it.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, NamedTuple
+
+from memoryd.engines.model.prices import PRICES, Price
+
+
+class Key(NamedTuple):
+    """What is said of a setting, beside its type."""
+
+    sentence: str
+    """As it stands in config.example.toml; a test keeps the two equal."""
+    least: float | None = None
+    example: str = ""
+    """What stands there for a value, where the default says nothing."""
+
+
+class ClaudeCode(NamedTuple):
+    config_dir: Annotated[
+        str | None,
+        Key(
+            "Where Claude Code keeps its files, if not in ~/.claude; a service does not see your shell's CLAUDE_CONFIG_DIR.",
+            example='"~/.claude"',
+        ),
+    ] = None
+
+
+class Scan(NamedTuple):
+    interval_seconds: Annotated[
+        float,
+        Key("How often all transcripts are looked at (stat only), whatever the system reports in between.", least=0.1),
+    ] = 60.0
+    settle_seconds: Annotated[
+        float,
+        Key(
+            "When the system reports growth, they are looked at once it has reported nothing more for this long.",
+            least=0,
+        ),
+    ] = 0.5
+    longest_settle_seconds: Annotated[
+        float, Key("While it keeps reporting, they are looked at this often.", least=0)
+    ] = 3.0
+
+
+class Turns(NamedTuple):
+    quiet_seconds: Annotated[
+        float,
+        Key(
+            "A turn is worked on when its session was silent for this long; an answer without a stop mark ends after it.",
+            least=0,
+        ),
+    ] = 20.0
+    longest_wait_seconds: Annotated[
+        float, Key("A busy session is worked on this long after its first waiting turn.", least=0)
+    ] = 120.0
+    give_up_seconds: Annotated[
+        float, Key("A turn that never got its answer counts as ended after this silence.", least=0)
+    ] = 600.0
+
+
+class Extraction(NamedTuple):
+    every_turns: Annotated[
+        int,
+        Key(
+            "A session is worked on when so many of its turns wait, or when it is over; 1 is after every turn.", least=1
+        ),
+    ] = 1
+
+
+class Features(NamedTuple):
+    extraction: Annotated[
+        bool, Key("Whether what you say is read in the background; `memoryd extract-now` works either way.")
+    ] = True
+    dream: Annotated[
+        bool, Key("Whether memories are consolidated in the background; `memoryd dream-now` works either way.")
+    ] = True
+    recall: Annotated[
+        bool, Key("Whether memories are handed to a client's prompts by its hooks; `memoryd recall` works either way.")
+    ] = True
+    rot_check: Annotated[
+        bool, Key("Whether memories are compared with the repository for paths, symbols and commands that are gone.")
+    ] = True
+
+
+class Dream(NamedTuple):
+    least_hours: Annotated[
+        float, Key("So long after the last consolidation of a project the next one may come.", least=0)
+    ] = 24.0
+    least_sessions: Annotated[int, Key("And only when so many of its sessions have changed since then.", least=1)] = 5
+    scan_minutes: Annotated[float, Key("How often the sessions of a project are counted for that.", least=0)] = 10.0
+
+
+class Recall(NamedTuple):
+    selector: Annotated[
+        str,
+        Key(
+            'Who picks the memories for a prompt: "local" (built in, free, at once) or "model", where a model reads the turns.'
+        ),
+    ] = "local"
+    most_memories: Annotated[int, Key("How many memories a prompt gets at most.", least=1)] = 5
+    prompt_kilobytes: Annotated[float, Key("And how much of them in all; each is cut at 4 KB.", least=0)] = 20.0
+    session_kilobytes: Annotated[
+        float, Key("How much a session gets until it is compacted; then nothing more.", least=0)
+    ] = 60.0
+    model_seconds: Annotated[
+        float, Key("How long a prompt waits for the model's choice; after that the built in one counts.", least=0.1)
+    ] = 4.0
+
+
+class Anthropic(NamedTuple):
+    api_key_file: Annotated[
+        str | None,
+        Key(
+            "A file that holds your API key and that only you may read. A key in the environment alone is not used.",
+            example='"~/.config/memoryd/api-key"',
+        ),
+    ] = None
+    api_key_command: Annotated[
+        str,
+        Key(
+            "A command that prints the key, run without a shell, where no file is named.",
+            example='"pass show anthropic/api-key"',
+        ),
+    ] = ""
+    api_key_variable: Annotated[
+        str,
+        Key(
+            "A variable with the key in memoryd's own environment, the last choice: a service does not see your shell's.",
+            example='"ANTHROPIC_API_KEY"',
+        ),
+    ] = ""
+    base_url: Annotated[
+        str,
+        Key("Where the Messages API is: Anthropic's, a gateway, or a local model (Ollama: http://localhost:11434)."),
+    ] = "https://api.anthropic.com"
+    extraction_model: Annotated[str, Key("The model that reads finished turns: a small one is enough.")] = (
+        "claude-haiku-5-5"
+    )
+    review_model: Annotated[
+        str, Key("The model that checks every change before it is kept; empty: the one for extraction.")
+    ] = ""
+    dream_model: Annotated[str, Key("The model that consolidates memories: a larger one.")] = "claude-sonnet-5-5"
+    context_window_tokens: Annotated[
+        int, Key("How much the model can read at once; 0: what is known of the model, else 200,000.", least=0)
+    ] = 0
+    longest_run_seconds: Annotated[
+        float, Key("A run that takes longer is given up and tried again later.", least=10)
+    ] = 300.0
+
+
+class Budget(NamedTuple):
+    usd_per_day: Annotated[
+        float, Key("What model calls may cost a day; reached, they rest until the day turns.", least=0)
+    ] = 1.0
+    usd_per_run: Annotated[float, Key("What one run of a model may cost.", least=0)] = 0.25
+    usd_per_dream: Annotated[float, Key("What one consolidation by a model may cost.", least=0)] = 0.5
+    prices: Annotated[
+        Mapping[str, Price],
+        Key(
+            "USD for a million tokens, beside the prices that memoryd knows; a local model that is not listed is free.",
+            example='{ "my-model" = { input = 1.0, output = 5.0, cache_read = 0.1 } }',
+        ),
+    ] = MappingProxyType({})
+
+    def price_of(self, model: str) -> Price | None:
+        """The price in config, else the one that is known; a dated name (`-20261001`) costs what the plain one does."""
+        plain = re.sub(r"-20\d{6}$", "", model)
+        return self.prices.get(model) or self.prices.get(plain) or PRICES.get(plain)
+
+
+class ProjectSettings(NamedTuple):
+    exclude: Annotated[
+        tuple[str, ...],
+        Key(
+            "Folders that memoryd leaves alone, with all below them: absolute or ~/ paths, with * and ? and [ ] as in a shell.",
+            example='["~/private/*"]',
+        ),
+    ] = ()
+    memory_dirs: Annotated[
+        Mapping[str, str],
+        Key(
+            "A memory directory of its own for a project, by its root: for projects whose names clash.",
+            example='{ "~/code/app" = "~/notes/app-memory" }',
+        ),
+    ] = MappingProxyType({})
+
+
+class HistorySettings(NamedTuple):
+    keep_days: Annotated[float, Key("How long a change can be shown and taken back.", least=1)] = 90.0
+    keep_megabytes: Annotated[float, Key("How much room that may take; the oldest goes first.", least=1)] = 500.0
+
+
+class LogSettings(NamedTuple):
+    level: Annotated[str, Key('How much goes into the log file: "debug", "info", "warning" or "error".')] = "info"
+
+
+class Config(NamedTuple):
+    memory_root: Annotated[
+        str | None,
+        Key(
+            "Keep the memories of all projects below this directory, one folder each, instead of beside Claude Code's files.",
+            example='"~/memories"',
+        ),
+    ] = None
+    engine: Annotated[
+        str,
+        Key(
+            'Who reads the turns: "offline" (built in, free), "anthropic" (a model), or "auto": a model if a key is named below.'
+        ),
+    ] = "auto"
+    review: Annotated[
+        str,
+        Key(
+            'What waits for your yes or no in `memoryd review`: "doubts", "all" changes, or "off": doubtful ones are dropped.'
+        ),
+    ] = "doubts"
+    anthropic: Anthropic = Anthropic()
+    budget: Budget = Budget()
+    claude_code: ClaudeCode = ClaudeCode()
+    scan: Scan = Scan()
+    turns: Turns = Turns()
+    extraction: Extraction = Extraction()
+    dream: Dream = Dream()
+    recall: Recall = Recall()
+    features: Features = Features()
+    projects: ProjectSettings = ProjectSettings()
+    history: HistorySettings = HistorySettings()
+    log: LogSettings = LogSettings()

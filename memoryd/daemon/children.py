@@ -1,0 +1,155 @@
+"""The daemon's children: at most two, one that extracts or does the upkeep, and one that dreams."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from memoryd.daemon.child import Child, stop_all
+from memoryd.engines.model.credentials import is_chosen
+from memoryd.errors import BusyError, StateError
+from memoryd.jobs.dream_gates import due as dreams_due
+from memoryd.jobs.due import due
+from memoryd.jobs.process_lock import only_process
+from memoryd.jobs.upkeep import last_upkeep
+from memoryd.state import changes, dreams, jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from structlog.typing import FilteringBoundLogger
+
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+CHILD_SECONDS = 30.0
+"""How long a child may go on with its step when the daemon is told to stop."""
+REST_SECONDS = 30.0
+_NOT_THEIRS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+
+
+class Children:
+    """Starts what is due, and notices who ended and how."""
+
+    def __init__(
+        self, paths: Paths, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]
+    ) -> None:
+        self._paths = paths
+        self._say = say
+        self._log = log
+        theirs = {name: value for name, value in environment.items() if name not in _NOT_THEIRS}
+        self._worker = Child(theirs)
+        self._dreamer = Child(theirs)
+        self.config_file: str | None = None
+        """Where children find their settings, if the config file itself cannot be used."""
+        self.rest_until = 0.0
+        """No new worker before, after one that died or could do nothing."""
+        self._jobs_before = 0
+        self._is_tidying = False
+
+    @property
+    def is_at_work(self) -> bool:
+        return self._worker.is_running or self._dreamer.is_running
+
+    def extract(self, database: Database, config: Config, now: float) -> None:
+        if self._worker.is_running or self._rests(now):
+            return
+        if due(database, self._paths, config, now):
+            self._jobs_before = jobs.last_id(database)
+            self._worker.start(config_file=self.config_file)
+            if is_chosen(config):
+                self._say(f"{config.anthropic.extraction_model} reads what was said.")
+
+    def _rests(self, now: float) -> bool:
+        return 0 < self.rest_until - now <= REST_SECONDS  # longer: the clock was set back
+
+    def dream(self, database: Database, config: Config, now: float) -> None:
+        """Ask the gates of every project; one dream at a time."""
+        self._end_lost(database, now)
+        if self._dreamer.is_running:
+            return
+        self.recover_dead_dream(database, now)
+        for memory_dir, root in dreams_due(database, self._paths, config, now):
+            self._say(f"{os.path.basename(root) or root}: dreaming, which puts its memories in order.")
+            self._log.info("dream", project=root, memory_dir=memory_dir)
+            self._dreamer.start("--dream", memory_dir, root, config_file=self.config_file)
+            return
+
+    def tidy(self) -> bool:
+        """Begin the nightly upkeep, if nobody is at work."""
+        if self.is_at_work:
+            return False
+        self._is_tidying = True
+        self._worker.start("--upkeep", config_file=self.config_file)
+        return True
+
+    def notice(self, database: Database, now: float) -> None:
+        """Say who died, put right what they left, and rest for a while."""
+        if code := self._dreamer.ended():
+            self._say(f"The dreamer ended with code {code}; what it left is put right.")
+            self._log.error("dreamer died", code=code)
+            self.recover_dead_dream(database, now)
+        code = self._worker.ended()
+        if code == 0 and self._is_tidying:
+            did = last_upkeep(database)
+            facts = {} if did is None else {name: fact for name, fact in did._asdict().items() if name != "at"}
+            self._log.info("upkeep", **facts)
+        elif code == 0 and jobs.last_id(database) == self._jobs_before:
+            self.rest_until = now + REST_SECONDS  # somebody else is at work there: it gave way
+        if code:
+            self.rest_until = now + REST_SECONDS
+            who = "upkeep" if self._is_tidying else "worker"
+            again = "later" if self._is_tidying else f"in {REST_SECONDS:g} s"
+            self._say(f"The {who} ended with code {code}; it is tried again {again}.")
+            self._log.error(f"{who} died", code=code)
+            self.recover(database, now)
+        if code is not None:
+            self._is_tidying = False
+
+    def recover(self, database: Database, now: float) -> None:
+        """Finish what a killed process began to write. A directory that is gone or cannot be written waits."""
+        if not (left := changes.directories_with_prepared(database)):
+            return
+        from memoryd.jobs.recovery import recover_commits  # noqa: PLC0415 - megabytes that an idle daemon need not hold
+
+        for memory_dir in left:
+            try:
+                number = recover_commits(database, memory_dir, now)
+            except (OSError, StateError) as error:
+                self._log.error("recovery", memory_dir=memory_dir, reason=error)
+                continue
+            self._log.info("recovered", memory_dir=memory_dir, commits=number)
+
+    def _end_lost(self, database: Database, now: float) -> None:
+        """End the jobs of processes that died, also where nobody may work again: what ended behind them is told after them."""
+        if self._worker.is_running:
+            return  # it must not find a directory taken
+        for memory_dir in jobs.directories_with_running(database):
+            with suppress(BusyError, OSError), only_process(self._paths, memory_dir, "workers", ""):
+                self.recover(database, now)  # told in the log
+                from memoryd.jobs.recovery import recover_directory  # noqa: PLC0415 - as above
+
+                recover_directory(database, self._paths, memory_dir, now)
+
+    def recover_dead_dream(self, database: Database, now: float) -> None:
+        """Put right what dreams left whose process died: the lock's time, and the turns that they had."""
+        left = {job.memory_dir for job in dreams.unfinished(database)}
+        left |= {held.memory_dir for held in dreams.held_locks(database)}
+        if not left:
+            return
+        from memoryd.jobs.recovery import recover_dead_dream  # noqa: PLC0415 - as above
+
+        for memory_dir in left:
+            recover_dead_dream(database, self._paths, memory_dir, now)
+
+    def stop(self, seconds: float = CHILD_SECONDS) -> None:
+        """A dream ends at once and changes nothing; who extracts may finish the step it is at."""
+        if self._worker.is_running and seconds:
+            self._say(f"Waiting for the job that runs, {seconds:g} s at most; Ctrl-C again ends it at once.")
+        stop_all([self._dreamer, self._worker], seconds)
+
+    def kill(self) -> None:
+        self._dreamer.kill()
+        self._worker.kill()

@@ -1,0 +1,398 @@
+"""`memoryd run`: looks at the transcripts when it is woken, has what is due worked on, and tells what it sees."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from memoryd import __version__
+from memoryd.clients import ALL
+from memoryd.clock import elapsed
+from memoryd.config import Config, load
+from memoryd.config.last_good import keep
+from memoryd.daemon import last_failure
+from memoryd.daemon.children import CHILD_SECONDS, Children
+from memoryd.daemon.health import ClockWatch, DaemonHealth, disk_troubles
+from memoryd.daemon.reporter import Reporter
+from memoryd.daemon.schedule import Ticks
+from memoryd.daemon.single_instance import Trouble
+from memoryd.engines.model.credentials import is_chosen
+from memoryd.errors import BusyError, ConfigError, CorruptStateError, StateError
+from memoryd.formatting import count, short
+from memoryd.jobs import gates
+from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.jobs.ingest import Ingester
+from memoryd.jobs.upkeep import upkeep_due
+from memoryd.model import Due, Wait
+from memoryd.state import jobs, notices, sessions, waiting
+from memoryd.state.database import open_database, set_aside
+from memoryd.transcripts.watch_health import CONFIRM_SECONDS, WatchHealth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from memoryd.clock import Clock
+    from memoryd.daemon.sd_notify import Supervisor
+    from memoryd.daemon.single_instance import InstanceHeld
+    from memoryd.daemon.wakeup import Wakeup
+    from memoryd.log.writer import Log
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+STOP, CHANGE, LOOK, DREAMS, UPKEEP, THREAD = "stop", "change", "look", "dreams", "upkeep", "thread"
+"""Who rings: a signal, the watcher, the ticks, a thread that died."""
+
+_TICKS = frozenset({LOOK, DREAMS, UPKEEP})
+_TOGETHER_SECONDS = 0.05
+"""Ticks that fall due together ring one after the other, and one look is enough for all."""
+
+DREAM_CHECK_SECONDS = 60.0
+_UPKEEP_CHECK_SECONDS = 3600.0
+_MISSING_ROOT_SECONDS = 5.0
+_TROUBLE_SECONDS = 5.0
+_LATE_SECONDS = 5.0
+_DYING_SECONDS = 1.0
+_SHORTEST_SECONDS = 0.05
+
+
+class Daemon:
+    """One loop in one thread. The caller holds the lock of `instance.only_instance`, and rings `STOP` on a signal."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        config: Config,
+        clock: Clock,
+        say: Callable[[str], None],
+        log: Log,
+        held: InstanceHeld,
+        environment: Mapping[str, str],
+        wakeup: Wakeup,
+        supervisor: Supervisor,
+    ) -> None:
+        self._paths = paths
+        self._config = config
+        self._clock = clock
+        self._say = say
+        self._log = log
+        self._held = held
+        self._wakeup = wakeup
+        self._supervisor = supervisor
+        self._database: Database | None = None
+        self._ingester: Ingester | None = None
+        self._narrator = Reporter(paths, config, say, log)
+        self._crew = Children(paths, say, log, environment)
+        self._watch_health = WatchHealth(ALL[0], paths, lambda: wakeup.wake(CHANGE), log.warning)
+        self._condition = DaemonHealth(held, say, log)
+        self._clock_watch = ClockWatch()
+        self._dead: deque[threading.Thread] = deque()
+        self._ticks: Ticks | None = None
+        self._ticked_at = 0.0
+        self._is_due = {DREAMS, UPKEEP}
+        self._summary_told = ""  # to the supervisor; the first one says that we are ready
+        self._backlog = 0
+        self._sessions = 0
+        self._knows_transcripts = False  # now or from before
+        self._next_at: float | None = None  # when something may fall due by itself
+        self._trouble: Trouble | None = None  # with the database
+        self._config_stamp = _stamp(paths.config_file)
+        self._config_trouble: Trouble | None = None
+
+    def run(self) -> None:
+        """Look until `STOP` is rung.
+
+        A damaged database is set aside and rebuilt; one that is locked or cannot grow is tried again at the next look.
+        Any other failure ends the daemon loudly: its supervisor starts it again.
+        """
+        root = self._paths.transcripts_root
+        self._log.info("started", version=__version__, pid=os.getpid(), root=root)
+        self._say(f"memoryd {__version__} watches {short(root, self._paths.home)}.")
+        keep(self._paths)
+        hook, threading.excepthook = threading.excepthook, self._thread_died
+        try:
+            self._look_until_stopped()
+        finally:
+            self._crew.kill()  # nobody is left there, unless a second signal cut that short
+            threading.excepthook = hook
+            self._watch_health.stop()
+            if self._ticks is not None:
+                self._ticks.stop()
+            if self._database is not None:
+                with suppress(StateError, BusyError):
+                    self._narrator.tell_jobs(self._database, self._clock.now())  # those that ended just now
+                self._database.close()
+            self._log.info("stopped")
+
+    def _look_until_stopped(self) -> None:
+        """Let who works finish, unless a second signal raises KeyboardInterrupt: once, but at any line of ours."""
+        patience = CHILD_SECONDS
+        try:
+            heard: frozenset[str] = frozenset()
+            while STOP not in heard:
+                self._look(heard)
+                heard = self._rest()
+        except KeyboardInterrupt:
+            patience = 0.0
+            raise
+        finally:
+            self._supervisor.stopping()
+            self._crew.stop(patience)
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    def _look(self, heard: frozenset[str]) -> None:
+        """Look once, whatever woke us; then see that everything that should run does."""
+        if self._held.keep():
+            self._say("The lock file was deleted; it is there again, so that no second memoryd starts.")
+            self._log.warning("lock taken anew")
+        self._reread_config()
+        while self._dead:
+            self._dead.popleft().join(_DYING_SECONDS)
+        self._watch_health.keep(elapsed())
+        is_report_enough = self._is_report_enough(heard)
+        self._next_at = None
+        try:
+            self._tick(self._clock.now(), is_report_enough=is_report_enough)
+            self._trouble = None
+        except CorruptStateError as error:
+            self._rebuild(error)
+            self._wakeup.wake(LOOK)
+        except (StateError, BusyError) as error:
+            if self._database is None and not isinstance(error, BusyError):
+                raise  # it never worked: a person has to look
+            self._trouble = Trouble("database_busy", error.sentence, error.fix)
+        self._keep_ticking()
+        self._condition.tell(self._watch_health.watching, list(self._troubles()))
+        if (summary := self._summary()) == self._summary_told:
+            return
+        if not self._summary_told:
+            last_failure.clear(self._paths)
+            self._supervisor.ready(summary)
+        else:
+            self._supervisor.status(summary)
+        self._summary_told = summary
+
+    def _is_report_enough(self, heard: frozenset[str]) -> bool:
+        """Whether to look only where growth was reported.
+
+        What falls due by silence must not go by what is known of a session that nobody looked at again; and ticks that do
+        not come are no reason to look at nothing else.
+        """
+        is_ticking = elapsed() - self._ticked_at <= self._config.scan.interval_seconds + _LATE_SECONDS
+        return heard == {CHANGE} and is_ticking and (self._next_at is None or self._clock.now() < self._next_at)
+
+    def _tick(self, now: float, *, is_report_enough: bool) -> None:
+        if self._database is None or self._ingester is None:
+            self._database = open_database(self._paths)
+            self._database.check()
+            self._ingester = Ingester(ALL[0], self._database, self._paths, self._config)
+            self._narrator.begin_behind(jobs.last_id(self._database))
+            self._crew.recover(self._database, now)
+        elif not self._database.is_in_place():
+            text = "The state database was deleted. A new one was made: what was waiting counts as history now."
+            self._log.error("database deleted")
+            self._begin_anew(notices.Notice(notices.DELETED, text, "memoryd backfill", self._paths.database))
+            self._wakeup.wake(LOOK)
+            return
+        database = self._database
+        reported = self._watch_health.take()
+        only = reported if is_report_enough else None
+        swept = self._ingester.ingest(now, only)
+        self._backlog = swept.backlog
+        if only is None:
+            self._sessions = swept.transcripts
+        if not self._knows_transcripts:
+            root = self._paths.transcripts_root
+            self._knows_transcripts = swept.transcripts > 0 or sessions.has_files(database, root)
+        if not swept.backlog:
+            self._watch_health.judge(swept.grown, elapsed())
+        self._narrator.tell_found(swept)
+        self._narrator.tell_backlog(swept, database)
+        self._narrator.tell_turns(swept.events, database)
+        self._narrator.tell_jobs(database, now)
+        self._crew.notice(database, now)
+        if not swept.backlog:
+            self._begin_what_is_due(database, now)
+            self._narrator.tell_why_not(database, now)
+            self._narrator.tell_unreadable(database)
+        self._next_at = min(self._times(database, self._ingester, now), default=None)
+
+    def _begin_what_is_due(self, database: Database, now: float) -> None:
+        if self._config_trouble and self._config != Config() and not os.path.exists(self._paths.kept_config):
+            return  # somebody deleted what the children would go by
+        self._crew.extract(database, self._config, now)
+        if DREAMS in self._is_due:
+            self._is_due.discard(DREAMS)
+            self._crew.dream(database, self._config, now)
+        if UPKEEP in self._is_due and (not upkeep_due(database, now) or self._crew.tidy()):
+            self._is_due.discard(UPKEEP)
+
+    def _rebuild(self, error: CorruptStateError) -> None:
+        self._let_go()
+        kept = set_aside(self._paths, self._clock.now())
+        text = (
+            f"The state database was damaged and has been set aside as {kept}. A new one was started: no memory is"
+            " lost, but what was waiting counts as history now."
+        )
+        fix = f"rm {kept}*   # once nothing in it is wanted"
+        self._log.error("database set aside", kept=kept, reason=error.sentence)
+        self._begin_anew(notices.Notice("damaged database", text, fix, kept))
+
+    def _begin_anew(self, notice: notices.Notice) -> None:
+        """Make a database that knows why it is new."""
+        self._let_go()
+        self._say(notice.text)
+        self._narrator.tell_history_again()
+        fresh = open_database(self._paths)
+        notices.post(fresh, notice, self._clock.now())
+        fresh.close()
+
+    def _let_go(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = self._ingester = None
+
+    # --- resting ------------------------------------------------------------------------------------------------------
+
+    def _rest(self) -> frozenset[str]:
+        """Wait until there is a reason to look again, and return who rang."""
+        goes_on = self._backlog and self._trouble is None  # else it would fail again at once, without a rest
+        heard = self._wakeup.wait(0.0 if goes_on else self._seconds())
+        self._supervisor.alive()
+        if heard & _TICKS:
+            heard |= self._wakeup.wait(_TOGETHER_SECONDS)
+        if CHANGE in heard and STOP not in heard:
+            heard |= self._settle()
+        if LOOK in heard:
+            self._ticked_at = elapsed()
+        self._is_due |= heard & {DREAMS, UPKEEP}
+        return heard
+
+    def _settle(self) -> frozenset[str]:
+        """Who writes a transcript writes again soon: wait until nothing more is reported, but not for ever."""
+        heard: frozenset[str] = frozenset()
+        began = elapsed()
+        limits = self._config.scan
+        while (left := began + limits.longest_settle_seconds - elapsed()) > 0 and STOP not in heard:
+            before = self._watch_health.number
+            heard |= self._wakeup.wait(min(limits.settle_seconds, left))
+            self._supervisor.alive()
+            if self._watch_health.number == before:
+                break
+        return heard
+
+    def _seconds(self) -> float:
+        """Until the next look, if nobody rings: a tick that does not come, or something that falls due."""
+        seconds = [self._config.scan.interval_seconds + _LATE_SECONDS]
+        if self._supervisor.watchdog_seconds is not None:
+            seconds.append(self._supervisor.watchdog_seconds / 3)
+        if "root_missing" in self._condition.names:
+            seconds.append(_MISSING_ROOT_SECONDS)
+        if self._watch_health.has_suspects:
+            seconds.append(CONFIRM_SECONDS)
+        if self._trouble is not None:
+            seconds.append(_TROUBLE_SECONDS)
+        if self._next_at is not None:
+            seconds.append(self._next_at - self._clock.now())
+        return max(_SHORTEST_SECONDS, min(seconds))
+
+    def _times(self, database: Database, ingester: Ingester, now: float) -> Iterator[float]:
+        """The moments at which something may fall due by itself."""
+        if (silence := ingester.next_silence(now)) is not None:
+            yield silence
+        if self._crew.is_at_work:
+            return  # its end rings
+        hold = as_wait(hold_of(database, self._config, now))
+        for session in waiting.waiting_sessions(database):
+            match gates.extraction(session, self._config, self._paths.state_dir, now, hold):
+                case Wait(until=float(until)):
+                    yield max(until, self._crew.rest_until)
+                case Due() if session.memory_dir:  # and nobody began: the children rest
+                    yield max(now + _LATE_SECONDS, self._crew.rest_until)
+
+    # --- seeing that all is well --------------------------------------------------------------------------------------
+
+    def _keep_ticking(self) -> None:
+        """Start the ticks, and start them anew where their thread died, or where they stopped when the clock was set back."""
+        interval = self._config.scan.interval_seconds
+        late = elapsed() - self._ticked_at > 2 * interval + 2 * _LATE_SECONDS
+        if self._ticks is not None and self._ticks.is_alive and not late:
+            return
+        if self._ticks is not None:
+            self._log.warning("ticks restarted", alive=self._ticks.is_alive)
+            self._ticks.stop()
+            self._is_due |= {DREAMS, UPKEEP}
+        seconds = {LOOK: interval, DREAMS: DREAM_CHECK_SECONDS, UPKEEP: _UPKEEP_CHECK_SECONDS}
+        self._ticks = Ticks(self._wakeup.wake, seconds)
+        self._ticked_at = elapsed()
+
+    def _troubles(self) -> Iterator[Trouble]:
+        for one in (self._config_trouble, self._trouble):
+            if one is not None:
+                yield one
+        yield from map(self._worse, self._watch_health.troubles)
+        yield from self._clock_watch.look(self._clock.now(), elapsed())
+        yield from disk_troubles(self._paths)
+
+    def _worse(self, trouble: Trouble) -> Trouble:
+        """A root that is missing is nothing to a newcomer; where transcripts were known, somebody has to look."""
+        if trouble.name != "root_missing" or not self._knows_transcripts:
+            return trouble
+        root = self._paths.transcripts_root
+        text = f"{root} is gone, in which there were transcripts. Nothing is read until it is back; no memory is lost."
+        return Trouble(trouble.name, text, f"ls -ld {root}")
+
+    def _thread_died(self, arguments: threading.ExceptHookArgs) -> None:
+        """Threads are the libraries' own. What one says when it dies may name files, so only the kind is logged.
+
+        It counts as alive until this is over, so who is rung for has to wait for it.
+        """
+        name = arguments.thread.name if arguments.thread else ""
+        self._log.error("thread died", thread=name, error=arguments.exc_type.__name__)
+        if arguments.thread is not None:
+            self._dead.append(arguments.thread)
+        self._wakeup.wake(THREAD)
+
+    def _summary(self) -> str:
+        troubles = [name for name in self._condition.names if name != "root_missing"]
+        return f"watches {count(self._sessions, 'session')}" + (f"; {', '.join(troubles)}" if troubles else "")
+
+    def _reread_config(self) -> None:
+        """Take in an edited config file. With one that cannot be used the old settings hold, for the children too."""
+        stamp = _stamp(self._paths.config_file)
+        if stamp == self._config_stamp:
+            return
+        self._config_stamp = stamp
+        try:
+            config = load(self._paths)
+        except ConfigError as error:
+            text = f"{error.sentence} Until that is mended, the settings from before hold."
+            self._config_trouble = Trouble("config_broken", text, error.fix)
+            self._crew.config_file = self._paths.kept_config
+            return
+        self._config_trouble = None
+        self._crew.config_file = None
+        keep(self._paths)
+        before, self._config = self._config, config
+        self._log.set_level(config.log.level)
+        self._narrator.use(config)
+        if self._ingester is not None:
+            self._ingester.use(config)
+        if before.scan.interval_seconds != config.scan.interval_seconds and self._ticks is not None:
+            self._ticks.stop()
+        reader = config.anthropic.extraction_model if is_chosen(config) else "the embedded engine"
+        self._say(f"The config file was read again. What you say is read by {reader}.")
+        if before.claude_code != config.claude_code:
+            self._say("Where Claude Code keeps its files is taken in at the next start: memoryd service restart")
+        self._log.info("config reread")
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

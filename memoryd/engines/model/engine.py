@@ -1,0 +1,177 @@
+"""The engine with a model: the agent writes proposals, a clean context of the model judges their meaning."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.model import credentials, dream, dream_brief, extract, extraction_brief, meaning_request
+from memoryd.engines.model.agent import RunFailedError
+from memoryd.engines.model.budget import BudgetedCalls, RunCapError
+from memoryd.engines.model.client import BadRequestError, Client
+from memoryd.engines.model.record_hold import recording_holds
+from memoryd.errors import EngineStoppedError, MemorydError
+from memoryd.paths import is_below
+from memoryd.state import engine_holds, model_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from memoryd.clock import Clock
+    from memoryd.config import Budget, Config
+    from memoryd.engines.base import Signal
+    from memoryd.engines.model.prices import Price
+    from memoryd.memory.snapshot import Snapshot
+    from memoryd.model import Proposal
+    from memoryd.paths import Paths
+    from memoryd.review.meaning import Ask, Question
+    from memoryd.review.review import Review
+    from memoryd.state.database import Database
+
+
+class UnfinishedError(MemorydError):
+    """The run came to no good end: this session is tried again later."""
+
+
+class _Run(NamedTuple):
+    """What a run of the agent is done with."""
+
+    price: Price | None
+    calls: BudgetedCalls
+    note: Callable[[str, str], None]
+
+
+class ModelEngine:
+    """Made once a process; the endpoint is spoken to when the first turn needs it.
+
+    `extract` and `dream` raise UnfinishedError and RefusedError, which are about this job; EngineStoppedError and
+    EngineRestsError, which are about all, and are recorded.
+    """
+
+    def __init__(
+        self, database: Database, paths: Paths, config: Config, environment: Mapping[str, str], clock: Clock
+    ) -> None:
+        self._database = database
+        self._paths = paths
+        self._config = config
+        self._environment = environment
+        self._clock = clock
+        self._client: Client | None = None
+        # As they are now, before the key is read: what is mended while a request runs is another thing.
+        self._settings = credentials.settings_digest(config)
+
+    @property
+    def name(self) -> str:
+        return self._config.anthropic.dream_model
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def extract(self, snapshot: Snapshot, signal: Signal, review: Review) -> Proposal:
+        """What the agent makes of these turns."""
+        model = self._config.anthropic.extraction_model
+        deadline = self._deadline(signal)
+        budget = self._config.budget
+        with self._run(signal.job_id, snapshot.path, model, extraction_brief.prompt_name(), deadline, budget) as run:
+            return extract.extract(
+                snapshot,
+                signal,
+                review,
+                self._paths.place_for(snapshot.path, "staging"),
+                model=model,
+                limits=extraction_brief.limits_of(self._config, model, run.price, deadline),
+                ask=run.calls.ask,
+                now=self._clock.now,
+                note=run.note,
+            )
+
+    def dream(self, snapshot: Snapshot, signal: Signal, review: Review) -> Proposal:
+        """What the agent makes of the memories and of these turns."""
+        model = self._config.anthropic.dream_model
+        if is_below(self._paths.home, signal.project_root):
+            # Somebody's whole home is no project, even where a session was started there.
+            signal = signal._replace(project_root="")
+        config = self._config._replace(budget=self._dream_budget)
+        deadline = self._deadline(signal)
+        with self._run(
+            signal.job_id, snapshot.path, model, dream_brief.prompt_name(), deadline, self._dream_budget
+        ) as run:
+            return dream.dream(
+                snapshot,
+                signal,
+                review,
+                self._paths.place_for(snapshot.path, "dreams"),
+                model=model,
+                limits=dream_brief.limits_of(config, model, run.price, deadline),
+                ask=run.calls.ask,
+                budget=dream.DreamBudget(
+                    lambda: model_calls.spent_by(self._database, signal.job_id).usd, self._dream_budget.usd_per_run
+                ),
+                now=self._clock.now,
+                note=run.note,
+            )
+
+    def meaning_asker(self, signal: Signal, memory_dir: str) -> Ask | None:
+        """Asks the model that the config names for review, within what is left of the job's money."""
+        model = self._config.anthropic.review_model or self._config.anthropic.extraction_model
+        # A dream is told by its deadline: only a job that ends itself has one.
+        budget = self._config.budget if signal.deadline is None else self._dream_budget
+
+        def ask(question: Question) -> str:
+            deadline = self._deadline(signal)
+            name = meaning_request.prompt_name(question)
+            with self._run(signal.job_id, memory_dir, model, name, deadline, budget) as run:
+                reply = run.calls.ask(meaning_request.request_of(question, model))
+                return meaning_request.text_of(reply)
+
+        return ask
+
+    @property
+    def _dream_budget(self) -> Budget:
+        return self._config.budget._replace(usd_per_run=self._config.budget.usd_per_dream)
+
+    def _deadline(self, signal: Signal) -> float:
+        if signal.deadline is not None:
+            return signal.deadline
+        return self._clock.now() + self._config.anthropic.longest_run_seconds
+
+    @contextmanager
+    def _run(
+        self, job_id: int, memory_dir: str, model: str, prompt: str, deadline: float, budget: Budget
+    ) -> Iterator[_Run]:
+        """A run of the agent: with a price and a purse, its errors told as those of a job or of the engine."""
+        with recording_holds(self._database, self._config, self._settings, self._clock):
+            price = credentials.price_of(self._config, model)
+            if self._client is None:
+                found = credentials.account_of(self._config.anthropic, self._environment)
+                self._client = Client(lambda: found, self._clock.now)
+            calls = BudgetedCalls(
+                self._database,
+                job_id,
+                memory_dir,
+                self._client,
+                price,
+                budget,
+                self._clock,
+                deadline,
+                prompt,
+            )
+            try:
+                yield _Run(price, calls, partial(model_calls.remark, self._database, job_id))
+            except RunFailedError as error:
+                if error.is_by_reply:
+                    calls.forget_last()
+                raise UnfinishedError(str(error)) from error
+            except RunCapError as error:
+                raise UnfinishedError(str(error)) from error
+            except BadRequestError as error:
+                calls.forget_last()  # it may be what the endpoint does not want to have back
+                if not model_calls.has_answered(self._database, model):
+                    raise EngineStoppedError(
+                        f"{self._config.anthropic.base_url} refuses our requests. It says: {error}",
+                        "change [anthropic] in the config, then: memoryd retry",
+                    ) from error
+                raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
+            engine_holds.lift(self._database, credentials.NAME)

@@ -1,0 +1,252 @@
+"""Inputs of a dream: the memories, the index, unread turns and daily logs."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.engines.base import Signal
+from memoryd.jobs import gates
+from memoryd.jobs.dream_cancel import LONGEST_SECONDS
+from memoryd.jobs.exclusion import covered_turns
+from memoryd.jobs.extract import read_job_turns, redacted_exchange
+from memoryd.language.lexicon import small
+from memoryd.language.tokens import words_of
+from memoryd.memory import index as indexing
+from memoryd.memory.daily_logs import said_in_log
+from memoryd.memory.document import body_of
+from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.model import DreamSession
+from memoryd.security.redact import redact
+from memoryd.state import dreams, history
+from memoryd.state.changes import digest
+from memoryd.transcripts.tail import NotATranscriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from memoryd.config import Config
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.snapshot import Snapshot
+    from memoryd.model import Exchange, FileChange, Group, HeldGroup, Progress, Proposal, StoredMemory, UserMessage
+    from memoryd.paths import Paths
+    from memoryd.state.changes import PlannedFile
+    from memoryd.state.database import Database
+    from memoryd.state.dreams import ChangedSession, DreamJob
+    from memoryd.state.jobs import WaitingTurn
+
+MOST_SESSIONS = 500
+MOST_LOGS = 60
+LOG_BYTES = 1 << 20
+_LOG = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.md")
+Signature = frozenset[tuple[str, bytes]]
+"""Files of a group by their names and what they were before."""
+
+
+class DreamInputs(NamedTuple):
+    snapshot: Snapshot
+    """The memories as they were read: whoever changes one after that wins."""
+    long_entries: tuple[str, ...]
+    """Files whose line in the index is too long, and says nothing that the file does not."""
+    exchanges: tuple[Exchange, ...]
+    """Turns that nobody has worked on, or that extraction read without result, in the order they were said."""
+    logs: tuple[UserMessage, ...]
+    sessions: tuple[DreamSession, ...]
+    changed: tuple[str, ...]
+    """Memories that were written since the last dream."""
+    message_of: Mapping[int, str]
+    """Turns by their number in the database: the message they begin with."""
+    fruitless: frozenset[int]
+    """Those of them that extraction read without result."""
+    covered: tuple[int, ...]
+    """Turns for which the client has saved something itself."""
+
+    def signal(
+        self,
+        job_id: int,
+        now: float,
+        instructions: Sequence[str],
+        project_root: str,
+        deadline: float,
+        tell: Callable[[Progress], None],
+    ) -> Signal:
+        return Signal(
+            job_id,
+            now,
+            self.exchanges,
+            instructions,
+            self.logs,
+            self.sessions,
+            self.changed,
+            project_root,
+            deadline,
+            tell,
+        )
+
+    def turns_done(self, signal: Signal, proposal: Proposal, held: Sequence[HeldGroup]) -> tuple[int, ...]:
+        """Turns that the engine has looked at, without those whose words came to nothing: extraction reads them.
+
+        What extraction has read already is done with this look.
+        """
+        shown = {exchange.said.message_id for exchange in signal.turns[: proposal.taken]}
+        refused = [group.group for group in held if group.state == "refused"]
+        unused = proposal.unused.union(piece.message_id for group in refused for _, piece in group.evidence)
+        done = (
+            turn
+            for turn, message in self.message_of.items()
+            if message in shown and (message not in unused or turn in self.fruitless)
+        )
+        return (*self.covered, *done)
+
+
+def read_inputs(
+    database: Database,
+    paths: Paths,
+    config: Config,
+    directory: MemoryDirectory,
+    job: DreamJob,
+    since: float,
+) -> DreamInputs:
+    """Read everything; the turns are leased to this dream. What cannot be read is left to the next one."""
+    snapshot = DirectorySnapshot(database, directory.path)
+    sessions = [
+        changed
+        for changed in dreams.sessions_since(database, directory.path, since)
+        if gates.left_alone(changed.session, config, paths.state_dir) is None
+    ]
+    # The newest sessions; what is older than those is left to extraction, which reads one at a time.
+    leased = dreams.lease(database, job, [changed.session.transcript_id for changed in sessions[-MOST_SESSIONS:]])
+    exchanges: list[Exchange] = []
+    message_of: dict[int, str] = {}
+    covered: list[int] = []
+    for changed in sessions[-MOST_SESSIONS:]:
+        unread, fruitless = leased[changed.session.transcript_id]
+        turns = tuple(sorted((*unread, *fruitless), key=lambda turn: turn.start))
+        for turn, exchange in _exchanges(database, snapshot, changed, turns, covered):
+            exchanges.append(exchange)
+            message_of[turn.id] = exchange.said.message_id
+    exchanges.sort(key=lambda exchange: exchange.said.said_at or 0.0)
+    put_back = _put_back(database, directory.path)
+    return DreamInputs(
+        snapshot,
+        tuple(_long_entries(snapshot.index_text, snapshot.memories, put_back)),
+        tuple(exchanges),
+        tuple(line for line in _logs(directory, since) if not _is_known(database, directory.path, line)),
+        tuple(
+            DreamSession(
+                changed.session.session_id, changed.session.client, changed.session.path, changed.mtime, changed.size
+            )
+            for changed in sessions
+        ),
+        tuple(name for name, state in snapshot.files.items() if state.mtime_ns / 1e9 > since),
+        message_of,
+        frozenset(turn.id for turns in leased.values() for turn in turns.fruitless),
+        tuple(covered),
+    )
+
+
+def undone_signatures(database: Database, memory_dir: str) -> set[Signature]:
+    """What dreams did and the user has undone."""
+    return {_signature(files) for files in history.undone_dreams(database, memory_dir)}
+
+
+def is_undone(group: Group, undone: Collection[Signature]) -> bool:
+    """Whether the user has undone just this. Newer words on one memory are another matter; a merge that holds an undone one
+    is not.
+    """
+    signature = _signature(group.changes)
+    if len(signature) == 1:
+        return not group.evidence and signature in undone
+    return any(len(earlier) > 1 and earlier <= signature for earlier in undone)
+
+
+def _signature(changes: Sequence[FileChange | PlannedFile]) -> Signature:
+    """What a group is about: its files as they were before; a new one is known by what it says, whatever its name."""
+    return frozenset(
+        (change.name, digest(change.before))
+        if change.before is not None
+        else ("", digest(body_of(change.after or b"").encode()))
+        for change in changes
+    )
+
+
+def _exchanges(
+    database: Database, snapshot: Snapshot, changed: ChangedSession, turns: tuple[WaitingTurn, ...], covered: list[int]
+) -> Iterator[tuple[WaitingTurn, Exchange]]:
+    """The turns of one session that are still where they were; those that the client has dealt with are put aside."""
+    if not turns:
+        return
+    try:
+        read = read_job_turns(changed.session.client, changed.session.path, turns, snapshot.path)
+    except (OSError, NotATranscriptError):
+        return
+    present = [turn for turn in turns if turn.prompt_id in read]
+    passed_over = {
+        turn.turn_id for turn in covered_turns(database, snapshot, changed.session.session_id, present, read)
+    }
+    covered += passed_over
+    for turn in present:
+        if turn.id not in passed_over:
+            yield turn, redacted_exchange(read[turn.prompt_id])
+
+
+def _put_back(database: Database, memory_dir: str) -> set[str]:
+    """Lines of the index that a dream had changed and the user has put back."""
+    texts = [
+        (file.before or b"").decode("utf-8", "surrogateescape") for file in history.undone_indexes(database, memory_dir)
+    ]
+    return {line for text in texts for line in text.split("\n")}
+
+
+def _long_entries(index: str, memories: Iterable[StoredMemory], put_back: Collection[str]) -> Iterator[str]:
+    """Only what the file says as well may be cut off its line: every word that carries meaning."""
+    says = {one.name: f"{one.description}\n{one.body}" for one in memories}
+    for line in index.split("\n"):
+        name = indexing.entry_of(line)
+        if name not in says or not indexing.is_too_long(line) or line in put_back:
+            continue
+        if set(words_of(indexing.hook_of(line))) - small("subjects") - small("names") <= set(words_of(says[name])):
+            yield name
+
+
+def _logs(directory: MemoryDirectory, since: float) -> Iterator[UserMessage]:
+    """What the daily logs say that were written since then, oldest first. No link is followed."""
+    try:
+        found = sorted(_log_names(directory, since))[-MOST_LOGS:]
+    except OSError:  # there are none
+        return
+    for name in found:
+        try:
+            descriptor = os.open(
+                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory.descriptor
+            )
+        except OSError:
+            continue
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                start = max(0, status.st_size - LOG_BYTES)  # the newest lines, from the first whole one on:
+                data = os.pread(descriptor, LOG_BYTES, start)  # half a secret is not known as one
+                data = data.partition(b"\n")[2] if start else data
+                yield from said_in_log(name, redact(data.decode("utf-8", "replace")))
+        finally:
+            os.close(descriptor)
+
+
+def _log_names(directory: MemoryDirectory, since: float) -> Iterator[str]:
+    for place, folders, names, descriptor in os.fwalk("logs", dir_fd=directory.descriptor, follow_symlinks=False):
+        folders.sort()
+        for name in names:
+            if _LOG.fullmatch(name) is None:
+                continue
+            status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            # A line may have been written while the last dream was at work.
+            if stat.S_ISREG(status.st_mode) and status.st_mtime > since - LONGEST_SECONDS:
+                yield f"{place}/{name}"
+
+
+def _is_known(database: Database, memory_dir: str, said: UserMessage) -> bool:
+    """Whether a line of a log has led to a memory before."""
+    return history.is_cited(database, memory_dir, said.message_id)

@@ -1,0 +1,195 @@
+"""Is it time? Pure: facts and the time in, a decision with its reason out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.backoff import DREAM
+from memoryd.formatting import count
+from memoryd.model import Due, Skip, Wait
+from memoryd.paths import is_below
+from memoryd.projects import is_excluded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryd.config import Config
+    from memoryd.model import WaitingSession
+
+_HOUR = 3600.0
+_NIGHT = (3, 4)
+"""The hours of the day in which nobody minds that a disk is busy."""
+BREAKER_FAILURES = 3
+"""So many failures in a row open a session's breaker: it is tried again only when its transcript has grown."""
+
+
+def extraction(
+    session: WaitingSession, config: Config, state_dir: str, now: float, hold: Wait | None = None
+) -> Due | Wait | Skip:
+    """Whether the waiting turns of a session are to be worked on now. `hold`: why nobody can work on any of them."""
+    if skip := left_alone(session, config, state_dir):
+        return skip
+    if not config.features.extraction:
+        return Wait(None, "switched_off", "`features.extraction` is off; `memoryd extract-now` works all the same")
+    return hold or _after_failures(session, now) or _throttle(session, config, now) or _silence(session, config, now)
+
+
+def _after_failures(session: WaitingSession, now: float) -> Wait | None:
+    """After a failure a delay, doubled each time; from the third on also something new in the transcript."""
+    if not session.failures:
+        if session.retry_at is not None and now < session.retry_at:
+            return Wait(session.retry_at, "backing_off", "it could not be worked on a moment ago")
+        return None
+    times = "once" if session.failures == 1 else f"{session.failures} times in a row"
+    failed = f"it failed {times}; `memoryd retry` tries at once"
+    if session.failures >= BREAKER_FAILURES and not session.has_grown:
+        return Wait(None, "breaker_open", failed)
+    if session.retry_at is not None and now < session.retry_at:
+        return Wait(session.retry_at, "breaker_open" if session.failures >= BREAKER_FAILURES else "backing_off", failed)
+    return None
+
+
+def _throttle(session: WaitingSession, config: Config, now: float) -> Wait | None:
+    """Every so many turns; what is left of a session that has fallen silent, or fell due during a job, does not wait."""
+    every = config.extraction.every_turns
+    left_over_at = session.active_at + config.turns.give_up_seconds
+    if session.is_trailing or len(session.turn_ids) >= every or now >= left_over_at:
+        return None
+    return Wait(left_over_at, "throttled", f"it is worked on every {every} turns")
+
+
+def _silence(session: WaitingSession, config: Config, now: float) -> Due | Wait:
+    quiet_at = session.active_at + config.turns.quiet_seconds
+    latest_at = session.first_ended_at + config.turns.longest_wait_seconds
+    if now >= quiet_at:
+        return Due("the session is quiet")
+    if now >= latest_at:
+        return Due("its first turn has waited long enough")
+    return Wait(min(quiet_at, latest_at), "session_active", "the session is being written")
+
+
+def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip | None:
+    """Why a session is never worked on, if it is not."""
+    if session.cwd and is_below(session.cwd, state_dir):
+        return Skip("own_session", "memoryd does not read its own sessions")
+    patterns = config.projects.exclude
+    if is_excluded(session.project_root, patterns) or (session.cwd and is_excluded(session.cwd, patterns)):
+        return Skip("excluded", "the config excludes this project")
+    if session.opted_out:
+        return Skip("opted_out", "a prompt in this session opted it out")
+    if session.collides_with:
+        return Skip("slug_collision", f"its memory directory belongs to {session.collides_with}")
+    if session.is_gone:
+        return Skip("transcript_gone", "its transcript is no longer there")
+    return None
+
+
+# --- consolidation: cheapest first, the first no ends the check -------------------------------------------------------
+
+
+class LastDream(NamedTuple):
+    """When a directory was last consolidated, by the clock as it goes now."""
+
+    since: float
+    """From here a day is counted, and the sessions that changed."""
+    is_ahead: bool = False
+    """The lock's time is so far ahead of the clock that it says nothing: it counts from when that was noticed."""
+
+
+def last_dreamt(
+    lock_at: float | None, first_seen_at: float, noticed_at: float | None, least_seconds: float, now: float
+) -> LastDream:
+    """The later of the lock's time and the first sight of the project, with clocks that step.
+
+    A first sight ahead of the clock is now. Ahead by less than the waiting time, the lock's time is believed: it was a
+    small step back, and a day more does no harm. Beyond that the clock was wrong when it was written, and nobody waits a
+    year for it: its time is then when that was noticed, also when the clock comes nearer to it. `noticed_at` is None, or
+    itself ahead, where it is noticed now.
+    """
+    seen_at = min(first_seen_at, now)
+    if lock_at is None:
+        return LastDream(seen_at)
+    is_ahead = lock_at - now > least_seconds or (noticed_at is not None and lock_at > now)
+    if is_ahead:
+        lock_at = noticed_at if noticed_at is not None and noticed_at <= now else now
+    return LastDream(max(lock_at, seen_at), is_ahead)
+
+
+def dream_switch(config: Config, hold: Wait | None) -> Wait | None:
+    if not config.features.dream:
+        return Wait(None, "switched_off", "`features.dream` is off; `memoryd dream-now` works all the same")
+    return hold
+
+
+def dream_time(since: float, lock_at: float | None, config: Config, now: float) -> Wait | None:
+    due_at = since + config.dream.least_hours * 3600
+    if now >= due_at:
+        return None
+    # Where the first sight is the later one, there may never have been a dream.
+    what = "the last one was" if lock_at is not None and since <= lock_at else "the project was first seen"
+    return Wait(due_at, "too_soon", f"{what} less than {config.dream.least_hours:g} h ago")
+
+
+def dream_retry(retry_at: float | None, failures: int, now: float) -> Wait | None:
+    """After a dream that came to no good end the next one waits; a clock that was set back ends that."""
+    if retry_at is None or not 0 < retry_at - now <= DREAM.longest_seconds:
+        return None
+    times = "once" if failures == 1 else f"{failures} times in a row"
+    return Wait(retry_at, "backing_off", f"it failed {times}; `memoryd dream-now` tries at once")
+
+
+def dream_throttle(counted_at: float | None, config: Config, now: float) -> Wait | None:
+    every = config.dream.scan_minutes * 60
+    if counted_at is None or not 0 <= now - counted_at < every:
+        return None
+    return Wait(counted_at + every, "counted_recently", f"sessions are counted every {config.dream.scan_minutes:g} min")
+
+
+def dream_sessions(number: int, config: Config, now: float) -> Due | Wait:
+    least = config.dream.least_sessions
+    if number >= least:
+        return Due(f"{count(number, 'session')} changed")
+    until = now + config.dream.scan_minutes * 60
+    return Wait(until, "too_few_sessions", f"{number} of {least} sessions changed since the last one")
+
+
+def dream_lock(held_by: int | None, until: float) -> Wait | None:
+    if held_by is None:
+        return None
+    return Wait(until, "lock_held", f"process {held_by} is consolidating")
+
+
+def is_being_written(active_at: float, config: Config, now: float, *, has_open_turn: bool) -> bool:
+    """Whether a session is the one being written, which does not count: it fell silent less than a moment ago."""
+    silence = config.turns.give_up_seconds if has_open_turn else config.turns.quiet_seconds
+    return abs(now - active_at) < silence
+
+
+def counted(sessions: Iterable[tuple[WaitingSession, bool]], config: Config, state_dir: str, now: float) -> int:
+    """How many sessions count; each comes with whether it has an open turn."""
+    return sum(
+        left_alone(session, config, state_dir) is None
+        and not is_being_written(session.active_at, config, now, has_open_turn=is_open)
+        for session, is_open in sessions
+    )
+
+
+# --- upkeep -----------------------------------------------------------------------------------------------------------
+
+
+def upkeep(last_at: float, tried_at: float | None, now: float, hour: int) -> Due | Wait:
+    """Whether the state directory is to be tidied: once a night, or, where a machine sleeps at night, after a day and a half.
+
+    `last_at`: when it last was, or when it could first have been. `tried_at`: when one was begun, which may have come to
+    nothing. `hour`: of the day, where the user is. The wait is told by when it ends at the latest.
+    """
+    if tried_at is not None and 0 <= now - tried_at < _HOUR:
+        return Wait(tried_at + _HOUR, "backing_off", "it was begun less than an hour ago")
+    passed = now - last_at
+    if passed < -_HOUR:
+        return Due("the clock was set back since the last one")
+    if passed >= 36 * _HOUR:
+        return Due("the last one was long ago")
+    if passed >= 20 * _HOUR and hour in _NIGHT:
+        return Due("it is night")
+    return Wait(last_at + 36 * _HOUR, "too_soon", "it comes at night")

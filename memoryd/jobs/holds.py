@@ -1,0 +1,36 @@
+"""Holds: whether anything can be worked on now; if not, why and until when. Light: `status` asks it too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.engines.model import credentials
+from memoryd.errors import BusyError
+from memoryd.model import Wait
+from memoryd.state import engine_holds, pauses
+from memoryd.state.engine_holds import Hold
+
+if TYPE_CHECKING:
+    from memoryd.config import Config
+    from memoryd.state.database import Database
+
+RESUME = "memoryd resume"
+
+
+def hold_of(database: Database, config: Config, now: float) -> Hold | None:
+    """The user's pause, or what keeps the engine that the config names from working."""
+    if (pause := pauses.current_pause(database, now)) is not None:
+        return Hold("paused", pause.sentence, RESUME, pause.until, pause.since)
+    if not credentials.is_chosen(config):
+        return None
+    return engine_holds.current_hold(database, credentials.NAME, credentials.settings_digest(config), now)
+
+
+def as_wait(hold: Hold | None) -> Wait | None:
+    return None if hold is None else Wait(hold.until, hold.reason, hold.text.rstrip("."))
+
+
+def refuse_while_paused(database: Database, now: float) -> None:
+    """Raises BusyError."""
+    if (pause := pauses.current_pause(database, now)) is not None:
+        raise BusyError(pause.sentence, RESUME)

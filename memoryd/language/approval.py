@@ -1,0 +1,47 @@
+"""Approval: whether a sentence is content with what was done, and which sentence of the answer it points to. Pure."""
+
+from __future__ import annotations
+
+from memoryd.language.cues import cues_of
+from memoryd.language.lexicon import pattern
+from memoryd.language.sentences import sentences_of
+from memoryd.language.subjects import subject_of
+
+LONGEST = 200
+
+_ALL_OF_IT = 10
+"""A fact with so many words that carry meaning explains itself."""
+
+
+def context_of(fact: str, answer: str) -> str:
+    """The sentence of the assistant's answer that a fact points to; empty where the fact says it all itself."""
+    if not answer or not pattern("approval", "points").search(fact):
+        return ""
+    subject = subject_of(fact)
+    if len(subject) > _ALL_OF_IT:
+        return ""
+    sentences = [one for one in sentences_of(answer) if not one.endswith("?")]
+    if not sentences:
+        return ""
+    shared = [len(subject & subject_of(one)) for one in sentences]
+    best = max(range(len(sentences)), key=lambda number: (shared[number], number))
+    return sentences[best] if len(sentences[best]) <= LONGEST else ""
+
+
+def is_approval(sentence: str) -> bool:
+    """Whether a sentence is content with what was done, and asks for nothing else."""
+    cues = cues_of(sentence)
+    return "approve" in cues and not {"negative_order", "correct"} & set(cues)
+
+
+def points_back(text: str, answer: str) -> bool:
+    """Whether a message may be about the assistant's answer before it: it says yes to it, or needs it to be understood.
+
+    A question does not, nor do words that say all that they mean themselves.
+    """
+    own = [sentence for sentence in sentences_of(text) if not sentence.rstrip().endswith(("?", "？"))]  # noqa: RUF001
+    if not own:
+        return False
+    is_answer = answer.rstrip().endswith(("?", "？"))  # noqa: RUF001
+    cues = {cue for sentence in own for cue in cues_of(sentence)}
+    return is_answer or bool(cues & {"approve", "standing"}) or any(map(pattern("approval", "points").search, own))

@@ -1,0 +1,80 @@
+"""Messages that take words of the user back, correct them, or ask that they are not kept. Pure.
+
+Only what speaks of the user's own words, or of remembering, counts: "ignore that, it is harmless" and "forget it, I will fix
+the bug myself" are about the task. In doubt a memory stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.language.lexicon import pattern, small
+from memoryd.language.tokens import words_of
+
+if TYPE_CHECKING:
+    import re
+
+_LEAST_WORDS_OF_A_CLAUSE = 3
+
+
+class TakeBack(NamedTuple):
+    """What a sentence takes back."""
+
+    named: frozenset[str] = frozenset()
+    """Words that single it out; none: what was said last."""
+    is_bare: bool = False
+    """The sentence says nothing else, not even that it is about words: it may be about the assistant's answer."""
+
+
+def is_off_the_record(text: str) -> bool:
+    """Whether a message asks not to be remembered."""
+    return bool(pattern("taken_back", "off_the_record").search(text))
+
+
+def taken_back_by(sentence: str) -> TakeBack | None:
+    """What a sentence takes back; None where it is not about the user's own words."""
+    text = pattern("taken_back", "courtesy").sub("", sentence.strip())
+    if match := pattern("taken_back", "takes_words_back").search(text):
+        return TakeBack(_words_that_name(match))
+    if match := pattern("taken_back", "forgets_that").match(text):
+        named = _content_words(_clause(text[match.end() :]))
+        return TakeBack(named) if len(named) >= _LEAST_WORDS_OF_A_CLAUSE else None
+    bare = pattern("taken_back", "takes_back").match(text)
+    if bare and not any(letter.isalnum() for letter in text[bare.end() :]):
+        return TakeBack(is_bare=True)
+    return None
+
+
+def says_nothing_else(text: str) -> bool:
+    """Whether a message only takes words back: "sorry, don't remember that"."""
+    text = pattern("taken_back", "courtesy").sub("", text.strip())
+    match = pattern("taken_back", "takes_words_back").match(text)
+    return match is not None and not pattern("taken_back", "courtesy").sub("", text[match.end() :].strip(" .,!"))
+
+
+def is_correction(text: str, fact: str) -> bool:
+    """Whether a message puts right what the one before it said: "sorry, I meant tabs"; "use pnpm instead" of "use yarn"."""
+    match = pattern("taken_back", "corrects").match(text.strip())
+    return match is not None and (not match["verb"] or speaks_of(fact, frozenset(words_of(match["verb"]))))
+
+
+def speaks_of(text: str, named: frozenset[str]) -> bool:
+    """Whether all of these words stand in a text, each as a whole word."""
+    return named <= frozenset(words_of(text))
+
+
+def _words_that_name(match: re.Match[str]) -> frozenset[str]:
+    """What stands behind "about", or before "rule", up to the end of the clause."""
+    groups = match.groupdict()
+    is_named = any(value for name, value in groups.items() if name.startswith("about"))
+    about = _clause(match.string[match.end() :]) if is_named else ""
+    return _content_words(f"{groups['thing'] or ''} {about}")
+
+
+def _clause(text: str) -> str:
+    end = pattern("taken_back", "clause_end").search(text)
+    return text[: end.start()] if end else text
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(words_of(text)) - small("names")

@@ -1,0 +1,112 @@
+"""Revisions rendered as groups of file changes: a merge changes its target and its sources together or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.clock import iso
+from memoryd.memory.document import DocumentError, new_document, parse
+from memoryd.memory.guards import RefusedError
+from memoryd.model import FileChange, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryd.memory.snapshot import Snapshot
+    from memoryd.model import Evidence, Revision
+
+
+def groups_of(snapshot: Snapshot, revisions: Iterable[Revision], now: float) -> tuple[Group, ...]:
+    """The groups of these revisions, in order. New files get names that nobody has.
+
+    Raises RefusedError where a file has frontmatter that cannot be edited.
+    """
+    taken = set(snapshot.names)
+    return tuple(_group(snapshot, revision, taken, now) for revision in revisions)
+
+
+def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) -> Group:
+    states = [snapshot.files[name] for name in revision.files]
+    removals = [
+        FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
+        for name, state in zip(revision.files, states, strict=True)
+    ]
+    if not revision.body.strip():
+        changes, target = removals, revision.files[0]
+    elif not revision.files:
+        target = revision.file_name or free_name(f"{revision.type}_{revision.name.replace('-', '_')}", taken)
+        taken.add(target.casefold())
+        changes = [FileChange(target, None, _new_file(revision, now))]
+    else:
+        target = revision.files[0]
+        changes = [removals[0]._replace(after=_rewritten(snapshot, revision, now)), *removals[1:]]
+    return Group(
+        tuple(changes),
+        revision.line,
+        tuple((target, piece) for piece in _evidence(snapshot, revision)),
+        revision.reason,
+        revision.from_index,
+    )
+
+
+def _new_file(revision: Revision, now: float) -> bytes:
+    if revision.type is None:
+        raise RefusedError("valid frontmatter", f"A new memory without a type: {revision.line}.")
+    newest = revision.evidence[-1] if revision.evidence else None
+    return new_document(
+        name=revision.name,
+        description=revision.description,
+        kind=revision.type,
+        body=revision.body,
+        session_id=newest.session_id if newest else "",
+        evidence=newest.hash if newest else "",
+        modified=iso(now),
+        keys=revision.keys,
+    ).render()
+
+
+def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
+    """Only what changes is touched: other keys, comments and the blank line above the text stay."""
+    document, *others = (parse(snapshot.files[name].data) for name in revision.files)
+    values: dict[tuple[str, ...], str] = {}
+    if revision.description and revision.description != document.description:
+        values["description",] = revision.description
+    if revision.type is not None and revision.type != document.type:
+        values |= {("type",): revision.type, ("metadata", "type"): revision.type}
+    if revision.evidence:
+        values["metadata", "evidence"] = revision.evidence[-1].hash
+    if others:  # also where the target says it all: then this is the change that ties them together
+        earlier = str(document.metadata.get("mergedFrom") or "").split()
+        values["metadata", "mergedFrom"] = " ".join(dict.fromkeys((*earlier, *revision.files[1:])))
+    values["metadata", "modified"] = iso(now)
+    head = document.body[: len(document.body) - len(document.body.lstrip("\r\n"))]
+    try:
+        for path, value in values.items():
+            document = document.with_value(path, value)
+    except DocumentError as error:
+        raise RefusedError("valid frontmatter", f"{revision.files[0]} cannot be edited: {error}.") from error
+    # Who looked for one of the others finds this one from now on.
+    keys = (*(revision.keys or document.keys), *(key for other in others for key in other.keys))
+    return document.with_keys(keys).with_body(head.replace("\r\n", "\n") + revision.body.strip("\n") + "\n").render()
+
+
+def _evidence(snapshot: Snapshot, revision: Revision) -> list[Evidence]:
+    """A merge inherits what its sources rested on; what is newer comes last."""
+    known = snapshot.contents.evidence
+    inherited = [piece for name in revision.files[1:] for piece in known.get(name, ())] if revision.body else []
+    own = {(piece.message_id, piece.hash) for piece in known.get(revision.files[0], ())} if revision.files else set()
+    found: dict[tuple[str, str], Evidence] = {}
+    for piece in (*inherited, *revision.evidence):
+        key = (piece.message_id, piece.hash)
+        if key not in own or not revision.body.strip():
+            found[key] = piece
+    return list(found.values())
+
+
+def free_name(stem: str, taken: set[str]) -> str:
+    number = 1
+    name = f"{stem}.md"
+    while name.casefold() in taken:
+        number += 1
+        name = f"{stem}_{number}.md"
+    return name

@@ -1,0 +1,116 @@
+"""Quick parse of a topic file without YAML: enough to search and compare thousands of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.memory.keys import keys_in
+
+if TYPE_CHECKING:
+    from memoryd.memory.document import Document
+    from memoryd.model import MemoryType
+
+_FRONTMATTER = re.compile(
+    r"\ufeff?---[ \t]*\r?\n(.{0,16384}?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_LINE = re.compile(r"( *)([A-Za-z_][\w-]{0,100}):(?: +(.*?))? *", re.ASCII)
+_NO_LINE = re.compile(r" *(?:#.*)?")
+_ODD = "\t\r\x85\u2028\u2029\ufeff"
+"""What ends a line for YAML alone, or is no space for us."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\["\\/nt])*"|\'(?:[^\']|\'\')*\'')
+_NOT_PLAIN = frozenset("|>[]{}&*!%@`\"',?:-")
+"""What a value begins with that is something else than the text of its line."""
+_LOOKS_LIKE = r"(?m)^[ \t]*(name|description|type|keys):[ \t]*(.*?)[ \t]*\r?$"
+
+
+class QuickParse(NamedTuple):
+    name: str
+    description: str
+    type: MemoryType | None
+    keys: tuple[str, ...]
+    body: str
+
+
+@lru_cache(maxsize=4096)
+def quick_parse(data: bytes) -> QuickParse:
+    """As every client writes frontmatter, a key a line. What looks otherwise is parsed, which takes longer.
+
+    Frontmatter that is broken is read as it was probably meant: `description: first: this` is no YAML, and common.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    found = _FRONTMATTER.match(text)
+    if found is None:
+        return QuickParse("", "", None, (), text)
+    told = _told(found[1].replace("\r\n", "\n"))
+    if told is None:
+        document = _parsed(data)
+        if document.values:
+            return QuickParse(document.name, document.description, document.type, document.keys, document.body)
+        values = {key: value.strip("\"'") for key, value in re.findall(_LOOKS_LIKE, found[1])}
+        inside = values
+    else:
+        values, inside = told
+    return QuickParse(
+        values.get("name", ""),
+        values.get("description", ""),
+        _kind(values.get("type", "")) or _kind(inside.get("type", "")),
+        keys_in(inside.get("keys", "")) or keys_in(values.get("keys", "")),
+        text[found.end() :],
+    )
+
+
+def _told(block: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    """The scalars of a frontmatter and those inside its `metadata`; None where a line is not plainly one of them."""
+    if any(character in block for character in _ODD):
+        return None
+    values: dict[str, str] = {}
+    inside: dict[str, dict[str, str]] = {}
+    place: dict[str, str] | None = None
+    depth = ""
+    for line in block.split("\n"):
+        if _NO_LINE.fullmatch(line):
+            continue
+        found = _LINE.fullmatch(line)
+        value = _scalar(found[3] or "") if found else None
+        if found is None or value is None:
+            return None
+        indent, key = found[1], found[2]
+        if not indent:
+            values[key] = value
+            inside[key] = {}
+            place, depth = (None if value else inside[key]), ""
+        elif place is None or indent != (depth or indent):
+            return None
+        else:
+            depth = indent
+            place[key] = value
+    return values, inside.get("metadata", {})
+
+
+def _scalar(written: str) -> str | None:
+    """A value that ends where its line does; None where it may not."""
+    if _QUOTED.fullmatch(written):
+        if written[0] == "'":
+            return written[1:-1].replace("''", "'")
+        try:
+            return str(json.loads(written))
+        except ValueError:  # a control character, which YAML does not allow either
+            return None
+    plain = written.partition(" #")[0].rstrip(" ")
+    if plain.startswith("#"):
+        return ""
+    return None if plain[:1] in _NOT_PLAIN or ": " in plain or plain.endswith(":") else plain
+
+
+def _kind(text: str) -> MemoryType | None:
+    kinds: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
+    return next((one for one in kinds if one == text), None)
+
+
+def _parsed(data: bytes) -> Document:
+    from memoryd.memory.document import parse  # noqa: PLC0415 - 50 ms that plain frontmatter does not cost
+
+    return parse(data)

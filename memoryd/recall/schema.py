@@ -1,0 +1,44 @@
+"""Tables of the recall database. Another version, and the file is begun anew: everything in it can be made again."""
+
+from __future__ import annotations
+
+VERSION = 1
+"""Of the tables, and of how terms are made."""
+TABLES = """
+CREATE TABLE directories (
+    id INTEGER PRIMARY KEY,
+    path BLOB NOT NULL UNIQUE,               -- as the system has it: a path need not be text
+    mtime_ns INTEGER NOT NULL DEFAULT 0,     -- of the directory itself, when its files were last looked at,
+    checked_at REAL NOT NULL DEFAULT 0,      -- and when that was
+    dead INTEGER NOT NULL DEFAULT 0          -- memories that have gone and whose postings are still there
+) STRICT;
+CREATE TABLE memories (                      -- as they were when their terms were taken
+    id INTEGER PRIMARY KEY AUTOINCREMENT,    -- never given twice: what is left of a dead one is nobody's
+    directory_id INTEGER NOT NULL REFERENCES directories (id),
+    name TEXT NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    has_secret INTEGER NOT NULL,             -- somebody wrote one there: it is not handed over
+    UNIQUE (directory_id, name)
+) STRICT;
+CREATE TABLE postings (                      -- which memories have a term, and how much it weighs in them
+    directory_id INTEGER NOT NULL REFERENCES directories (id),
+    term TEXT NOT NULL,
+    entries BLOB NOT NULL,                   -- unsigned 32-bit numbers: the memory's id, then eight bits of weight
+    PRIMARY KEY (directory_id, term)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rot (                           -- what a memory names and its repository no longer has
+    directory_id INTEGER NOT NULL REFERENCES directories (id),
+    name TEXT NOT NULL,
+    ctime_ns INTEGER NOT NULL,               -- of the memory that was looked at
+    gone TEXT NOT NULL,                      -- JSON: a list of what and why, in words
+    PRIMARY KEY (directory_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rot_checks (
+    directory_id INTEGER PRIMARY KEY REFERENCES directories (id),
+    stamp TEXT NOT NULL,                     -- of the repository
+    at REAL NOT NULL
+) STRICT;
+"""

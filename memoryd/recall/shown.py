@@ -1,0 +1,157 @@
+"""Memories that sessions were shown, and what they did with them: a small file each, lines added at its end.
+
+No lock and no database: hundreds of hooks may write at once, and none waits for another. A line that a kill cut short is
+passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from memoryd.paths import Paths
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_MOST_BYTES = 1 << 20
+"""The last ones are read: nobody was shown more since a compaction."""
+
+
+class Shown(NamedTuple):
+    """A memory that a session was shown since it was last compacted."""
+
+    name: str
+    bytes: int
+
+
+class Use(NamedTuple):
+    """How often memories were shown, in how many sessions, and how often that was of use."""
+
+    shown: int
+    sessions: int
+    used: int
+
+
+def shown_to(paths: Paths, session_id: str, memory_dir: str) -> list[Shown]:
+    """What the session still has in front of it."""
+    found: list[Shown] = []
+    for line in _lines(_file(paths, session_id)):
+        if "compacted" in line:
+            found.clear()
+        elif line.get("shown") and line.get("memory_dir") == memory_dir:
+            found.append(Shown(line["shown"], line.get("bytes", 0)))
+    return found
+
+
+def spent(paths: Paths, session_id: str) -> int:
+    """How many bytes of memories, of whatever project, the session still has in front of it."""
+    total = 0
+    for line in _lines(_file(paths, session_id)):
+        total = 0 if "compacted" in line else total + int(line.get("bytes", 0))
+    return total
+
+
+def record(paths: Paths, session_id: str, memory_dir: str, pieces: Iterable[Shown], at: float) -> None:
+    """Raises OSError."""
+    lines = [{"shown": one.name, "bytes": one.bytes, "memory_dir": memory_dir, "at": at} for one in pieces]
+    _add(paths, session_id, lines)
+
+
+def forget(paths: Paths, session_id: str, at: float) -> None:
+    """The session was compacted: what it was shown is gone from its context. Raises OSError."""
+    if os.path.exists(_file(paths, session_id)):
+        _add(paths, session_id, [{"compacted": True, "at": at}])
+
+
+def unused(paths: Paths, session_id: str, memory_dir: str) -> list[str]:
+    """The memories that the session was shown and has done nothing with yet, each once."""
+    lines = list(_lines(_file(paths, session_id)))
+    used = {line.get("used") for line in lines}
+    names = (line["shown"] for line in lines if line.get("shown") and line.get("memory_dir") == memory_dir)
+    return [name for name in dict.fromkeys(names) if name not in used]
+
+
+def record_use(paths: Paths, session_id: str, used: Mapping[str, str], at: float) -> None:
+    """Which memories the session used, and how. Raises OSError."""
+    _add(paths, session_id, [{"used": name, "how": how, "at": at} for name, how in used.items()])
+
+
+def use_since(paths: Paths, since: float) -> Use | None:
+    """What came of recall since then; None where no session was ever shown anything."""
+    try:
+        with os.scandir(_folder(paths)) as entries:
+            recent = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_mtime >= since]
+    except OSError:
+        return None
+    times = sessions = used = 0
+    for path in recent:
+        lines = [line for line in _lines(path) if _at(line) >= since]
+        times += (here := sum("shown" in line for line in lines))
+        sessions += here > 0
+        used += sum("used" in line for line in lines)
+    return Use(times, sessions, used)
+
+
+def drop_before(paths: Paths, since: float) -> None:
+    """Forget sessions in which nothing was shown since then."""
+    with suppress(FileNotFoundError), os.scandir(_folder(paths)) as entries:
+        for entry in entries:
+            if entry.stat(follow_symlinks=False).st_mtime < since:
+                with suppress(FileNotFoundError):
+                    os.remove(entry.path)
+
+
+def _folder(paths: Paths) -> str:
+    return os.path.join(paths.state_dir, "recalled")
+
+
+def _file(paths: Paths, session_id: str) -> str:
+    """A session is named by its client: what could be no file name is replaced by its digest."""
+    if not _PLAIN.fullmatch(session_id):
+        import hashlib  # noqa: PLC0415 - no client names one so
+
+        session_id = hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return os.path.join(_folder(paths), f"{session_id}.jsonl")
+
+
+def _add(paths: Paths, session_id: str, lines: Iterable[Mapping[str, Any]]) -> None:
+    """All of them in one step. What a kill left of a line before is ended first."""
+    path = _file(paths, session_id)
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def _lines(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))  # a half line at its beginning is no JSON
+            data = file.read(_MOST_BYTES)
+    except OSError:
+        return
+    for text in data.splitlines():
+        with suppress(ValueError):
+            line = json.loads(text)
+            if isinstance(line, dict):
+                yield line
+
+
+def _at(line: Mapping[str, Any]) -> float:
+    at = line.get("at")
+    return float(at) if isinstance(at, int | float) else 0.0

@@ -1,0 +1,91 @@
+"""Passwords that are known by the place they stand in: URLs, flags of commands, HTTP headers. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.security.by_format import Span
+from memoryd.security.values import LIKELY, RANDOM, is_code, is_masked, strength
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A port is no password: host:8080/@vite. The first way allows a slash in a password, the second what begins a query.
+_IN_URL = re.compile(
+    r"://[^\s/?#@:\"'`<>\[]{0,128}:(?![:/]|\d{1,5}/)([^\s\"'`<>?#]{1,256}|[^\s\"'`<>/]{1,256})@(?=[\w\[.%$-])"
+)
+# What stands before it where that is no place on the web: name and password of a database are one credential.
+_SCHEME = re.compile(r"(?<![\w+.-])(?!https?\Z)[A-Za-z][\w+.-]{1,24}\Z")
+_LONGEST_SCHEME = 26
+_ALONE_IN_URL = re.compile(r"://([\w.~-]{16,256})@(?=[\w\[.-])")
+
+_FLAG = re.compile(r" -(?:[upaU]|-user|-proxy-user)")
+_COMMANDS = (
+    (
+        "curl",
+        re.compile(r"curl\b[^\n]{0,200}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"']{3,200})"),
+    ),
+    ("mysql", re.compile(r"mysql\w{0,8}\s[^\n]{0,200}?\s-p[\"']?((?!\d+:)[^\s\"'=]{3,200})")),
+    ("sshpass", re.compile(r"sshpass\s{1,4}-p\s{0,4}[\"']?([^\s\"']{3,200})")),
+    ("redis-cli", re.compile(r"redis-cli\b[^\n]{0,200}?\s-a\s{1,4}[\"']?([^\s\"']{3,200})")),
+    (" login ", re.compile(r"\slogin\s[^\n]{0,200}?\s-p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})")),
+    ("%", re.compile(r"\s-U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})")),  # smbclient
+)
+
+_QUOTE = r"\\{0,2}[\"'`]?"
+_CREDENTIALS = rf"\s{{1,3}}(?:-\w\s{{1,3}})?{_QUOTE}([A-Za-z0-9._~+/=-]{{8,4000}})"
+_BEARER = re.compile(rf"(?i)\bbearer{_CREDENTIALS}")
+_AUTHORIZATION = re.compile(
+    rf"(?i)authorization{_QUOTE}[\])]?\s{{0,4}}[:=,]\s{{0,4}}[bfru]?{_QUOTE}(?P<scheme>basic|token|api-?key|key){_CREDENTIALS}"
+)
+_DOCKER_AUTH = re.compile(rf"\"auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9+/=]{{8,400}})")
+_SHORTEST_BEARER = 16
+
+
+def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
+    """Every password in such a place, in no order; spans may overlap."""
+    if "://" in text:
+        for match in _IN_URL.finditer(text):
+            if not is_masked(match[1]):
+                scheme = _SCHEME.search(text, max(match.start() - _LONGEST_SCHEME, 0), match.start())
+                yield Span(scheme.start() if scheme else match.start(1), match.end(1), "a password in a URL")
+        for match in _ALONE_IN_URL.finditer(text):
+            if strength(match[1]) >= RANDOM:
+                yield Span(*match.span(1), "a password in a URL")
+    if _FLAG.search(text):
+        for word, pattern in _COMMANDS:
+            if word in text:
+                for match in pattern.finditer(text):
+                    if not is_masked(match[1]):
+                        yield Span(*match.span(1), "a password")
+    if "bearer" in lowered:
+        for match in _BEARER.finditer(text):
+            if len(match[1]) >= _SHORTEST_BEARER and _is_credible(match[1]):
+                yield Span(*match.span(1), "a bearer token")
+    if "auth" not in lowered:
+        return
+    if "authorization" in lowered:
+        for match in _AUTHORIZATION.finditer(text):
+            if match["scheme"].lower() == "basic" and _is_basic(match[2]):
+                yield Span(*match.span(2), "a password in a header")
+            elif match["scheme"].lower() != "basic" and _is_credible(match[2]):
+                yield Span(*match.span(2), "a token")
+    if '"auth' in text:
+        for match in _DOCKER_AUTH.finditer(text):
+            if _is_basic(match[1]):
+                yield Span(*match.span(1), "a password")
+
+
+def _is_credible(value: str) -> bool:
+    return strength(value[:100]) >= LIKELY and not is_masked(value[:100]) and not is_code(value[:100])
+
+
+def _is_basic(value: str) -> bool:
+    """Whether it is a name, a colon and a password in base64."""
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False

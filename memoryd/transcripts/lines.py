@@ -1,0 +1,44 @@
+"""Bytes to whole lines: bounded memory whatever the file holds."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK_BYTES = 1 << 20
+LONGEST_LINE_BYTES = 32 << 20  # the API takes requests of 32 MB: a longer line is no message anybody sent
+
+LONGEST_SKIP_BYTES = 1 << 30  # what has no newline for a gigabyte is no transcript
+
+
+class Line(NamedTuple):
+    start: int
+    end: int
+    """Just after the newline."""
+    data: bytes | None
+    """With its newline; None for a line that is too long to be kept."""
+
+
+def whole_lines(
+    descriptor: int, start: int, *, chunk_bytes: int = CHUNK_BYTES, longest_line_bytes: int = LONGEST_LINE_BYTES
+) -> Iterator[Line]:
+    """Yield every line from byte `start` on that ends in a newline. What follows the last newline waits."""
+    with io.BufferedReader(io.FileIO(descriptor, closefd=False), chunk_bytes) as file:
+        file.seek(start)
+        while data := file.readline(longest_line_bytes + 1):
+            end = start + len(data)
+            if data.endswith(b"\n"):
+                yield Line(start, end, data)
+            elif len(data) <= longest_line_bytes:
+                return
+            else:
+                while not data.endswith(b"\n"):
+                    data = file.readline(chunk_bytes)
+                    end += len(data)
+                    if not data or end - start > LONGEST_SKIP_BYTES:
+                        return
+                yield Line(start, end, None)
+            start = end

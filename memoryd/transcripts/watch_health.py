@@ -1,0 +1,189 @@
+"""Health of the watcher: keeps it going, and notices what it misses."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from memoryd.backoff import WATCH
+from memoryd.daemon.single_instance import Trouble
+from memoryd.daemon.wake_file import prepare
+from memoryd.formatting import short
+from memoryd.transcripts.watch import Watcher, WatchLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memoryd.clients.base import CodingClient
+    from memoryd.paths import Paths
+
+_BELIEVED_MISSES = 1
+"""One missed report may be the system's (its queue was full, a folder was moved in), and a new watch mends that."""
+_FEW_FOLDERS = 100
+"""Beyond that a look at all of them is no more work."""
+_DOUBT_SECONDS = 1.0
+CONFIRM_SECONDS = 2 * _DOUBT_SECONDS
+"""After a look that found growth nobody had reported, the next one comes so soon: the report may be on its way."""
+
+
+class WatchHealth:
+    """Asked before and after every look at the transcripts. Without it the daemon is slower, never wrong."""
+
+    def __init__(
+        self, client: CodingClient, paths: Paths, ring: Callable[[], None], log: Callable[..., object]
+    ) -> None:
+        self._client = client
+        self._paths = paths
+        self._root = client.sessions_root(paths)
+        self._ring = ring
+        self._log = log
+        self._watcher: Watcher | None = None
+        self._failures = 0
+        self._retry_at = 0.0
+        self._trouble: Trouble | None = None
+        self._misses = 0  # in a row
+        self._reported: frozenset[str] = frozenset()
+        self._suspects: frozenset[str] = frozenset()
+        self._suspected_at = 0.0
+        self._has_looked = False  # once since the watch began: only then growth must have been reported
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        found = []
+        if self._trouble is not None:
+            found.append(self._trouble)
+        elif self._misses > _BELIEVED_MISSES:
+            found.append(
+                Trouble(
+                    "polling_only",
+                    f"The system does not report that transcripts below {self._root} grow, as on a network disk."
+                    " They are looked at every `scan.interval_seconds` instead: nothing is lost, it takes longer.",
+                    f"df -T {self._root}",
+                )
+            )
+        if not os.path.isdir(self._root):
+            root = short(self._root, self._paths.home)
+            text = f"{root}: there is nothing there yet. It appears when Claude Code is used for the first time."
+            found.append(Trouble("root_missing", text))
+        return found
+
+    @property
+    def watching(self) -> str:
+        is_believed = self._watcher is not None and self._watcher.has_root and self._misses <= _BELIEVED_MISSES
+        return "events" if is_believed else "polling"
+
+    @property
+    def number(self) -> int:
+        """How often something was reported, of the present watch."""
+        return self._watcher.number if self._watcher else 0
+
+    @property
+    def has_suspects(self) -> bool:
+        return bool(self._suspects)
+
+    def keep(self, elapsed: float) -> None:
+        """Begin to watch, and begin anew where the watch died or its folder is another one by now."""
+        watcher = self._watcher
+        if watcher is not None and watcher.is_alive and watcher.is_in_place:
+            return
+        if watcher is not None:
+            if watcher.is_in_place:  # so its thread died
+                self._log("watcher died", restarts=self._failures)
+                self._trouble = self._died()
+                self._back_off(elapsed)
+            self.stop()
+        if elapsed >= self._retry_at:
+            self._begin(elapsed)
+
+    def _begin(self, elapsed: float) -> None:
+        try:
+            prepare(self._paths)
+            self._watcher = Watcher(self._root, self._client.is_session, self._paths.wake_file, self._ring)
+        except OSError as error:
+            self._trouble = self._failed(error)
+            self._log("cannot watch", reason=error.strerror)
+            self._back_off(elapsed)
+        else:
+            self._trouble = None
+        self._reported = self._suspects = frozenset()
+        self._has_looked = False
+
+    def _failed(self, error: OSError) -> Trouble:
+        if isinstance(error, WatchLimitError):
+            is_of_folders = error.errno == errno.ENOSPC
+            what = "watched folders" if is_of_folders else "programs that watch"
+            fix = _more("max_user_watches", 524_288) if is_of_folders else _more("max_user_instances", 1024)
+            return Trouble(
+                "watch_limit",
+                f"The system's limit of {what} is reached. Transcripts are looked at every `scan.interval_seconds` instead.",
+                fix,
+            )
+        return Trouble(
+            "polling_only",
+            f"{self._root} cannot be watched: {error.strerror}. Transcripts are looked at every `scan.interval_seconds` instead.",
+            f"ls -ld {self._root}",
+        )
+
+    def _died(self) -> Trouble:
+        text = f"The watch on {self._root} ended by itself, and not for the first time. It is begun anew after a while;"
+        return Trouble("polling_only", f"{text} transcripts are looked at every `scan.interval_seconds` meanwhile.")
+
+    def _back_off(self, elapsed: float) -> None:
+        """The first time at once; from then on later and later."""
+        if self._failures:
+            self._retry_at = elapsed + WATCH.delay(self._failures)
+        self._failures += 1
+
+    def take(self) -> frozenset[str] | None:
+        """Note which folders were reported until now: to be called right before a look.
+
+        Return those that it is enough to look at when a report is all that woke us; None: all of them.
+        """
+        if self._watcher is not None:
+            self._reported |= self._watcher.take()
+        is_believed = self._has_looked and not self._misses and not self._suspects
+        return self._reported if is_believed and 0 < len(self._reported) <= _FEW_FOLDERS else None
+
+    def judge(self, grown: frozenset[str], elapsed: float) -> None:
+        """Compare what a look found with what was reported before it.
+
+        Growth that nobody reported until a later look was missed. The first look behind a new watch also finds what grew
+        before, which says nothing.
+        """
+        reported, self._reported = self._reported, frozenset()
+        missing = self._suspects - reported
+        if missing and elapsed - self._suspected_at >= _DOUBT_SECONDS:
+            self._missed(len(missing), elapsed)
+            return
+        if reported & (grown | self._suspects):
+            self._misses = self._failures = 0
+        if not missing and self._has_looked and self._watcher and self._watcher.has_root:
+            missing, self._suspected_at = grown - reported, elapsed
+        self._suspects = missing
+        self._has_looked = True
+
+    def _missed(self, folders: int, elapsed: float) -> None:
+        """Begin the watch anew; where that was no help before, only now and then."""
+        self._misses += 1
+        self._log("growth not reported", folders=folders, times=self._misses)
+        self._suspects = frozenset()
+        if self._misses <= _BELIEVED_MISSES or elapsed >= self._retry_at:
+            self._retry_at = elapsed + WATCH.longest_seconds if self._misses > _BELIEVED_MISSES else 0.0
+            self.stop()
+            self._begin(elapsed)
+            self._ring()  # what grew in between was reported to nobody
+
+    def stop(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+
+def _more(limit: str, least: int) -> str:
+    """The command that raises a limit: to twice what it is."""
+    now = 0
+    with suppress(OSError, ValueError), open(f"/proc/sys/fs/inotify/{limit}", encoding="ascii") as file:
+        now = int(file.read())
+    return f"sudo sysctl fs.inotify.{limit}={max(2 * now, least)}"

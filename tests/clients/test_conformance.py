@@ -1,0 +1,209 @@
+"""Conformance of every client to the contract in memoryd/clients/base.py."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memoryd.clients import ALL, client_named
+from memoryd.clients.base import HookInputError
+from memoryd.model import Cursor, Interrupt, Prompt, Reply, Results
+from memoryd.transcripts.read import TurnPlace, read_turns
+from memoryd.transcripts.tail import read_new_turns
+from tests.clients.samples import ANSWER, PROMPT, SAMPLES, sample_of
+
+if TYPE_CHECKING:
+    from memoryd.clients.base import CodingClient
+    from memoryd.model import Entry
+    from memoryd.paths import Paths
+    from tests.clients.samples import Sample
+
+MEMORY = "/home/ada/memories/acme"
+NOW = 1_790_000_000.0
+PYTHON = "/opt/memoryd/bin/python"
+
+each_client = pytest.mark.parametrize("client", ALL, ids=[client.name for client in ALL])
+
+
+@pytest.fixture
+def sample(client: CodingClient) -> Sample:
+    return sample_of(client.name)
+
+
+@pytest.fixture
+def path(tmp_path: Path, sample: Sample) -> Path:
+    return tmp_path / sample.session_file
+
+
+def decoded(client: CodingClient, data: bytes) -> list[Entry]:
+    decode = client.decoder()
+    return [entry for line in data.splitlines(keepends=True) for entry in decode(line, Counter())]
+
+
+def test_clients_have_names_of_their_own_and_a_sample() -> None:
+    assert [client_named(client.name) for client in ALL] == list(ALL)
+    assert [client.name for client in ALL] == list(SAMPLES)
+
+
+# --- its sessions -----------------------------------------------------------------------------------------------------
+
+
+@each_client
+def test_a_session_is_told_from_what_is_beside_it(client: CodingClient, sample: Sample, paths: Paths) -> None:
+    assert client.is_session(sample.session_file)
+    assert not any(map(client.is_session, sample.other_files))
+    assert client.sessions_root(paths).startswith(paths.home + "/")
+
+
+@each_client
+def test_a_session_gives_its_entries_in_order(client: CodingClient, sample: Sample) -> None:
+    data = sample.prompt + sample.bulk + sample.call(f"{MEMORY}/a.md") + sample.result + sample.reply + sample.interrupt
+    prompt, asked, answered, reply, interrupt = decoded(client, data)
+    assert isinstance(prompt, Prompt)
+    assert (prompt.text, bool(prompt.ids[0])) == (PROMPT, True)
+    assert isinstance(asked, Reply)
+    assert isinstance(answered, Results)
+    assert (answered.call_ids, answered.failed) == (tuple(call.id for call in asked.calls), ())
+    assert isinstance(reply, Reply)
+    assert (reply.texts, reply.calls, reply.ends_with_text) == ((ANSWER,), (), True)
+    assert interrupt == Interrupt()
+
+
+@each_client
+def test_injected_text_never_becomes_a_prompt(client: CodingClient, sample: Sample) -> None:
+    for line in sample.injected:
+        assert not [entry for entry in decoded(client, line) if isinstance(entry, Prompt)], line
+
+
+@each_client
+def test_half_a_line_waits_for_its_end(client: CodingClient, sample: Sample, path: Path) -> None:
+    data = sample.prompt + sample.reply
+    cursor = Cursor()
+    turns: dict[str, Any] = {}
+    for end in (len(sample.prompt) // 2, len(sample.prompt), len(data) - 1, len(data)):
+        path.write_bytes(data[:end])
+        reading = read_new_turns(client, str(path), cursor, turns.values())
+        assert (reading.damage, reading.rewritten) == ({}, False)
+        cursor = reading.cursor
+        assert cursor.offset == data[:end].rfind(b"\n") + 1
+        turns |= {turn.prompt_id: turn for turn in reading.turns}
+    (turn,) = turns.values()
+    assert (turn.start, turn.end, turn.end_reason) == (0, len(data), "end_turn")
+
+
+@each_client
+def test_an_unknown_entry_is_skipped_and_counted(client: CodingClient, sample: Sample, path: Path) -> None:
+    path.write_bytes(sample.prompt + sample.unknown + sample.reply)
+    reading = read_new_turns(client, str(path), Cursor(), ())
+    assert [turn.end_reason for turn in reading.turns] == ["end_turn"]
+    assert reading.damage == {"unknown_shape": 1}
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _with_changes(value: Any, draw: Any, odd: st.SearchStrategy[Any]) -> Any:
+    """The same JSON with other values in some places."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(odd)
+    if isinstance(value, dict):
+        return {key: _with_changes(inner, draw, odd) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_changes(inner, draw, odd) for inner in value]
+    return value
+
+
+@each_client
+@given(data=st.data())
+def test_no_json_makes_decoding_raise(client: CodingClient, data: st.DataObject) -> None:
+    sample = sample_of(client.name)
+    lines = (sample.prompt, sample.call(f"{MEMORY}/a.md"), sample.result, sample.failure, sample.reply, sample.unknown)
+    known = json.loads(data.draw(st.sampled_from(lines)))
+    value = data.draw(_VALUES) if data.draw(st.booleans()) else _with_changes(known, data.draw, _VALUES)
+    for entry in client.decoder()(json.dumps(value).encode() + b"\n", Counter()):
+        for call in entry.calls if isinstance(entry, Reply) else ():
+            assert isinstance(client.summarize_call(call), str)
+            assert isinstance(client.written_below(call, MEMORY), list)
+
+
+@each_client
+@given(noise=st.binary(max_size=200), directory=st.text(max_size=20))
+def test_no_bytes_make_decoding_raise(client: CodingClient, noise: bytes, directory: str) -> None:
+    client.decoder()(noise, Counter())
+    client.recent_activity(noise, directory)
+
+
+# --- its tools --------------------------------------------------------------------------------------------------------
+
+
+@each_client
+@pytest.mark.parametrize(
+    ("target", "saved"), [(f"{MEMORY}/a.md", ("a.md",)), ("/home/ada/acme/a.md", ()), (f"{MEMORY}-old/a.md", ())]
+)
+def test_a_call_that_writes_into_the_memory_is_seen_unless_it_failed(
+    client: CodingClient, sample: Sample, path: Path, target: str, saved: tuple[str, ...]
+) -> None:
+    for result, expected in ((sample.result, saved), (sample.failure, ())):
+        path.write_bytes(sample.prompt + sample.call(target) + result + sample.reply)
+        (turn,) = read_new_turns(client, str(path), Cursor(), ()).turns
+        place = TurnPlace(turn.prompt_id, turn.start, turn.end)
+        heard = read_turns(client, str(path), [place], MEMORY, with_calls=True)[turn.prompt_id]
+        assert (heard.said.text, heard.reply, heard.saved) == (PROMPT, ANSWER, expected)
+        assert [target in call for call in heard.calls] == [True]
+
+
+@each_client
+def test_recent_activity_knows_the_tools_and_the_memories(client: CodingClient, sample: Sample) -> None:
+    activity = client.recent_activity(sample.prompt + sample.call(f"{MEMORY}/a.md") + sample.reply, MEMORY)
+    assert (len(activity.tools), set(activity.files)) == (1, {"a.md"})
+
+
+# --- its hooks --------------------------------------------------------------------------------------------------------
+
+
+@each_client
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_hooks_are_put_in_and_taken_out_byte_for_byte(client: CodingClient, paths: Paths, data: st.DataObject) -> None:
+    file = Path(client.hooks_file(paths))
+    before = data.draw(st.none() | sample_of(client.name).hooks_files.map(str.encode))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if before is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_bytes(before)
+    assert client.install_hooks(paths, PYTHON, NOW, follow=False).is_changed
+    states = client.hook_states(paths, {}, PYTHON)
+    assert [hook.state for hook in states] == ["installed"] * len(client.hook_events)
+    assert not client.install_hooks(paths, PYTHON, NOW, follow=False).is_changed
+    assert client.remove_hooks(paths, NOW, follow=False).after == before
+    assert (file.read_bytes() if file.exists() else None) == before
+    assert os.listdir(file.parent) == ([] if before is None else [file.name])
+
+
+@each_client
+@given(given_to_it=_VALUES | st.dictionaries(st.sampled_from(["session_id", "cwd", "prompt", "source"]), _VALUES))
+def test_odd_input_of_a_hook_is_refused_in_one_way(client: CodingClient, given_to_it: Any) -> None:
+    for event in client.hook_events:
+        try:
+            call = client.read_hook_call(event, given_to_it)
+        except HookInputError:
+            continue
+        assert os.path.isabs(call.cwd)
+
+
+@each_client
+def test_an_answer_carries_its_text(client: CodingClient) -> None:
+    for event in client.hook_events:
+        assert 'use \\"tabs\\"' in client.hook_answer(event, 'use "tabs"')

@@ -1,0 +1,326 @@
+"""The terms that are kept are those of the files as they are, whatever was done to them and how."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from memoryd.memory.limits import FILE_BYTES
+from memoryd.paths import Paths, paths_from
+from memoryd.recall.index import read_memory, up_to_date_index
+from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, open_store
+from tests.recall.memories import FIVE, NOW, RELEASE, Library, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.recall.store import Directory, Store
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+
+
+@pytest.fixture
+def library(paths: Paths, tmp_path: Path) -> Library:
+    library = Library(paths, tmp_path / "memory")
+    library.write(FIVE)
+    return library
+
+
+@pytest.fixture
+def store(paths: Paths) -> Iterator[Store]:
+    with closing(open_store(paths)) as opened:
+        yield opened
+
+
+def look(store: Store, library: Library, now: float = NOW, *, thorough: bool = False) -> Directory:
+    directory = up_to_date_index(store, str(library.place), now, thorough=thorough)
+    assert directory is not None
+    return directory
+
+
+def names(store: Store, library: Library, now: float = NOW) -> list[str]:
+    return sorted(one.name for one in store.known(look(store, library, now).id))
+
+
+def content(recall_file: str) -> dict[str, tuple[Any, ...]]:
+    """Every memory that is known, with what is kept of it, without numbers and times."""
+    with closing(sqlite3.connect(recall_file)) as connection:
+        rows = connection.execute("SELECT id, name, type, has_secret FROM memories").fetchall()
+        terms: dict[int, dict[str, int]] = {number: {} for number, *_ in rows}
+        for term, entries in connection.execute("SELECT term, entries FROM postings"):
+            for entry in memoryview(entries).cast("I"):
+                if entry >> WEIGHT_BITS in terms:
+                    assert term not in terms[entry >> WEIGHT_BITS], "a memory has a term twice"
+                    terms[entry >> WEIGHT_BITS][term] = entry & HEAVIEST
+    return {name: (kind, has_secret, terms[number]) for number, name, kind, has_secret in rows}
+
+
+# --- any sequence of changes ------------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(["a.md", "b.md", "c.md"])
+TEXTS = st.sampled_from(
+    [
+        topic("Releases are cut from stable", "Never from main."),
+        topic("Releases are cut from master", "Never from main."),
+        topic("A token", TOKEN, kind="reference"),
+        b"No frontmatter, but words.\n",
+        b"",
+    ]
+)
+
+
+class Changes(RuleBasedStateMachine):
+    """What people, clients and tools do to a directory between two looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = tempfile.mkdtemp()
+        self.place = Path(self.root, "memory")
+        self.place.mkdir()
+        self.paths, self.fresh = (Paths("", "", f"{self.root}/{name}", "") for name in ("kept", "fresh"))
+        self.store, self.other = open_store(self.paths), open_store(self.fresh)
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.other.close()
+        shutil.rmtree(self.root)
+
+    @rule(name=NAMES, text=TEXTS, is_time_restored=st.booleans())
+    def write_in_place(self, name: str, text: bytes, is_time_restored: bool) -> None:
+        path = self.place / name
+        before = path.stat() if path.exists() else None
+        path.write_bytes(text)
+        if before and is_time_restored:
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    @rule(name=NAMES, text=TEXTS, is_time_restored=st.booleans())
+    def replace(self, name: str, text: bytes, is_time_restored: bool) -> None:
+        path, other = self.place / name, self.place / ".new"
+        before = path.stat() if path.exists() else None
+        other.write_bytes(text)
+        if before and is_time_restored:
+            os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+        other.rename(path)
+
+    @rule(name=NAMES)
+    def delete(self, name: str) -> None:
+        (self.place / name).unlink(missing_ok=True)
+
+    @rule(name=NAMES, other=NAMES)
+    def rename(self, name: str, other: str) -> None:
+        if (self.place / name).exists():
+            (self.place / name).rename(self.place / other)
+
+    @rule(name=NAMES)
+    def swap_for_a_symlink(self, name: str) -> None:
+        (self.place / name).unlink(missing_ok=True)
+        (self.place / name).symlink_to("/etc/hostname")
+
+    @rule(name=NAMES, mode=st.sampled_from([0o600, 0o644]))
+    def change_mode(self, name: str, mode: int) -> None:
+        if (self.place / name).exists() and not (self.place / name).is_symlink():
+            (self.place / name).chmod(mode)
+
+    @rule()
+    def look_as_another_process(self) -> None:
+        with closing(open_store(self.paths)) as other:
+            up_to_date_index(other, str(self.place), time.time())
+
+    @rule()
+    def begin_the_directory_again(self) -> None:
+        shutil.rmtree(self.place)
+        assert up_to_date_index(self.store, str(self.place), time.time()) is None
+        self.place.mkdir()
+
+    @invariant()
+    def what_is_kept_is_what_a_fresh_look_finds(self) -> None:
+        with self.other.transaction():
+            for number, _ in self.other.directories():
+                self.other.drop_directory(number)
+        expected = up_to_date_index(self.other, str(self.place), time.time())
+        kept = up_to_date_index(self.store, str(self.place), time.time())
+        assert kept is not None
+        assert expected is not None
+        assert kept.memories == expected.memories
+        assert content(self.paths.recall_file) == content(self.fresh.recall_file)
+        assert kept.dead * 4 <= kept.memories
+
+
+TestChanges = Changes.TestCase
+TestChanges.settings = settings(max_examples=12, stateful_step_count=15)
+
+
+# --- what is looked at ------------------------------------------------------------------------------------------------
+
+
+def test_without_a_directory_there_is_nothing(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):
+        assert up_to_date_index(store, str(place), NOW) is None
+    assert store.directories() == []
+
+
+def test_only_plain_files_with_a_name_that_can_be_shown_are_memories(library: Library, store: Store) -> None:
+    place = library.place
+    (place / "MEMORY.md").write_text("- [a](a.md)")
+    (place / ".hidden.md").write_text("x")
+    (place / "notes.txt").write_text("x")
+    (place / "directory.md").mkdir()
+    (place / "symlink.md").symlink_to(place / RELEASE)
+    (place / "large.md").write_bytes(b"x" * (2 << 20))
+    (place / "fits.md").write_bytes(b"x" * FILE_BYTES)
+    os.mkfifo(place / "fifo.md")
+    Path(os.fsdecode(os.fsencode(place) + b"/\xff.md")).write_text("x")
+    assert names(store, library) == sorted([*FIVE, "fits.md"])
+
+
+def test_what_is_no_file_any_more_says_nothing_and_is_not_waited_for(library: Library) -> None:
+    os.mkfifo(library.place / "fifo.md")
+    (library.place / "link.md").symlink_to(library.place / RELEASE)
+    (library.place / "folder.md").mkdir()
+    for name in ("none.md", "fifo.md", "link.md", "folder.md"):
+        assert read_memory(str(library.place), name) == ("", "", None, (), "")
+
+
+def test_a_secret_is_noticed(library: Library, store: Store) -> None:
+    (library.place / "secret.md").write_bytes(topic("The token of the robot", f"It is {TOKEN}."))
+    known = store.known(look(store, library).id)
+    assert {one.name for one in known if one.has_secret} == {"secret.md"}
+
+
+def test_two_directories_do_not_know_each_other(library: Library, store: Store, paths: Paths, tmp_path: Path) -> None:
+    other = Library(paths, tmp_path / "other")
+    other.write({"x.md": ("Lunch is at noon", "")})
+    assert names(store, library) == sorted(FIVE)
+    assert names(store, other) == ["x.md"]
+    assert RELEASE not in other.ranked("which branch do we release from?")
+
+
+# --- what a look costs ------------------------------------------------------------------------------------------------
+
+
+def writes(store: Store, library: Library, now: float = NOW) -> bool:
+    """Whether a look writes anything."""
+    before = store._database._connection.total_changes
+    look(store, library, now)
+    return store._database._connection.total_changes > before
+
+
+def test_a_look_at_what_is_known_writes_nothing(library: Library, store: Store) -> None:
+    assert writes(store, library)
+    assert not writes(store, library)
+    (library.place / RELEASE).touch()
+    assert writes(store, library)
+    assert not writes(store, library)
+
+
+def test_a_file_that_was_just_written_is_read_once_more(library: Library, store: Store) -> None:
+    """Within one tick of the file system's clock, a second edit of the same length would leave no trace."""
+    now = (library.place / RELEASE).stat().st_ctime
+    assert writes(store, library, now)
+    assert writes(store, library, now + 100)
+    assert not writes(store, library, now + 200)
+
+
+_AS_NOBODY = """
+import os, sys
+import memoryd.security.redact
+from memoryd.paths import paths_from
+from memoryd.recall.index import up_to_date_index
+from memoryd.recall.store import open_store
+os.setgid(65534); os.setuid(65534)
+store = open_store(paths_from(os.environ))
+for _ in range(3):
+    directory = up_to_date_index(store, sys.argv[1], 2e9)
+    print(directory and directory.memories, store._database._connection.total_changes)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root drops its rights to be refused")
+def test_an_unreadable_file_is_not_tried_again_at_every_prompt(environment: dict[str, str], open_place: Path) -> None:
+    environment["HOME"] = str(open_place)
+    paths = paths_from(environment)
+    library = Library(paths, open_place / "memory")
+    library.write(FIVE)
+    for place in (open_place, library.place, *library.place.iterdir()):
+        os.chown(place, 65534, 65534)
+    (library.place / RELEASE).chmod(0)
+
+    def look_thrice() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", _AS_NOBODY, str(library.place)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    one, two, three = look_thrice()
+    assert one.startswith("5 ")
+    assert one == two == three
+    assert "releas" not in content(paths.recall_file)[RELEASE][2]
+    (library.place / RELEASE).chmod(0o600)
+    assert look_thrice()[0] != "5 0"
+    assert "releas" in content(paths.recall_file)[RELEASE][2]
+    library.place.chmod(0)
+    assert look_thrice() == ["None 0"] * 3
+
+
+def test_of_very_many_files_not_each_is_looked_at_for_every_prompt(paths: Paths, tmp_path: Path, store: Store) -> None:
+    """What was added, removed or replaced is noticed at once, what was edited in its place within a minute."""
+    library = Library(paths, tmp_path / "memory")
+    for number in range(2001):
+        (library.place / f"m{number}.md").write_bytes(b"x")
+    assert look(store, library).memories == 2001
+    assert not writes(store, library, NOW + 59)
+
+    (library.place / "new.md").write_bytes(topic("Releases are cut from stable"))
+    assert look(store, library, NOW + 1).memories == 2002
+    (library.place / "m0.md").unlink()
+    assert look(store, library, NOW + 2).memories == 2001
+    (library.place / ".temporary").write_bytes(topic("Lunch is at noon"))
+    (library.place / ".temporary").rename(library.place / "m1.md")
+    look(store, library, NOW + 3)
+    assert "lunch" in content(paths.recall_file)["m1.md"][2]
+
+    (library.place / "m2.md").write_bytes(topic("Coffee is on floor two"))
+    look(store, library, NOW + 4)
+    assert "coffe" not in content(paths.recall_file)["m2.md"][2]
+    look(store, library, NOW + 63)
+    assert "coffe" in content(paths.recall_file)["m2.md"][2]
+    (library.place / "m3.md").write_bytes(topic("Tea is on floor three"))
+    look(store, library, NOW + 64, thorough=True)
+    assert "tea" in content(paths.recall_file)["m3.md"][2]
+
+
+def test_a_clock_that_was_set_back_hides_no_change(paths: Paths, tmp_path: Path, store: Store) -> None:
+    library = Library(paths, tmp_path / "memory")
+    for number in range(2001):
+        (library.place / f"m{number}.md").write_bytes(b"x")
+    look(store, library)
+    (library.place / "m2.md").write_bytes(topic("Coffee is on floor two"))
+    look(store, library, NOW - 3600)
+    assert "coffe" in content(paths.recall_file)["m2.md"][2]
+
+
+def test_terms_of_the_dead_are_cleared_away(library: Library, store: Store) -> None:
+    """Someone who edits one memory a thousand times does not fill the disk."""
+    sizes = set()
+    for number in range(40):
+        library.write({RELEASE: (f"Edit number {number}", "Of the same memory.")})
+        sizes.add(len(store.postings(look(store, library).id, ["edit"])["edit"]))
+    assert max(sizes) <= 3
