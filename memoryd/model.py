@@ -274,7 +274,7 @@ class Revision(NamedTuple):
     """The memories that it is about. The first one stays, and says what the others said; none: a new one is made."""
     type: MemoryType | None = None
     name: str = ""
-    """Words joined by hyphens; of a new memory only."""
+    """Words joined by hyphens, the title; empty: the one that the first memory has."""
     description: str = ""
     body: str = ""
     """What the first one shall say; empty: all of them are taken away."""

@@ -69,6 +69,8 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
     """Only what changes is touched: other keys, comments and the blank line above the text stay."""
     document, *others = (parse(snapshot.files[name].data) for name in revision.files)
     values: dict[tuple[str, ...], str] = {}
+    if revision.name and revision.name != document.name:  # the title of its index line
+        values["name",] = revision.name
     if revision.description and revision.description != document.description:
         values["description",] = revision.description
     if revision.type is not None and revision.type != document.type:

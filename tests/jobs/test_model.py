@@ -551,6 +551,16 @@ def test_an_update_that_writes_all_of_it_keeps_them_too(database: Database, path
         assert written(model_workspace).startswith("---\n# by an older version\n")
 
 
+def test_an_update_of_the_title_reaches_the_file_and_its_line_in_the_index(database: Database, paths: Paths) -> None:
+    new = content("Keep every review under 300 changed lines.", name="reviews-under-300-lines")
+    with with_model(database, paths, in_turn(Reply(writes(LATER, written=new)))) as model_workspace:
+        keep(model_workspace)
+        model_workspace.say(LATER)
+        assert model_workspace.work() == [SAVED]
+        assert parse(written(model_workspace).encode()).name == "reviews-under-300-lines"
+        assert "[Reviews under 300 lines]" in (model_workspace.memory / "MEMORY.md").read_text()
+
+
 def test_an_update_that_says_the_same_in_other_white_space_is_none(database: Database, paths: Paths) -> None:
     same = content("Keep  every review\nunder 400 changed lines.\n\n", description='"Reviews stay small"', owner="c")
     with with_model(database, paths, in_turn(Reply(writes(LATER, written=same)))) as model_workspace:

@@ -93,6 +93,13 @@ def test_a_rewrite_leaves_the_rest_of_the_file() -> None:
     )
 
 
+def test_a_rewrite_brings_the_title_up_to_date() -> None:
+    """It is what the index shows: a title that says the old value would be obeyed."""
+    revision = TABS._replace(reason="updated", files=("spaces.md",))
+    (group,) = groups_of(a_snapshot({"spaces.md": a_memory()}), [revision], NOW)
+    assert parse(group.changes[0].after or b"").name == "use-tabs"
+
+
 def test_a_removal_takes_the_file_away_and_keeps_the_words_that_ended_it() -> None:
     """Also where the memory rests on the same words: they are what ended it."""
     revision = Revision("taken_back", "you took it back: use tabs", ("spaces.md",), evidence=(SAID,))

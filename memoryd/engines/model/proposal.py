@@ -148,7 +148,9 @@ def is_same(change: FileChange) -> bool:
     if change.before is None or change.after is None:
         return False
     before, after = parse(change.before), parse(change.after)
-    return (before.type, before.description, before.body.split()) == (after.type, after.description, after.body.split())
+    return before.body.split() == after.body.split() and (
+        (before.type, before.name, before.description) == (after.type, after.name, after.description)
+    )
 
 
 def _words(text: str) -> set[str]:
