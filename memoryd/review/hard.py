@@ -17,7 +17,7 @@ from memoryd.language.statements import statements_of
 from memoryd.memory.index import entry_of, hook_of
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.review.changes import OPEN_REASONS, stated_text, written_keys
-from memoryd.review.literals import unfounded_literal
+from memoryd.review.literals import DAY, unfounded_literal
 from memoryd.review.sources import literal_sources
 from memoryd.review.words import content_words, is_founded
 from memoryd.security.invisible import without_invisible
@@ -52,6 +52,7 @@ _SHAPES = {
 """The keys of a frontmatter that are memoryd's own, and what may stand there: no words."""
 _MARK = re.compile(r"\[(?:…|redacted\b|line cut|cut:|the file has|only the first)")
 """What stands for something that is not shown: who writes it has not read what he replaces."""
+_DATE_RULE = "A date has to follow from the day of its message."
 _COMMENT = re.compile(r"(?m)^\s*#.*$|^[^\"'\n]*\s#.*$")
 _VALUE = re.compile(r"\d[\d.,:-]*\d|\d")
 
@@ -304,8 +305,8 @@ def _literal_problems(change: ReviewedChange, sources: str) -> Iterator[ReviewPr
     if literal := unfounded_literal(f"{file}\n{change.text}", sources):
         yield ReviewProblem(
             "repairable",
-            f"Nobody said {literal[:120]}: leave it out, or quote the words that it comes from."
-            " A date has to follow from the day of its message.",
+            f"Nobody said {literal[:120]}, which stands in the name, the description, the text or the keys: leave it out, or"
+            f" quote the words that it comes from.{' ' + _DATE_RULE if DAY.search(literal) else ''}",
         )
 
 

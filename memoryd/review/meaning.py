@@ -13,14 +13,13 @@ from memoryd.clock import iso
 from memoryd.language.dates import day_of
 from memoryd.language.excerpt import cut
 from memoryd.model import Verdict
-from memoryd.review.changes import later_messages
 from memoryd.review.words import content_words, is_founded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.memory.document import Document
-    from memoryd.model import StoredMemory, UserMessage
+    from memoryd.model import StoredMemory
     from memoryd.review.changes import GroupView
 
 NOT_REVIEWED = "Not reviewed: the model gave no usable answer."
@@ -32,6 +31,7 @@ _MESSAGE_CHARACTERS = 2_000
 _ANSWER_CHARACTERS = 1_200
 _FILE_CHARACTERS = 6_000
 _MOST_BESIDE = 3
+_MOST_LATER = 3
 _OWN_KEYS = re.compile(r"(?m)^  (?:type|originSessionId|evidence|modified): [^\n]*\n")
 """Lines of a frontmatter that code writes and checks: they tell a reader nothing."""
 _TAG = re.compile(r"<(?=/?[A-Za-z!?])")
@@ -74,7 +74,16 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def judge_meaning(views: Sequence[GroupView], doubts: Sequence[Sequence[str]], ask: Ask) -> list[Verdict]:
+class Hints(NamedTuple):
+    """What the reviewer of one group is told beside the change itself."""
+
+    doubts: Sequence[str] = ()
+    """What rules found suspicious."""
+    objections: Sequence[str] = ()
+    """What was found wrong with earlier versions of it in this run."""
+
+
+def judge_meaning(views: Sequence[GroupView], hints: Sequence[Hints], ask: Ask) -> list[Verdict]:
     """A verdict for each group, by one question about all of them; about those without a usable answer, asked once more.
 
     What `ask` raises is passed on: the job waits then.
@@ -84,7 +93,7 @@ def judge_meaning(views: Sequence[GroupView], doubts: Sequence[Sequence[str]], a
         left = [number for number in range(len(views)) if number not in verdicts]
         if not left:
             break
-        question = question_about([views[number] for number in left], [doubts[number] for number in left])
+        question = question_about([views[number] for number in left], [hints[number] for number in left])
         if is_again:  # in other words: the same question has its answer already
             question = question._replace(text=f"{question.text}\n{_ASKED_AGAIN}")
         answered = verdicts_in(ask(question), len(left))
@@ -98,9 +107,9 @@ def system_brief() -> str:
     return _HEAD.sub("", files(__package__).joinpath("prompts", "meaning.md").read_text("utf-8"), count=1)
 
 
-def question_about(views: Sequence[GroupView], doubts: Sequence[Sequence[str]]) -> Question:
+def question_about(views: Sequence[GroupView], hints: Sequence[Hints]) -> Question:
     """One question about these groups, numbered from 1."""
-    shown = [_shown(number, view, found) for number, (view, found) in enumerate(zip(views, doubts, strict=True), 1)]
+    shown = [_shown(number, view, told) for number, (view, told) in enumerate(zip(views, hints, strict=True), 1)]
     text = f"{_occasion(views)}\n<changes>\n" + "\n".join(shown)
     return Question(
         system_brief(), f"{text}\n</changes>\nAnswer for {len(views)} change(s), ids 1 to {len(views)}.", SCHEMA
@@ -151,7 +160,7 @@ def _verdict(entry: dict[str, Any]) -> Verdict:
 # --- how a change is shown --------------------------------------------------------------------------------------------
 
 
-def _shown(number: int, view: GroupView, doubts: Sequence[str]) -> str:
+def _shown(number: int, view: GroupView, hints: Hints) -> str:
     lines = [f'<change id="{number}" reason="{view.reason}">']
     for change in view.changes:
         operation = "remove" if change.is_removal else "write" if change.before is None else "rewrite"
@@ -162,29 +171,35 @@ def _shown(number: int, view: GroupView, doubts: Sequence[str]) -> str:
         quotes = [quoted.evidence.quote for quoted in change.quotes]
         lines += [_element("quote", quote) for quote in dict.fromkeys(quotes)] or ["<quote/>"]
         lines.append("</file>")
-    for said in view.messages:
-        lines += _conversation(said, view)
+    lines += _conversation(view)
     lines += [_element("moved_from_index", passage) for passage in view.group.from_index]
     lines += [
         _element("beside", f"{memory.name}: {memory.description}\n{cut(memory.body, _FILE_CHARACTERS // 4)}")
         for memory in _alike(view)
     ]
-    lines += [_element("look", doubt) for doubt in doubts]
+    lines += [_element("look", doubt) for doubt in hints.doubts]
+    lines += [_element("earlier", objection) for objection in hints.objections]
     return "\n".join((*lines, "</change>"))
 
 
-def _conversation(said: UserMessage, view: GroupView) -> list[str]:
-    """The user's messages around a quoted one; in between, what the agent had said just before each."""
-    session = [message for message in view.context.messages if message.session_id == said.session_id]
-    at = session.index(said)
-    earlier = [("said", message, "") for message in session[max(0, at - 1) : at]]
-    later = [("later", message, "") for message in later_messages(said, view.context.messages)]
+def _conversation(view: GroupView) -> list[str]:
+    """The user's messages around the quoted ones, each once and in order; in between, what the agent had said just before."""
     lines = []
-    for tag, message, mark in (*earlier, ("said", said, ' quoted="true"'), *later):
-        if message.answer and (message is said or tag == "later"):
-            lines.append(_element("agent", cut(message.answer, _ANSWER_CHARACTERS)))
-        at_time = f' at="{_time(message.said_at)}"' if message.said_at is not None else ""
-        lines.append(_element(tag, cut(message.text, _MESSAGE_CHARACTERS), f"{at_time}{mark}"))
+    for session_id in dict.fromkeys(said.session_id for said in view.messages):
+        quoted = {said.message_id for said in view.messages if said.session_id == session_id}
+        session = [message for message in view.context.messages if message.session_id == session_id]
+        places = [place for place, message in enumerate(session) if message.message_id in quoted]
+        shown = {
+            near for place in places for near in range(max(0, place - 1), min(len(session), place + 1 + _MOST_LATER))
+        }
+        for place in sorted(shown):
+            message = session[place]
+            if message.answer and place >= places[0]:
+                lines.append(_element("agent", cut(message.answer, _ANSWER_CHARACTERS)))
+            at_time = f' at="{_time(message.said_at)}"' if message.said_at is not None else ""
+            mark = ' quoted="true"' if place in places else ""
+            tag = "said" if place <= places[-1] else "later"
+            lines.append(_element(tag, cut(message.text, _MESSAGE_CHARACTERS), f"{at_time}{mark}"))
     return lines
 
 

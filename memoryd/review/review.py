@@ -10,7 +10,7 @@ from memoryd.model import FileChange, Group, Verdict
 from memoryd.review.changes import GroupView
 from memoryd.review.doubts import doubts_about
 from memoryd.review.hard import NOT_QUOTED, problems_of, run_problems, used_elsewhere, worst
-from memoryd.review.meaning import judge_meaning
+from memoryd.review.meaning import Hints, judge_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,12 +62,11 @@ class Review:
         if writing.quote.strip() and evidence is None:
             return NOT_QUOTED
         is_rewrite = before is not None and writing.after is not None
-        if (
-            evidence
-            and not is_rewrite
-            and (problem := used_elsewhere(writing.name, evidence, self._quoted_for_others()))
-        ):
-            return problem
+        if evidence and not is_rewrite:
+            # What a memory is replaced by rests on the same words as its removal.
+            own = {writing.kept_in} if writing.kept_in else set()
+            if problem := used_elsewhere(writing.name, evidence, self._quoted_for_others(), own):
+                return problem
         # A file may be written in several steps, each with the words that it rests on.
         quoted = [*self._staged.get(writing.name, ()), *([evidence] if evidence else [])]
         group = Group(
@@ -120,8 +119,26 @@ class Review:
         if self._ask is None:
             verdicts = [Verdict("held", found[0]) if found else ACCEPTED for found in doubts]
         else:
-            verdicts = judge_meaning(views, doubts, self._ask)
+            hints = [Hints(found, self._objections_to(view)) for view, found in zip(views, doubts, strict=True)]
+            verdicts = judge_meaning(views, hints, self._ask)
         self._judged |= {view.group: verdict for view, verdict in zip(views, verdicts, strict=True)}
+
+    def _objections_to(self, view: GroupView) -> list[str]:
+        """What was said of earlier changes in this run to the same file, or resting on the same message.
+
+        Without it, an author whose change was turned down could offer it in other words until a reviewer gives in.
+        """
+        names = {change.name for change in view.changes}
+        said = {message.message_id for message in view.messages}
+        return [
+            f"{', '.join(change.name for change in group.changes)}: {verdict.reason}"
+            for group, verdict in self._judged.items()
+            if verdict.state != "accepted"
+            and (
+                not names.isdisjoint(change.name for change in group.changes)
+                or not said.isdisjoint(evidence.message_id for _, evidence in group.evidence)
+            )
+        ]
 
     def _all_memories(self) -> str:
         parsed = [quick_parse(state.data) for state in self.context.snapshot.files.values()]

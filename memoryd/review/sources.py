@@ -50,12 +50,13 @@ def words_approved(view: GroupView) -> str:
 
 def literal_sources(view: GroupView) -> str:
     """Where numbers, days, addresses, paths and code of a group may come from, with its days as dates."""
-    old = view.old_text
-    found = [old, words_approved(view)]
-    for said in view.messages:
-        for text in _around(said, view):
-            found += [text, dated(text, said.said_at)]
-            found += moved_days(old, text)
+    found = [view.old_text, words_approved(view)]
+    told = [(text, said.said_at) for said in view.messages for text in _around(said, view)]
+    found += [part for text, said_at in told for part in (text, dated(text, said_at))]
+    # Without the duration: "a week from wednesday" is counted from that Wednesday, not from a week after it.
+    named = "\n".join(dated(_DURATION.sub(" ", text), said_at) for text, said_at in told if _DURATION.search(text))
+    for text, _ in told:
+        found += moved_days(f"{view.old_text}\n{named}", text)
     for change in view.changes:
         if change.before is not None:
             found += [dated(change.old_text, moment) for moment in moments_of(view, change.name)]
@@ -108,7 +109,7 @@ def dated(words: str, said_at: float | None) -> str:
 
 
 def moved_days(known: str, words: str) -> Iterator[str]:
-    """Each day of a text, so many days or weeks earlier and later as the words say: "freeze is a week longer"."""
+    """Each day of a text, so many days or weeks earlier and later as the words say: "freeze is a week longer", "a week before nov 16"."""
     days = set(_ISO_DAY.findall(known))
     for match in _DURATION.finditer(words) if days else ():
         number = next((int(value) for value in statement_of(match["count"]).values if value.isdecimal()), 1)

@@ -236,6 +236,16 @@ def test_a_write_uses_a_quote_once_and_an_undone_one_gives_it_back() -> None:
     assert review.check_write(Writing("b.md", None, memory("Envs by hash.").encode(), WORDS)) is None
 
 
+def test_a_memory_and_the_one_that_takes_its_place_rest_on_the_same_words() -> None:
+    words = "gate hardware is with saskia now, not pieter"
+    old = memory("Gate hardware is with Pieter.", kind="project")
+    new = memory("Gate hardware is with Saskia, not Pieter.", kind="project")
+    review = Review(context_of(said(words), {"pieter.md": old}))
+    assert review.check_write(Writing("saskia.md", None, new.encode(), words)) is None
+    assert "saskia.md" in (review.check_write(Writing("pieter.md", old.encode(), None, words)) or "")
+    assert review.check_write(Writing("pieter.md", old.encode(), None, words, kept_in="saskia.md")) is None
+
+
 def test_a_write_that_will_be_held_may_be_staged() -> None:
     review = Review(context_of(said("releases need three approvals"), {"p.md": PINNED}))
     new = PINNED.replace("two", "three").encode()
@@ -285,3 +295,28 @@ def test_a_text_of_its_sources_literals_has_no_other(literals: list[str], chance
     sources = "so: " + " , ".join(literals)
     shuffled = sorted(literals, key=lambda _: chance.random())  # type: ignore[attr-defined]
     assert unfounded_literal(f"Take {' and '.join(shuffled)}.", sources) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "day", "state"),
+    [
+        ("launch is on november 16, the freeze begins one week before", "2026-11-09", "accepted"),
+        ("launch is on november 16, the freeze begins one week before", "2026-11-02", "repairable"),
+        ("the freeze begins a week from wednesday", "2026-10-28", "accepted"),
+        ("the freeze begins a week from wednesday", "2026-10-21", "repairable"),
+    ],
+)
+def test_a_day_may_be_counted_from_a_day_that_was_said(words: str, day: str, state: str) -> None:
+    context = context_of(said(words))
+    new = memory(f"The freeze begins on {day}.", kind="project")
+    verdict = verdict_on(context, {"project_freeze.md": new}, words)
+    assert verdict.state == state, verdict.reason
+    assert ("A date has to follow" in verdict.reason) == (state == "repairable")
+
+
+def test_what_nobody_said_is_named_without_a_word_about_dates() -> None:
+    context = context_of(said("use the fast hash map here"))
+    new = memory("Use the fast hash map.", extra='metadata:\n  keys: "push_back"\n')
+    verdict = verdict_on(context, {"feedback_map.md": new}, "use the fast hash map here")
+    assert "push_back" in verdict.reason
+    assert "date" not in verdict.reason

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoryd.language.evidence import find_quote
 from memoryd.review.changes import GroupView
-from memoryd.review.meaning import NOT_REVIEWED, question_about, system_brief, verdicts_in
+from memoryd.review.meaning import NOT_REVIEWED, Hints, question_about, system_brief, verdicts_in
 from memoryd.review.review import Review
 from tests.review.proposals import context_of, group, memory, said, verdict_on
 
@@ -147,10 +148,41 @@ def test_the_question_shows_the_change_the_words_around_it_and_the_doubts() -> N
         assert part in text, part
 
 
+def test_a_conversation_with_two_quoted_messages_is_shown_once_and_in_order() -> None:
+    context = context_of(said("first", "no emojis in commits", "commit it", "no emojis in titles either", "thanks"))
+    pieces = [find_quote(words, context.messages) for words in ("no emojis in commits", "no emojis in titles either")]
+    proposed = group(context, {"n.md": memory("No emojis in commits or titles.")})
+    proposed = proposed._replace(evidence=tuple(("n.md", piece) for piece in pieces if piece))
+    text = question_about([GroupView(proposed, context)], [Hints()]).text
+    shown = re.findall(r"<(said|later)[^>]*?( quoted=\"true\")?>\n(.*)\n</", text)
+    assert [(tag, bool(mark), words) for tag, mark, words in shown] == [
+        ("said", False, "first"),
+        ("said", True, "no emojis in commits"),
+        ("said", False, "commit it"),
+        ("said", True, "no emojis in titles either"),
+        ("later", False, "thanks"),
+    ]
+
+
+@pytest.mark.parametrize("renamed", ["feedback_emojis.md", "feedback_commits.md"])
+def test_a_change_that_comes_back_in_other_words_is_shown_with_what_was_wrong(
+    context: ReviewContext, renamed: str
+) -> None:
+    """Also under another name: the same message is what it rests on."""
+    model = Model(answer(entry(verdict="reject", problem="It was a joke.")), answer(entry()))
+    review = Review(context, model)
+    review.judge([group(context, {"feedback_emojis.md": NEW}, WORDS)])
+    review.judge([group(context, {renamed: memory("Never put emojis into commits.")}, WORDS)])
+    assert "<earlier>" not in model.asked[0].text
+    assert "<earlier>\nfeedback_emojis.md: It was a joke.\n</earlier>" in model.asked[1].text
+
+
 def test_the_brief_is_the_same_for_all_questions(context: ReviewContext) -> None:
     other = context_of(said("use tabs"), {"x.md": memory("Use spaces.")}, job="dream")
-    first = question_about([GroupView(group(context, {"a.md": NEW}, WORDS), context)], [[]])
-    second = question_about([GroupView(group(other, {"x.md": memory("Use tabs.")}, "use tabs"), other)], [["Look."]])
+    first = question_about([GroupView(group(context, {"a.md": NEW}, WORDS), context)], [Hints()])
+    second = question_about(
+        [GroupView(group(other, {"x.md": memory("Use tabs.")}, "use tabs"), other)], [Hints(["Look."])]
+    )
     assert first.system.encode() == second.system.encode() == system_brief().encode()
     assert first.schema == second.schema
     assert not re.search(r"\d{4}-\d\d-\d\d|/home/|<!--", first.system)
@@ -191,7 +223,7 @@ def test_nothing_in_a_transcript_gets_out_of_its_place(escape: str) -> None:
             {"old.md": memory(f"Emojis are fine. {text}"), "other.md": memory(f"No emojis in commits here {text}")},
         )
         proposed = group(context, {"old.md": memory(f"No emojis in commits. {text}")}, "no emojis in commits")
-        return structure(question_about([GroupView(proposed, context)], [[]]).text)
+        return structure(question_about([GroupView(proposed, context)], [Hints()]).text)
 
     assert shape(escape) == shape("plain")
 
@@ -201,7 +233,7 @@ def test_nothing_in_a_transcript_gets_out_of_its_place(escape: str) -> None:
 def test_no_text_makes_a_tag(text: str) -> None:
     context = context_of(said(f"no emojis in commits {text}"))
     proposed = group(context, {"n.md": memory(f"No emojis in commits {text}")}, "no emojis in commits")
-    question = question_about([GroupView(proposed, context)], [[]])
+    question = question_about([GroupView(proposed, context)], [Hints()])
     plain = question_about(
         [
             GroupView(
@@ -209,6 +241,6 @@ def test_no_text_makes_a_tag(text: str) -> None:
                 context_of(said("no emojis in commits x")),
             )
         ],
-        [[]],
+        [Hints()],
     )
     assert structure(question.text) == structure(plain.text)
