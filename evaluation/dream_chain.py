@@ -2,7 +2,8 @@
 
     python -m evaluation.dream_chain HOME [--endpoint URL] [--json]
 
-HOME is a directory that is not there yet; memories and transcripts stay in it to be looked at. With --endpoint a model behind
+The first sessions are extracted, the others are left to the dreams. HOME is a directory that is not there yet; memories and
+transcripts stay in it to be looked at. With --endpoint a model behind
 that address dreams and reviews, without it the embedded engine does. A fact counts while one memory holds all its words.
 """
 
@@ -41,7 +42,12 @@ def main() -> int:
     for number, sessions in enumerate(chain["nights"], start=1):
         for order, said in enumerate(sessions):
             _write_session(home, work, number, order, said)
-        nights.append({"night": number, **_dream(home, work), **_facts_left(home, chain["facts"], number)})
+        if number == 1:  # there is nothing to consolidate where there are no memories
+            _memoryd(home, work, "backfill", "--yes")
+        dream = _memoryd(home, work, "dream-now", "--json")
+        told = dream.stderr.strip()[-300:] if dream.returncode else ""
+        left = _facts_left(home, chain["facts"], number)
+        nights.append({"night": number, "exit": dream.returncode, "said": told, **left})
         if not arguments.json:
             print(json.dumps(nights[-1], ensure_ascii=False), flush=True)
     if arguments.json:
@@ -94,11 +100,10 @@ def _write_session(home: Path, work: Path, night: int, order: int, said: list[st
     (folder / f"{session}.jsonl").write_text(lines, encoding="utf-8")
 
 
-def _dream(home: Path, work: Path) -> dict[str, Any]:
+def _memoryd(home: Path, work: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
-    command = [sys.executable, "-P", "-m", "memoryd", "dream-now", "--json"]
-    run = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
-    return {"exit": run.returncode, "said": run.stderr.strip()[-300:] if run.returncode else ""}
+    command = [sys.executable, "-P", "-m", "memoryd", *arguments]
+    return subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
 
 
 def _facts_left(home: Path, facts: list[dict[str, Any]], night: int) -> dict[str, Any]:
