@@ -44,3 +44,5 @@ class Writing(NamedTuple):
     """Of a removal: the memory that says all of it now."""
     from_index: str = ""
     """The passage of the index that moves into this memory."""
+    is_whole: bool = False
+    """It replaces all of the file, and with it the words that earlier writes of this run rested on; an edit adds to them."""

@@ -67,8 +67,9 @@ class Review:
             own = {writing.kept_in} if writing.kept_in else set()
             if problem := used_elsewhere(writing.name, evidence, self._quoted_for_others(), own):
                 return problem
-        # A file may be written in several steps, each with the words that it rests on.
-        quoted = [*self._staged.get(writing.name, ()), *([evidence] if evidence else [])]
+        # A file may be edited in several steps, each with the words that it rests on.
+        earlier = () if writing.is_whole else self._staged.get(writing.name, ())
+        quoted = [*earlier, *([evidence] if evidence else [])]
         group = Group(
             (FileChange(writing.name, before, writing.after),),
             "",

@@ -14,7 +14,7 @@ from memoryd.engines.model.prices import PRICES, Price
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.memory.document import body_of
 from memoryd.review.meaning import NOT_REVIEWED
-from memoryd.state import inbox, model_calls
+from memoryd.state import history, inbox, model_calls
 from tests.jobs.model_answers import (
     NOTHING,
     RULE,
@@ -110,6 +110,17 @@ def test_a_third_version_that_is_still_wrong_is_held(database: Database, paths: 
         assert body_of(row.first.after or b"").strip() == THIRD
         assert [quoted.quote for _, quoted in row.group.evidence] == [RULE]
         assert (model_workspace.files(), model_workspace.outcomes()) == ([], ["succeeded_no_output"])
+
+
+def test_a_second_version_rests_on_its_own_quote_alone(database: Database, paths: Paths) -> None:
+    """The words that the first one was turned down for are no evidence of what was kept."""
+    better = writes("so keep reviews under 400 changed lines")
+    answers = in_turn(Reply(writes("the build is slow today", written=content(INVENTED))), Reply(better))
+    with with_model(database, paths, answers, reviewer=no_to("the team is")) as model_workspace:
+        model_workspace.say("the build is slow today, so keep reviews under 400 changed lines")
+        assert model_workspace.work() == [SAVED]
+        kept = history.evidence_of(database, str(model_workspace.memory), RULE_MD)
+        assert [piece.quote for piece in kept] == ["so keep reviews under 400 changed lines"]
 
 
 def test_an_author_who_takes_a_change_back_leaves_nothing_behind(database: Database, paths: Paths) -> None:

@@ -56,7 +56,8 @@ class StagedWrites:
             return problem
         earlier = self._by_name.get(writing.name, StagedWrite())
         found = find_quote(writing.quote, self._review.messages) if writing.quote.strip() else None
-        evidence = (*earlier.evidence, found) if found and found not in earlier.evidence else earlier.evidence
+        kept = () if writing.is_whole else earlier.evidence
+        evidence = (*kept, found) if found and found not in kept else kept
         from_index = (*earlier.from_index, writing.from_index) if writing.from_index else earlier.from_index
         self._by_name[writing.name] = StagedWrite(evidence, writing.kept_in, from_index)
         return None

@@ -305,7 +305,7 @@ class ToolBox:
         before = self._view.memory(name)
         _check_text("content", content)
         target = self._view.memory_name(kept_in) if kept_in else ""
-        writing = Writing(name, before, content.encode() or None, quote, target, from_index)
+        writing = Writing(name, before, content.encode() or None, quote, target, from_index, is_whole=True)
         return self._put(writing, "Write" if content else "Removal")
 
     def _put(self, writing: Writing, done: str, most_bytes: int = 0) -> ToolResult:

@@ -123,9 +123,9 @@ def test_write_makes_replaces_and_removes(bench: Bench) -> None:
         "Removal of new.md staged.", changed=True
     )
     assert bench.asked == [
-        Writing("new.md", None, b"New.\n", "new"),
-        Writing("new.md", b"New.\n", b"Newer.\n", "newer"),
-        Writing("new.md", b"Newer.\n", None, ""),
+        Writing("new.md", None, b"New.\n", "new", is_whole=True),
+        Writing("new.md", b"New.\n", b"Newer.\n", "newer", is_whole=True),
+        Writing("new.md", b"Newer.\n", None, "", is_whole=True),
     ]
     assert sorted(os.listdir(bench.root)) == ["deploy.md", "results", "tests.md"]
 
