@@ -23,7 +23,8 @@ def hold_of(database: Database, config: Config, now: float) -> Hold | None:
         return Hold("paused", pause.sentence, RESUME, pause.until, pause.since)
     if not credentials.is_chosen(config):
         return None
-    return engine_holds.current_hold(database, credentials.NAME, credentials.settings_digest(config), now)
+    engine = credentials.engine_name(config)
+    return engine_holds.current_hold(database, engine, credentials.settings_digest(config), now)
 
 
 def as_wait(hold: Hold | None) -> Wait | None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.clock import elapsed
 from memoryd.engines.model import credentials, selection_brief
 from memoryd.engines.model.budget import BudgetedCalls, RunCapError
-from memoryd.engines.model.client import BadRequestError, Client, EndpointError, PromptTooLongError
+from memoryd.engines.model.client import BadRequestError, EndpointError, PromptTooLongError
 from memoryd.engines.model.record_hold import recording_holds
+from memoryd.engines.model.transport import transport_for
 from memoryd.errors import EngineRestsError, MemorydError
 from memoryd.jobs.holds import hold_of
 from memoryd.state import engine_holds, jobs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from memoryd.clock import Clock
     from memoryd.config import Config
     from memoryd.engines.model.selection_brief import SelectionQuestion
+    from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 PATIENCE_SECONDS = 0.5
@@ -42,6 +44,7 @@ class _Desk(NamedTuple):
     """What a selection is done with."""
 
     database: Database
+    paths: Paths
     config: Config
     environment: Mapping[str, str]
     clock: Clock
@@ -63,6 +66,7 @@ class _Desk(NamedTuple):
 
 def select_by_model(
     database: Database,
+    paths: Paths,
     config: Config,
     environment: Mapping[str, str],
     clock: Clock,
@@ -86,7 +90,7 @@ def select_by_model(
     until = elapsed() + seconds
     if not names or not manifest_lines or not query.strip():
         return Selected(())
-    desk = _Desk(database, config, environment, clock, memory_dir, seconds, until)
+    desk = _Desk(database, paths, config, environment, clock, memory_dir, seconds, until)
     question = selection_brief.SelectionQuestion(query, manifest_lines, names, tools)
     try:
         with database.waiting(PATIENCE_SECONDS):
@@ -124,25 +128,32 @@ def _selected(desk: _Desk, question: SelectionQuestion, limit: int) -> Selected:
 
 
 def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) -> tuple[str, ...]:
-    """What the model picks. Raises NoChoiceError and what `Calls.ask` does; what would be in vain again is recorded."""
+    """What the model picks. Raises NoChoiceError and what `BudgetedCalls.ask` does; what would be in vain again is recorded."""
     database, config, clock = desk.database, desk.config, desk.clock
     settings = desk.settings  # before the key is read: what is mended while a request runs is another thing
     deadline = clock.now() + desk.until - elapsed()
-    client = Client(
-        lambda: credentials.account_of(
-            config.anthropic, desk.environment
-        ),  # a command may print the key, and takes its time
-        lambda: deadline - desk.until + elapsed(),  # a clock that is set meanwhile makes nobody wait
+    # A clock that is set meanwhile makes nobody wait.
+    transport = transport_for(
+        database,
+        desk.paths,
+        config,
+        desk.environment,
+        clock,
+        hurried_now=lambda: deadline - desk.until + elapsed(),
     )
-    with recording_holds(database, config, settings, clock), closing(client):
-        request = selection_brief.request_of(question, config)
+    with (
+        recording_holds(database, config, settings, clock),
+        closing(transport),
+        transport.endpoint("recall") as endpoint,
+    ):
+        request = selection_brief.request_of(question, credentials.with_models(config))
         calls = BudgetedCalls(
             database,
             job_id,
             desk.memory_dir,
-            client,
-            credentials.price_of(config, request["model"]),
-            config.budget,
+            endpoint,
+            transport.price_of(request["model"]),
+            transport.caps(config.budget),
             clock,
             deadline,
             selection_brief.prefix_name(request),
@@ -151,7 +162,7 @@ def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) ->
             reply = calls.ask(request)
         except EndpointError as error:
             raise _resting(desk, error) from error
-        engine_holds.lift(database, credentials.NAME)
+        engine_holds.lift(database, transport.name)
         engine_holds.lift(database, jobs.RECALL)
         try:
             return selection_brief.choice_in(reply, selection_brief.shown_in(request, question.names), limit)

@@ -70,6 +70,8 @@ class ModelReply(NamedTuple):
     """Ids of calls whose input is no JSON object."""
     dropped: tuple[str, ...] = ()
     """Types of blocks that we do not know, left out."""
+    model: str = ""
+    """Who answered, by its full name."""
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -79,7 +81,7 @@ class ModelReply(NamedTuple):
 def reply_from(chunks: Iterable[bytes], content_type: str) -> ModelReply:
     """Read an answer to its end, streamed or not. Raises BrokenReplyError or StreamError."""
     if "event-stream" in content_type:
-        return _from_events(_events(chunks))
+        return reply_of_events(_events(chunks))
     data = b""
     for chunk in chunks:
         data += chunk
@@ -91,7 +93,8 @@ def reply_from(chunks: Iterable[bytes], content_type: str) -> ModelReply:
     return _reply(message, _list(message.get("content")), _usage(message))
 
 
-def _from_events(events: Iterator[dict[str, Any]]) -> ModelReply:
+def reply_of_events(events: Iterator[dict[str, Any]]) -> ModelReply:
+    """The message that events of a stream come to. Raises BrokenReplyError or StreamError."""
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     usage: dict[str, Any] = {}
@@ -154,7 +157,12 @@ def _reply(message: dict[str, Any], blocks: list[Any], usage: Usage) -> ModelRep
             content.append({"type": kind} | {field: _text(block[field]) for field in _KEPT[kind]})
     stop_reason = message.get("stop_reason")
     return ModelReply(
-        tuple(content), stop_reason if isinstance(stop_reason, str) else None, usage, tuple(broken), tuple(dropped)
+        tuple(content),
+        stop_reason if isinstance(stop_reason, str) else None,
+        usage,
+        tuple(broken),
+        tuple(dropped),
+        _text(message.get("model"))[:100],
     )
 
 
@@ -250,4 +258,5 @@ def unpacked(data: bytes) -> ModelReply:
         Usage(*kept["usage"]),
         tuple(kept["broken"]),
         tuple(kept["dropped"]),
+        kept.get("model", ""),
     )
