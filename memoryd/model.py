@@ -35,6 +35,8 @@ class Reply(NamedTuple):
     calls: tuple[ToolCall, ...]
     ends_with_text: bool
     stop_reason: str | None
+    session_id: str = ""
+    said_at: float | None = None
 
 
 class Results(NamedTuple):
@@ -366,9 +368,8 @@ class IndexEdit(NamedTuple):
     shortened: tuple[str, ...] = ()
     """Files whose line is cut to its length."""
     was: bytes | None = None
-    """The index as a change left it that is taken back now,"""
     shall_be: bytes | None = None
-    """and as that change had found it; None: there was none."""
+    """The index as a change left it that is taken back now, and as that change had found it; None: there was none."""
     shall_be_mtime_ns: int | None = None
 
 

@@ -40,6 +40,7 @@ COMMANDS = (
     "recall",
     "context",
     "memories",
+    "search",
     "remember",
     "forget",
     "why",

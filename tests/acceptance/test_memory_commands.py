@@ -221,3 +221,24 @@ def test_demo_shows_the_whole_way_and_leaves_nothing(environment: dict[str, str]
 def test_the_daemons_child_is_not_offered(environment: dict[str, str]) -> None:
     done = subprocess.run([sys.executable, "-m", "memoryd", "--help"], env=environment, capture_output=True, check=True)
     assert b"\n    work " not in done.stdout
+
+
+def test_search_finds_a_memory_and_what_was_said_and_writes_nothing(shell: Shell) -> None:
+    session = Session(cwd=str(shell.place))
+    write(shell.paths.transcripts_root, session, session.prompt("use pnpm") + session.reply("pnpm it is"), "-x")
+    said = as_json(shell.environment, "search", "PNP")
+    assert [list(hit) for hit in said] == 2 * [
+        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume"]
+    ]
+    assert [(hit["kind"], hit["who"], hit["text"]) for hit in said] == [
+        ("said", "agent", "pnpm it is"),
+        ("said", "user", "use pnpm"),
+    ]
+    assert said[0]["at"] == "2026-10-18T09:00:02Z"
+    assert not os.path.exists(shell.paths.state_dir)
+    shell("remember", "the registry for pnpm is on port 4873")
+    done = run_memoryd(shell.environment, "search", "pnpm", "--limit", "2")
+    assert done.stdout.startswith("memory  ")
+    assert f"resume: cd {shell.place} && claude --resume {session.id}\n" in done.stdout
+    assert done.stderr == "The 2 newest; there are more: memoryd search pnpm --limit 0\n"
+    assert run_memoryd(shell.environment, "search", "nowhere").stderr == "Nothing was found.\n"
