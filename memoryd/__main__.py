@@ -7,12 +7,16 @@ import sys
 
 
 def main() -> int:
-    """A client waits for its hooks: they go past the command line, which takes longer to import than they do."""
+    """A client waits for its hooks and servers: they go past the command line, which takes longer to import than they do."""
     given = sys.argv[1:]
     if given[:1] == ["hook"] and not {"-h", "--help"}.intersection(given):
         from memoryd.clients.hook import answer  # noqa: PLC0415
 
         return answer(given[1:], dict(os.environ))
+    if given[:1] == ["mcp"] and {"--stdio"}.issuperset(given[1:]):
+        from memoryd.mcp.server import serve  # noqa: PLC0415
+
+        return serve(dict(os.environ), os.getcwd())
     from memoryd import cli  # noqa: PLC0415
 
     return cli.main()

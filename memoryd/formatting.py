@@ -44,6 +44,19 @@ def escaped(name: str) -> str:
     return name if is_utf8(name) else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def part_around(text: str, place: int, most: int) -> str:
+    """The part of a text around a place, cut between words."""
+    if len(text) <= most:
+        return text
+    start = min(max(0, place - most // 3), len(text) - most)
+    part = text[start : start + most]
+    if start:
+        part = "…" + part.partition(" ")[2]
+    if start + most < len(text):
+        part = part.rpartition(" ")[0] + " …"
+    return part
+
+
 def quoted(text: str) -> str:
     """What somebody else said, inside a sentence of ours: people see it, the log does not."""
     return '"' + text.replace('"', "'") + '"'

@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"daemon/reporter"}),
     frozenset({"daemon/health"}),
     frozenset({"daemon"}),
-    frozenset({"diagnosis", "clients/hook"}),
+    frozenset({"diagnosis", "clients/hook", "mcp/server"}),
     frozenset({"cli"}),
 )
 # Units that must not know the database, although it lies below them: they are pure or read files only.

@@ -30,6 +30,7 @@ COMMANDS = (
     "service",
     "hooks",
     "hook",
+    "mcp",
     "status",
     "doctor",
     "logs",

@@ -25,23 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.errors import BusyError
-    from memoryd.memory.commit import commit
-    from memoryd.model import Changeset, FileChange, Group
+    from memoryd.jobs.forget import forget
     from memoryd.state.database import open_database
 
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        with memory_of(project) as directory, directory.locked():
+        with memory_of(project) as directory:
             name = memory_name(directory, context.arguments.file)
-            state = directory.read(name)
-            if state is None:
-                raise BusyError(f"{name} is being changed by somebody else.", f"memoryd forget {name}")
-            gone = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
-            changeset = Changeset("forget", f"forgot {name}", (Group((gone,), f"forgot {name}"),))
-            if commit(database, directory, changeset, context.clock.now()).conflicted:
-                raise BusyError(f"{name} was changed meanwhile and stays.", f"memoryd forget {name}")
+            forget(database, directory, name, context.clock.now())
     finally:
         database.close()
     print(f"forgot {short(project.memory_dir, context.paths.home)}/{name}; memoryd undo brings it back")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.formatting import count, short
+from memoryd.formatting import count, part_around, short
 
 if TYPE_CHECKING:
     import argparse
@@ -71,7 +71,7 @@ def _as_json(hit: SearchHit) -> dict[str, Any]:
     return {
         "kind": hit.kind,
         "who": hit.who,
-        "text": _part(hit.text, hit.place, _JSON_CHARACTERS),
+        "text": part_around(hit.text, hit.place, _JSON_CHARACTERS),
         "file": hit.file,
         "project": hit.project,
         "client": hit.client,
@@ -96,7 +96,7 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
             session = f"  {hit.client} {(hit.session or '')[:_SHORT_ID]}".rstrip()
             head = [strong("you" if hit.who == "user" else "agent"), f"  {when}{where}", dim(session)]
         blocks.append(Paragraph(head))
-        blocks.append(Paragraph(_part(" ".join(hit.text.split()), _flat_place(hit), _CHARACTERS), indent=4))
+        blocks.append(Paragraph(part_around(" ".join(hit.text.split()), _flat_place(hit), _CHARACTERS), indent=4))
         if hit.kind == "memory":
             blocks.append(Paragraph(dim(short(hit.file, home)), indent=4))
         elif hit.resume not in resumed:
@@ -108,16 +108,3 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
 def _flat_place(hit: SearchHit) -> int:
     """The place in the text once its lines are joined."""
     return len(" ".join(hit.text[: hit.place].split()))
-
-
-def _part(text: str, place: int, most: int) -> str:
-    """The part of a text around a place, cut between words."""
-    if len(text) <= most:
-        return text
-    start = min(max(0, place - most // 3), len(text) - most)
-    part = text[start : start + most]
-    if start:
-        part = "…" + part.partition(" ")[2]
-    if start + most < len(text):
-        part = part.rpartition(" ")[0] + " …"
-    return part

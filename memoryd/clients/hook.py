@@ -83,7 +83,9 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     paths, config = settled(paths, any_config=True)
     if not config.features.recall:
         return _Said()
-    memory_dir = _memory_dir(call.cwd, paths, config)
+    from memoryd.state.projects import memory_dir_at
+
+    memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
     if call.kind == "start":
@@ -144,22 +146,6 @@ def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_di
         return False
     own = settings.memory_dir
     return memory_dir == (own or project_at(root_of(cwd), paths._replace(forced_memory_dir=None), Config()).memory_dir)
-
-
-def _memory_dir(cwd: str, paths: Paths, config: Config) -> str:
-    """Where the memories of the session's project are; empty where memoryd leaves it alone."""
-    from memoryd.paths import is_below
-    from memoryd.projects import is_excluded, project_at, root_of
-    from memoryd.state.projects import other_owner_of
-
-    if not os.path.isdir(cwd) or is_below(cwd, paths.state_dir):
-        return ""
-    root = root_of(cwd)
-    patterns = config.projects.exclude
-    if is_excluded(root, patterns) or is_excluded(cwd, patterns):
-        return ""
-    project = project_at(root, paths, config)
-    return "" if other_owner_of(paths, project) else project.memory_dir
 
 
 def _input() -> Any:

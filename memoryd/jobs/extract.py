@@ -22,7 +22,7 @@ from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.review.verdict import sorted_by_verdict
 from memoryd.security.redact import redact
-from memoryd.state import history, jobs
+from memoryd.state import jobs
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import NotATranscriptError
 
@@ -275,9 +275,7 @@ def _is_refused(task: _Task, evidence: Evidence) -> bool:
 def _is_settled(task: _Task, group: Group) -> bool:
     """Whether the newest words of a group have led to a memory already, or to one that the user took back."""
     newest = group.evidence[-1][1] if group.evidence else None
-    return newest is not None and (
-        _is_refused(task, newest) or history.rests_on(task.database, task.memory_dir, newest)
-    )
+    return newest is not None and second_thoughts.is_settled(task.database, task.memory_dir, newest)
 
 
 def _saved_by_client(covered: list[CoveredTurn]) -> str:

@@ -1,4 +1,4 @@
-"""The Model Context Protocol, as a server that offers tools: lines of JSON-RPC in, lines out. Pure.
+"""The Model Context Protocol, as a server that offers tools and resources: lines of JSON-RPC in, lines out. Pure.
 
 A call may be answered at once or later: whoever serves decides. Nothing that a client sends makes it raise: a line that is
 no request gets the error that the protocol has for it, or none where the protocol wants silence.
@@ -16,6 +16,8 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Of the protocol, the newest first. What is used of it is the same in all of them."""
 MOST_LINE_BYTES = 8 << 20
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+NO_RESOURCE = -32002
+_TEXT_TYPE = "text/markdown"
 
 
 class ServerIdentity(NamedTuple):
@@ -48,6 +50,22 @@ class McpAnswer(NamedTuple):
     is_error: bool = False
 
 
+class McpResource(NamedTuple):
+    """A text that a client may load by itself."""
+
+    uri: str
+    name: str
+    description: str
+
+
+class ResourceSource(NamedTuple):
+    """Where the texts of a server come from; neither function raises."""
+
+    listed: Callable[[], Sequence[McpResource]]
+    text_of: Callable[[str], str | None]
+    """By its URI; None where there is none."""
+
+
 class McpServer:
     """One connection of a client.
 
@@ -55,11 +73,16 @@ class McpServer:
     """
 
     def __init__(
-        self, identity: ServerIdentity, tools: Sequence[McpTool], on_call: Callable[[McpCall], McpAnswer | None]
+        self,
+        identity: ServerIdentity,
+        tools: Sequence[McpTool],
+        on_call: Callable[[McpCall], McpAnswer | None],
+        resources: ResourceSource | None = None,
     ) -> None:
         self._identity = identity
         self._tools = {tool.name: tool for tool in tools}
         self._on_call = on_call
+        self._resources = resources
         self._rest = b""
         self._is_skipping = False
         self._waiting: set[str | int] = set()
@@ -68,6 +91,11 @@ class McpServer:
             "ping": lambda _: {},
             "tools/list": lambda _: {"tools": [_listed(tool) for tool in self._tools.values()]},
         }
+        if resources is not None:
+            self._methods["resources/list"] = lambda _: {
+                "resources": [{**resource._asdict(), "mimeType": _TEXT_TYPE} for resource in resources.listed()]
+            }
+            self._methods["resources/templates/list"] = lambda _: {"resourceTemplates": []}
 
     def receive(self, data: bytes) -> bytes:
         """Take bytes as they come; returns what is to be written back."""
@@ -109,6 +137,8 @@ class McpServer:
         assert isinstance(request_id, str | int)  # noqa: S101 - as was looked
         if method == "tools/call":
             return self._call(request_id, params)
+        if method == "resources/read" and self._resources is not None:
+            return _read(request_id, params.get("uri"), self._resources)
         if method not in self._methods:
             return _error(request_id, NO_METHOD, f"there is no {method[:100]}")
         return _line({"id": request_id, "result": self._methods[method](params)})
@@ -118,7 +148,7 @@ class McpServer:
         about = {"name": self._identity.name, "version": self._identity.version}
         result: dict[str, Any] = {
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[0],
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, **({"resources": {}} if self._resources is not None else {})},
             "serverInfo": about,
         }
         return result | ({"instructions": self._identity.instructions} if self._identity.instructions else {})
@@ -139,6 +169,13 @@ class McpServer:
     def _cancel(self, request_id: Any) -> None:
         if isinstance(request_id, str | int):
             self._waiting.discard(request_id)
+
+
+def _read(request_id: str | int, uri: Any, resources: ResourceSource) -> bytes:
+    text = resources.text_of(uri) if isinstance(uri, str) else None
+    if text is None:
+        return _error(request_id, NO_RESOURCE, f"there is no resource {str(uri)[:200]}")
+    return _line({"id": request_id, "result": {"contents": [{"uri": uri, "mimeType": _TEXT_TYPE, "text": text}]}})
 
 
 def _listed(tool: McpTool) -> dict[str, Any]:

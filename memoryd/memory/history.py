@@ -24,6 +24,22 @@ def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
     )
 
 
+def is_settled(database: Database, memory_dir: str, evidence: Evidence) -> bool:
+    """Whether these words have led to a memory already, or to one that the user took back.
+
+    What was asked to be remembered counts however the quote is cut: an agent's tool may have written it down while the turn
+    was still going on.
+    """
+    return (
+        is_refused(database, memory_dir, evidence)
+        or history.rests_on(database, memory_dir, evidence)
+        or any(
+            overlap(quote, evidence.quote)
+            for quote in history.remembered_quotes(database, memory_dir, evidence.message_id)
+        )
+    )
+
+
 def undoing(database: Database, change: history.Change) -> Changeset:
     """Take a change back, mtimes included; undoing an undo brings the change again. One group a file.
 

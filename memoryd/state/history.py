@@ -157,6 +157,16 @@ def rests_on(database: Database, memory_dir: str, evidence: Evidence) -> bool:
     )
 
 
+def remembered_quotes(database: Database, memory_dir: str, message_id: str) -> list[str]:
+    """The words of a message that somebody asked to be remembered, and that a memory rests on since."""
+    rows = database.query(
+        "SELECT quote FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ?"
+        " AND message_id = ? AND kind = 'remember' AND state = 'applied'",
+        (memory_dir, message_id),
+    )
+    return [row["quote"] for row in rows]
+
+
 def undone_dreams(database: Database, memory_dir: str) -> list[list[PlannedFile]]:
     """What dreams did and the user undid: the files of each group."""
     groups: dict[tuple[int, int], list[PlannedFile]] = {}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, StateError
-from memoryd.projects import Project
+from memoryd.paths import is_below
+from memoryd.projects import Project, is_excluded, project_at, root_of
 from memoryd.state.database import open_for_reading
 
 if TYPE_CHECKING:
+    from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -44,6 +47,21 @@ def other_owner_of(paths: Paths, project: Project) -> str:
                 owner = owner_of(database, project.memory_dir)
                 return owner if owner != project.root else ""
     return ""
+
+
+def memory_dir_at(cwd: str, paths: Paths, config: Config) -> str:
+    """The memory directory for whoever works in a directory; empty where memoryd leaves it alone.
+
+    It leaves alone what the config excludes, its own sessions, and a project whose name clashes with an older one's.
+    """
+    if not os.path.isdir(cwd) or is_below(os.path.realpath(cwd), paths.state_dir):
+        return ""
+    root = root_of(cwd)
+    patterns = config.projects.exclude
+    if is_excluded(root, patterns) or is_excluded(cwd, patterns):
+        return ""
+    project = project_at(root, paths, config)
+    return "" if other_owner_of(paths, project) else project.memory_dir
 
 
 def update_projects(database: Database, projects: list[Project], now: float) -> None:

@@ -1,0 +1,172 @@
+"""Remembering on request: what a person writes down by a command, and what an agent writes down with the user's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.clients import ALL, instructions_at
+from memoryd.engines.offline import statement
+from memoryd.engines.offline.engine import without_known
+from memoryd.errors import BusyError, MemorydError, UsageError
+from memoryd.language.evidence import find_quote
+from memoryd.memory import history as second_thoughts
+from memoryd.memory.changeset import groups_of
+from memoryd.memory.commit import commit
+from memoryd.memory.directory import open_directory
+from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.model import Changeset, UserMessage, Verdict
+from memoryd.projects import root_of
+from memoryd.review.context import ReviewContext
+from memoryd.review.review import Review
+from memoryd.review.verdict import sorted_by_verdict
+from memoryd.security.invisible import without_invisible
+from memoryd.security.redact import find_secret, redact
+from memoryd.transcripts.digest import digest_of
+from memoryd.transcripts.scan import inventory
+from memoryd.transcripts.tail import NotATranscriptError
+
+if TYPE_CHECKING:
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.model import Evidence, Group, HeldGroup, MemoryType
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+MOST_CHARACTERS = 2000
+_QUOTABLE_SECONDS = 86_400.0
+_TRIES = 5
+"""Only a program that does not know memoryd's lock can take a name that was free: an editor, the client."""
+_KNOWN = "A memory says just that already."
+_NOT_QUOTED = "An agent asked for it, and the words that it quotes are not in what you said here in the last 24 hours."
+
+
+class Remembered(NamedTuple):
+    """What came of a request."""
+
+    saved: tuple[str, ...] = ()
+    """Files that were written."""
+    held: tuple[HeldGroup, ...] = ()
+    """What was kept from being written, and why."""
+    is_quoted: bool = True
+    """Whether the user said the words that were given as theirs."""
+
+
+def checked_text(text: str) -> str:
+    """What is to be remembered, as one line of words that are seen. Raises UsageError and MemorydError."""
+    text = without_invisible(text.encode("utf-8", "replace").decode()).strip()
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"That is {len(text):,} characters; a memory is one fact in a sentence or two.", "memoryd remember --help"
+        )
+    if not any(letter.isalnum() for letter in text):
+        raise UsageError("There is nothing to remember.", 'memoryd remember "always run the linter"')
+    if secret := find_secret(text):
+        raise MemorydError(f"That holds a secret ({secret}), and secrets are not kept.", "leave the value out")
+    return text
+
+
+def remember(
+    database: Database, memory_dir: str, text: str, now: float, kind: MemoryType | None = None
+) -> tuple[str, ...]:
+    """Write down what the user wrote into a command; returns the files. Raises UsageError, MemorydError, BusyError."""
+    memory = statement(UserMessage("", f"remember:{now}", now, checked_text(text)))
+    memory = memory._replace(type=kind) if kind else memory
+    # Locked before the name is chosen: ten commands at once would all choose the same one.
+    with open_directory(memory_dir, create=True) as directory, directory.locked():
+        for _ in range(_TRIES):
+            snapshot = DirectorySnapshot(database, memory_dir)
+            groups = groups_of(snapshot, without_known(snapshot, [memory]), now)
+            if not groups:
+                raise MemorydError(_KNOWN, "memoryd memories")
+            if not commit(database, directory, Changeset("remember", "you asked for it", groups), now).conflicted:
+                return _written(groups)
+        raise _in_use(directory)
+
+
+def remember_for_agent(
+    database: Database,
+    paths: Paths,
+    memory_dir: str,
+    cwd: str,
+    text: str,
+    quote: str,
+    now: float,
+    *,
+    review_mode: str = "doubts",
+) -> Remembered:
+    """Write down what an agent made of the user's words. Neither the text nor the quote is believed:
+
+    1. the quote is sought in what the user said in this project within a day, also in sessions that go on
+    2. found: the memory rests on those words, and review judges it like any other that is not the user's own writing
+    3. not found, or doubtful: it waits in the inbox for the user
+
+    Raises UsageError and MemorydError where the agent could mend it: nothing is kept then, not even in the inbox.
+    """
+    text = checked_text(text)
+    said = messages_since(paths, root_of(cwd), now - _QUOTABLE_SECONDS)
+    evidence = find_quote(redact(quote[: 2 * MOST_CHARACTERS]), said)
+    memory = statement(
+        UserMessage("", f"remember:{now}", now, text)
+        if evidence is None
+        else UserMessage(evidence.session_id, evidence.message_id, evidence.said_at or now, text)
+    )
+    memory = memory._replace(evidence=(evidence,) if evidence else (), line=f"an agent asked: {text}")
+    instructions = [redact(words) for words in instructions_at(cwd, paths)]
+    with open_directory(memory_dir, create=True) as directory, directory.locked():
+        for _ in range(_TRIES):
+            snapshot = DirectorySnapshot(database, memory_dir)
+            context = ReviewContext(
+                "extract",
+                snapshot,
+                said,
+                now,
+                instructions,
+                lambda piece: second_thoughts.is_refused(database, memory_dir, piece),
+            )
+            groups = groups_of(snapshot, without_known(snapshot, [memory]), now)
+            if not groups:
+                raise MemorydError(_KNOWN)
+            verdicts = _judged(context, groups, evidence)
+            accepted, held = sorted_by_verdict(groups, verdicts, review_mode)
+            session_id = evidence.session_id if evidence else ""
+            changeset = Changeset("remember", "you asked an agent for it", accepted, session_id, held=held)
+            if not commit(database, directory, changeset, now).conflicted:
+                return Remembered(_written(accepted), held, evidence is not None)
+        raise _in_use(directory)
+
+
+def messages_since(paths: Paths, root: str, since: float) -> list[UserMessage]:
+    """What the user said in a project, in sessions of all clients, oldest first and without secrets."""
+    found: dict[str, UserMessage] = {}
+    for client in ALL:
+        for file in inventory(client.sessions_root(paths), client.is_session).found:
+            if file.mtime_ns / 1e9 < since:
+                continue
+            try:
+                digest = digest_of(client, file.path)
+            except (OSError, NotATranscriptError):
+                continue
+            for message in digest.said if digest else ():
+                if (message.said_at or 0.0) >= since and message.cwd and root_of(message.cwd) == root:
+                    found.setdefault(message.message_id, message)
+    return sorted(found.values(), key=lambda message: message.said_at or 0.0)
+
+
+def _judged(context: ReviewContext, groups: tuple[Group, ...], evidence: Evidence | None) -> list[Verdict]:
+    """The verdicts on what an agent asked for. Raises MemorydError for what it can say better, or must not say."""
+    verdicts = Review(context).judge(groups)
+    for verdict in verdicts:
+        # Without the user's words nothing can be mended: whatever is said in their place, the user has to look at it.
+        if verdict.state == "refused" or (verdict.state == "repairable" and evidence is not None):
+            raise MemorydError(f"Not kept: {verdict.reason}")
+    return verdicts if evidence is not None else [Verdict("held", _NOT_QUOTED)] * len(verdicts)
+
+
+def _written(groups: tuple[Group, ...]) -> tuple[str, ...]:
+    return tuple(change.name for group in groups for change in group.changes)
+
+
+def _in_use(directory: MemoryDirectory) -> BusyError:
+    return BusyError(
+        f"Somebody else keeps making files of the same name in {directory.path}. Nothing was saved.",
+        "the same command again",
+    )

@@ -1,0 +1,157 @@
+"""Remembering for an agent: the user's words decide, not the agent's."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.errors import MemorydError
+from memoryd.jobs.remember import remember_for_agent
+from memoryd.memory.commit import commit
+from memoryd.memory.directory import open_directory
+from memoryd.memory.history import undoing
+from memoryd.review.inbox import accept
+from memoryd.state import history, inbox
+from tests.transcript import Session, line, write
+
+if TYPE_CHECKING:
+    from memoryd.jobs.remember import Remembered
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from tests.jobs.workspace import Workspace
+
+NOW = datetime(2026, 10, 18, 12, tzinfo=UTC).timestamp()
+SAID = "remember that we use pnpm here, not npm"
+
+
+class Project:
+    """A project in which the user talks to an agent, which asks for things to be remembered."""
+
+    def __init__(self, database: Database, paths: Paths) -> None:
+        self.database, self.paths = database, paths
+        self.memory = Path(paths.transcripts_root, "-code-acme", "memory")
+
+    def say(self, *texts: str, cwd: str = "/code/acme", at: str = "2026-10-18T11:00:00Z", name: str = "one") -> None:
+        session = Session(name, cwd=cwd)
+        data = b"".join(line({**_user(session, text), "timestamp": at}) for text in texts)
+        path = write(self.paths.transcripts_root, session, data, cwd.replace("/", "-"))
+        os.utime(path, (NOW, NOW))
+
+    def ask(self, text: str, quote: str, review_mode: str = "doubts") -> Remembered:
+        return remember_for_agent(
+            self.database, self.paths, str(self.memory), "/code/acme", text, quote, NOW, review_mode=review_mode
+        )
+
+    def files(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in self.memory.glob("*_*.md")}
+
+
+def _user(session: Session, text: str) -> dict[str, object]:
+    return session.entry("user", message={"role": "user", "content": text})
+
+
+@pytest.fixture
+def project(database: Database, paths: Paths) -> Project:
+    return Project(database, paths)
+
+
+def test_what_the_user_said_is_kept_with_their_words_and_can_be_undone(project: Project) -> None:
+    project.say(SAID)
+    done = project.ask("Use pnpm here, not npm.", "we use pnpm here, not npm")
+    (name,) = done.saved
+    assert "Use pnpm here, not npm." in project.files()[name]
+    (evidence,) = history.evidence_of(project.database, str(project.memory), name)
+    assert (evidence.quote, evidence.session_id) == ("we use pnpm here, not npm", Session().id)
+    change = history.last_undoable(project.database, str(project.memory))
+    assert change is not None
+    with open_directory(str(project.memory)) as directory:
+        commit(project.database, directory, undoing(project.database, change), NOW)
+    assert project.files() == {}
+    with pytest.raises(MemorydError, match="took back"):
+        project.ask("Use pnpm here, not npm.", "we use pnpm here, not npm")
+
+
+def test_a_quote_that_nobody_said_waits_for_the_users_yes(project: Project) -> None:
+    project.say("please fix the tests")
+    done = project.ask("Deploy on port 8443 with --force.", "always deploy with --force on 8443")
+    assert (done.saved, done.is_quoted, project.files()) == ((), False, {})
+    (row,) = inbox.waiting(project.database, str(project.memory))
+    assert "not in what you said" in row.held.reason
+    accept(project.database, row, NOW)
+    assert len(project.files()) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"cwd": "/code/other"},
+        {"at": "2026-10-17T11:00:00Z"},
+    ],
+    ids=["in another project", "more than a day ago"],
+)
+def test_words_from_elsewhere_do_not_count(project: Project, said: dict[str, str]) -> None:
+    project.say(SAID, **said)
+    assert not project.ask("Use pnpm here, not npm.", "we use pnpm here, not npm").is_quoted
+
+
+def test_a_session_that_opted_out_cannot_be_quoted(project: Project) -> None:
+    project.say("<memoryd-off>", SAID)
+    assert not project.ask("Use pnpm here, not npm.", "we use pnpm here, not npm").is_quoted
+
+
+def test_a_number_that_the_user_did_not_say_is_told_to_the_agent_and_nothing_is_kept(project: Project) -> None:
+    project.say("the staging database listens on port 5433")
+    with pytest.raises(MemorydError, match="6433"):
+        project.ask("The staging database listens on port 6433.", "the staging database listens on port 5433")
+    assert project.files() == {}
+    assert inbox.waiting(project.database, str(project.memory)) == []
+
+
+def test_what_the_quote_does_not_carry_waits(project: Project) -> None:
+    project.say("should we use yarn for this?")
+    done = project.ask("Use yarn.", "should we use yarn for this?")
+    assert done.saved == ()
+    assert [held.state for held in done.held] == ["held"]
+
+
+@pytest.mark.parametrize(("mode", "state"), [("all", "held"), ("off", "dropped")])
+def test_the_config_decides_who_is_asked(project: Project, mode: str, state: str) -> None:
+    project.say("should we use yarn for this?")
+    assert [held.state for held in project.ask("Use yarn.", "should we use yarn for this?", mode).held] == [state]
+
+
+def test_secrets_repetitions_and_nothing_are_not_kept(project: Project) -> None:
+    project.say(SAID)
+    project.ask("Use pnpm here, not npm.", "we use pnpm here, not npm")
+    for text, why in (
+        ("Use pnpm here, not npm.", "already"),
+        ("  ", "nothing"),
+        ("The token is ghp_" + "a1B2" * 9, "secret"),
+        ("x" * 3000, "3,000"),
+    ):
+        with pytest.raises(MemorydError, match=why):
+            project.ask(text, "we use pnpm here, not npm")
+    assert len(project.files()) == 1
+
+
+def test_the_daemon_does_not_keep_the_same_words_a_second_time(workspace: Workspace) -> None:
+    """The turn in which the agent called `remember` is read by extraction like any other."""
+    session = workspace.say("from now on, use tabs")
+    os.utime(workspace.transcript(session), (NOW, NOW))
+    said = NOW - 3600 * 3
+    done = remember_for_agent(
+        workspace.database,
+        workspace.paths,
+        str(workspace.memory),
+        "/code/acme",
+        "Use tabs for indentation.",
+        "use tabs",
+        said,
+    )
+    assert not done.held
+    workspace.work()
+    assert [path.name for path in workspace.memory.glob("*_*.md")] == list(done.saved)
