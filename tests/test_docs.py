@@ -141,7 +141,7 @@ def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> No
 
 
 def test_every_field_of_the_status_of_hooks_is_in_the_contract(paths: Paths) -> None:
-    status = hooks_as_json(ALL[0], paths, [HooksState("Stop", "missing")], "")
+    status = hooks_as_json(ALL[0], paths, [HooksState("Stop", "missing")], (), "")
     assert _fields("hooks status") == set(status)
     (parts,) = re.findall(r"one entry for each: `\{(.+?)\}`", _document("json.md"))
     assert parts.split(", ") == list(status["hooks"][0])

@@ -1,10 +1,10 @@
-"""Have Claude Code hand your memories back: each prompt gets what is remembered about it.
+"""Look at the hooks by which Claude Code hands your memories back: each prompt gets what is remembered about it.
 
-    memoryd hooks install      put the hooks into your settings of Claude Code; also after an upgrade
+    memoryd setup              makes the plugin that they come with
     memoryd hooks status       which of them are there, and whether they will run
-    memoryd hooks remove       take them out; everything else in the settings stays as it is
+    memoryd hooks remove       take out of your settings what an older memoryd put there; all else stays as it is
 
-Only your own settings are changed, and only where memoryd's hooks stand. docs/hooks.md has the rest.
+docs/hooks.md has the rest.
 """
 
 from __future__ import annotations
@@ -27,23 +27,21 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 NAME = "hooks"
-HELP = "have Claude Code hand your memories back to it"
+HELP = "the hooks by which your memories come back"
 
 _NOT_ALL = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="action", required=True)
-    install = actions.add_parser("install", help="put the hooks into your settings; also after an upgrade")
+    install = actions.add_parser("install", help="moved: `memoryd setup` does it")
     status = actions.add_parser("status", help="which of them are there, and whether they will run")
-    remove = actions.add_parser("remove", help="take them out; everything else stays as it is")
+    remove = actions.add_parser("remove", help="take out what an older memoryd put into your settings")
     for action in (install, status, remove):
         action.add_argument("client", nargs="?", default=ALL[0].name, help=f"only {_names()} so far")
-    for action in (install, remove):
-        action.add_argument("--follow", action="store_true", help="if the settings are a link, change what it leads to")
-    add_json_option(status)
-    for action in (status, remove):
         action.set_defaults(any_config=True)  # they have nothing to do with what memoryd itself is set to
+    remove.add_argument("--follow", action="store_true", help="if the settings are a link, change what it leads to")
+    add_json_option(status)
 
 
 def execute(context: Context) -> int:
@@ -61,27 +59,14 @@ def _names() -> str:
     return ", ".join(client.name for client in ALL)
 
 
-def _install(context: Context, client: CodingClient) -> int:
-    from memoryd.formatting import short
-
-    changed = client.install_hooks(context.paths, sys.executable, context.clock.now(), follow=context.arguments.follow)
-    file, number = short(changed.path, context.paths.home), len(client.hook_events)
-    if changed.is_changed:
-        print(f"{'Made' if changed.before is None else 'Changed'} {file}: {number} hooks of memoryd are in it.")
-        _tell_backup(context, changed)
-    else:
-        print(f"{file} has all {number} hooks already, and stays as it is.")
-    if off := _off(context, client):
-        print(f"{client.title} will not run them: {off}.", file=sys.stderr)
-    undo = f"memoryd hooks remove{f' {client.name} --follow' if context.arguments.follow else ''}"
-    print(f"{'' if off else f'New sessions of {client.title} use them. '}To undo this: {undo}", file=sys.stderr)
-    return 0
+def _install(_context: Context, client: CodingClient) -> int:
+    raise UsageError(f"The hooks of {client.title} come with memoryd's plugin, which `setup` makes.", "memoryd setup")
 
 
 def _remove(context: Context, client: CodingClient) -> int:
     from memoryd.formatting import short
 
-    changed = client.remove_hooks(context.paths, context.clock.now(), follow=context.arguments.follow)
+    changed = client.remove_old_hooks(context.paths, context.clock.now(), follow=context.arguments.follow)
     file = short(changed.path, context.paths.home)
     if not changed.is_changed:
         print(f"There were no hooks of memoryd in {file}.")
@@ -103,22 +88,25 @@ def _tell_backup(context: Context, changed: SettingsChange) -> None:
 
 def _status(context: Context, client: CodingClient) -> int:
     found = client.hook_states(context.paths, context.environment, sys.executable)
-    off = _off(context, client)
+    old, off = client.old_hooks(context.paths), _off(context, client)
     if context.arguments.json:
-        print_json(as_json(client, context.paths, found, off))
+        print_json(as_json(client, context.paths, found, old, off))
     else:
         from memoryd.cli.screen import Screen
 
-        Screen(context.environment).show(_blocks(context, client, found, off))
-    return 0 if all(hook.state == "installed" for hook in found) and not off else _NOT_ALL
+        Screen(context.environment).show(_blocks(context, client, found, old, off))
+    return 0 if all(hook.state == "installed" for hook in found) and not old and not off else _NOT_ALL
 
 
-def as_json(client: CodingClient, paths: Paths, found: Sequence[HooksState], off: str) -> dict[str, Any]:
+def as_json(
+    client: CodingClient, paths: Paths, found: Sequence[HooksState], old: Sequence[str], off: str
+) -> dict[str, Any]:
     return {
         "client": client.name,
-        "file": client.hooks_file(paths),
+        "file": client.plugin_folder(paths),
         "installed": all(hook.state == "installed" for hook in found),
         "disabled_by": off or None,
+        "left_in_settings": list(old),
         "hooks": [
             {
                 "event": hook.event,
@@ -132,22 +120,28 @@ def as_json(client: CodingClient, paths: Paths, found: Sequence[HooksState], off
     }
 
 
-def _blocks(context: Context, client: CodingClient, found: Sequence[HooksState], off: str) -> list[Block]:
+def _blocks(
+    context: Context, client: CodingClient, found: Sequence[HooksState], old: Sequence[str], off: str
+) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph, Rows, good, warn
     from memoryd.formatting import short
 
-    rows: list[tuple[str, Words]] = [("settings", short(client.hooks_file(context.paths), context.paths.home))]
+    home = context.paths.home
+    rows: list[tuple[str, Words]] = [("plugin", short(client.plugin_folder(context.paths), home))]
     for hook in found:
         words: list[Any] = [good("installed") if hook.state == "installed" else warn(hook.state)]
         if hook.state == "outdated":
-            python = short(hook.python, context.paths.home)
+            python = short(hook.python, home)
             words.append(f", runs {python}" if hook.python_exists else f", {python or 'its Python'} is gone")
         rows.append((hook.event, words))
     blocks: list[Block] = [Rows(rows)]
+    if old:
+        place = short(client.settings_file(context.paths), home)
+        blocks.append(Paragraph(warn(f"{place} still has those of an older memoryd: {', '.join(old)}.")))
     if off:
         blocks.append(Paragraph(warn(f"{client.title} does not run them: {off}.")))
-    if any(hook.state != "installed" for hook in found):
-        blocks.append(Command("memoryd hooks install"))
+    if old or any(hook.state != "installed" for hook in found):
+        blocks.append(Command("memoryd setup"))
     return blocks
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
-    from memoryd.clients.settings import ClientSettings, HooksState, SettingsChange
+    from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange
     from memoryd.model import Entry, ToolCall
     from memoryd.paths import Paths
 
@@ -124,14 +124,31 @@ class CodingClient(Protocol):
     def hook_answer(self, event: str, text: str) -> str:
         """The text as the client wants to be answered."""
 
-    def hooks_file(self, paths: Paths) -> str:
-        """The file that its hooks are in."""
+    # --- its plugin ---------------------------------------------------------------------------------------------------
+
+    def plugin_folder(self, paths: Paths) -> str:
+        """Where it finds memoryd's plugin."""
+
+    def is_own_plugin(self, paths: Paths) -> bool:
+        """Whether there is such a folder, and memoryd made it."""
 
     def hook_states(self, paths: Paths, environment: Mapping[str, str], python: str) -> list[HooksState]:
-        """Each hook, and whether it is installed for this Python. Raises ClientError."""
+        """Each hook of the plugin, and whether it is installed for this Python."""
 
-    def install_hooks(self, paths: Paths, python: str, now: float, *, follow: bool) -> SettingsChange:
-        """Put the hooks in, or bring them up to date; `follow` a link, if the file is one. Raises ClientError, BusyError."""
+    def install_plugin(self, paths: Paths, python: str, recorded: Collection[str] = ()) -> PluginChange:
+        """Make the plugin, or bring it up to date; `recorded` are the files that an earlier memoryd made. Raises ClientError."""
 
-    def remove_hooks(self, paths: Paths, now: float, *, follow: bool) -> SettingsChange:
-        """Take the hooks out, and leave every other byte as it is. Raises ClientError, BusyError."""
+    def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
+        """Take the plugin away, and nothing that is somebody else's. Raises ClientError."""
+
+    def settings_file(self, paths: Paths) -> str:
+        """Its settings, into which older versions of memoryd put their hooks."""
+
+    def old_hooks(self, paths: Paths) -> tuple[str, ...]:
+        """The events for which such hooks are still there. Raises ClientError."""
+
+    def remove_old_hooks(self, paths: Paths, now: float, *, follow: bool) -> SettingsChange:
+        """Take them out, and leave every other byte as it is; `follow` a link, if the file is one.
+
+        Raises ClientError, BusyError.
+        """

@@ -1,19 +1,17 @@
 """Spans in a JSON text, so that an edit leaves every other byte as it was. Pure.
 
 A round trip through `json` would lose what a person put into the file: layout, doubled keys, the spelling of numbers and
-letters. Here a text is read for positions only. An edit is one cut or one insertion; whoever makes another reads again.
+letters. Here a text is read for positions only. An edit is one cut; whoever makes another reads again.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 _BOM = "\ufeff"
 _BLANK = re.compile(r"[ \t\n\r]*")
-_NEWLINE = re.compile(r"\r\n|\n|\r")
-_COLON = re.compile(r" *: *")
 
 
 Bracket = Literal["{", "["]
@@ -44,20 +42,6 @@ class Container(NamedTuple):
         return sum(item.key == key for item in self.items) > 1
 
 
-class Layout(NamedTuple):
-    """How a file is written; as a client writes its own, where it does not show."""
-
-    newline: str = "\n"
-    unit: str = "  "
-    """One step of indentation."""
-    colon: str = ": "
-
-    @property
-    def gap(self) -> str:
-        """What follows a comma within a line."""
-        return " " if self.colon.endswith(" ") else ""
-
-
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
@@ -69,12 +53,6 @@ _DECODER = json.JSONDecoder(parse_int=float, parse_constant=_refuse)
 def is_blank(text: str) -> bool:
     """Whether there is nothing in it, as in a file that was only touched."""
     return not text.removeprefix(_BOM).strip(" \t\n\r")
-
-
-def object_for(text: str) -> str:
-    """An empty object in the place of a blank text, whose BOM and kind of line end it keeps."""
-    newline = _NEWLINE.search(text)
-    return (_BOM if text.startswith(_BOM) else "") + "{}" + (newline[0] if newline else Layout().newline)
 
 
 def root_of(text: str) -> Container | None:
@@ -118,52 +96,8 @@ def interior(text: str, container: Container) -> str:
     return text[container.start + 1 : container.end - 1]
 
 
-def layout_of(text: str) -> Layout:
-    """How the text is laid out, by its first member. Raises ValueError for what is no JSON."""
-    layout = Layout()
-    if newline := _NEWLINE.search(text):  # outside of strings: within, JSON writes \n
-        layout = layout._replace(newline=newline[0])
-    root = root_of(text)
-    if root is None or not root.items:
-        return layout
-    first = root.items[0]
-    colon = text[_DECODER.raw_decode(text, first.start)[1] : first.value]
-    unit = indentation(text, root, 0)
-    return layout._replace(
-        unit=layout.unit if unit is None else unit, colon=colon if _COLON.fullmatch(colon) else layout.colon
-    )
-
-
-def indentation(text: str, container: Container, index: int) -> str | None:
-    """What stands before an item in its line; None where something else does."""
-    return _indented(_gap_before(text, container, index))
-
-
-def replaced(text: str, item: Item, value: Any) -> str:
-    """With another value in the place of the item's."""
-    return text[: item.value] + json.dumps(value, ensure_ascii=False) + text[item.end :]
-
-
-def with_item(text: str, container: Container, item: tuple[str, Any], layout: Layout, holder: str | None) -> str:
-    """With a key (empty in a list) and its value behind the last item, laid out like that one.
-
-    `holder` is for an empty container: the indentation of what holds it, None where all is in one line.
-    """
-    if container.items:
-        gap = _gap_before(text, container, len(container.items) - 1)
-        if len(container.items) == 1 and _indented(gap) is None:
-            gap = layout.gap
-        at = container.items[-1].end
-        return text[:at] + "," + gap + _rendered(item, layout, _indented(gap)) + text[at:]
-    if holder is None:
-        return with_interior(text, container, _rendered(item, layout, None))
-    deeper = holder + layout.unit
-    body = layout.newline + deeper + _rendered(item, layout, deeper) + layout.newline + holder
-    return with_interior(text, container, body)
-
-
 def without_item(text: str, container: Container, index: int) -> str:
-    """The opposite of `with_item`, for any of several items: one comma goes with it."""
+    """Without one of several items: one comma goes with it."""
     items = container.items
     if index:
         return text[: items[index - 1].end] + text[items[index].end :]
@@ -172,27 +106,6 @@ def without_item(text: str, container: Container, index: int) -> str:
 
 def with_interior(text: str, container: Container, body: str) -> str:
     return text[: container.start + 1] + body + text[container.end - 1 :]
-
-
-def _rendered(item: tuple[str, Any], layout: Layout, indent: str | None) -> str:
-    key, value = item
-    before = json.dumps(key) + layout.colon if key else ""
-    if indent is None:
-        return before + json.dumps(value, separators=("," + layout.gap, layout.colon), ensure_ascii=False)
-    lines = json.dumps(value, indent=layout.unit, separators=(",", layout.colon), ensure_ascii=False)
-    return before + lines.replace("\n", layout.newline + indent)
-
-
-def _gap_before(text: str, container: Container, index: int) -> str:
-    """The blanks between an item and the comma or bracket before it."""
-    if index == 0:
-        return text[container.start + 1 : container.items[0].start]
-    return text[container.items[index - 1].end : container.items[index].start].partition(",")[2]
-
-
-def _indented(gap: str) -> str | None:
-    lines = _NEWLINE.split(gap)
-    return lines[-1] if len(lines) > 1 else None
 
 
 def _skip(text: str, at: int) -> int:

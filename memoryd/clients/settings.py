@@ -1,4 +1,4 @@
-"""Settings of a client, as far as they matter to memoryd, and the hooks that are in them."""
+"""Settings of a client, as far as they matter to memoryd, and what memoryd gives to it."""
 
 from __future__ import annotations
 
@@ -60,3 +60,14 @@ class SettingsChange(NamedTuple):
     @property
     def is_changed(self) -> bool:
         return self.before != self.after
+
+
+class PluginChange(NamedTuple):
+    """What was done to the folder of the plugin."""
+
+    folder: str
+    before: State
+    files: tuple[str, ...] = ()
+    """Those that are there now, by their paths in the folder."""
+    left: tuple[str, ...] = ()
+    """Those that are not memoryd's, and stay."""

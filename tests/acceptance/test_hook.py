@@ -339,4 +339,4 @@ def test_ten_at_once_all_get_their_answer(environment: dict[str, str], project: 
 def test_its_help_is_for_people(environment: dict[str, str]) -> None:
     done = memoryd(environment, "hook", "--help")
     assert done.returncode == 0
-    assert "memoryd hooks install" in done.stdout
+    assert "memoryd setup" in done.stdout

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.clients.planted import ELEMENTS, PLANTED, SHAPES
-from tests.clients.settings_texts import settings_texts
 from tests.transcript import Session, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hypothesis.strategies import SearchStrategy
 
 PROMPT = "use tabs from now on"
 ANSWER = "Tabs it is."
@@ -39,8 +37,6 @@ class Sample(NamedTuple):
     """A message in a shape that memoryd has never seen."""
     injected: tuple[bytes, ...]
     """In the user's place, and not the user's."""
-    hooks_files: SearchStrategy[str]
-    """What may stand in the file that its hooks go into."""
 
 
 def claude_code() -> Sample:
@@ -72,7 +68,6 @@ def claude_code() -> Sample:
                 if not shape.keeps_own
             ),
         ),
-        settings_texts(),
     )
 
 

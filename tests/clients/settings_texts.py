@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from memoryd.clients.claude_code.hooks import HOOKS
+from memoryd.clients.claude_code.plugin import HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.clients import ALL, client_named
@@ -20,6 +19,8 @@ from memoryd.transcripts.tail import read_new_turns
 from tests.clients.samples import ANSWER, PROMPT, SAMPLES, sample_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memoryd.clients.base import CodingClient
     from memoryd.model import Entry
     from memoryd.paths import Paths
@@ -173,23 +174,20 @@ def test_recent_activity_knows_the_tools_and_the_memories(client: CodingClient, 
 
 
 @each_client
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_hooks_are_put_in_and_taken_out_byte_for_byte(client: CodingClient, paths: Paths, data: st.DataObject) -> None:
-    file = Path(client.hooks_file(paths))
-    before = data.draw(st.none() | sample_of(client.name).hooks_files.map(str.encode))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if before is None:
-        file.unlink(missing_ok=True)
-    else:
-        file.write_bytes(before)
-    assert client.install_hooks(paths, PYTHON, NOW, follow=False).is_changed
-    states = client.hook_states(paths, {}, PYTHON)
-    assert [hook.state for hook in states] == ["installed"] * len(client.hook_events)
-    assert not client.install_hooks(paths, PYTHON, NOW, follow=False).is_changed
-    assert client.remove_hooks(paths, NOW, follow=False).after == before
-    assert (file.read_bytes() if file.exists() else None) == before
-    assert os.listdir(file.parent) == ([] if before is None else [file.name])
+def test_the_plugin_comes_with_every_hook_and_goes_without_a_trace(client: CodingClient, paths: Paths) -> None:
+    assert [hook.state for hook in client.hook_states(paths, {}, PYTHON)] == ["missing"] * len(client.hook_events)
+    made = client.install_plugin(paths, PYTHON)
+    assert made.before == "missing"
+    assert [hook.state for hook in client.hook_states(paths, {}, PYTHON)] == ["installed"] * len(client.hook_events)
+    assert [hook.state for hook in client.hook_states(paths, {}, "/new/python")] == ["outdated"] * len(
+        client.hook_events
+    )
+    assert client.install_plugin(paths, PYTHON).before == "installed"
+    assert client.install_plugin(paths, "/new/python").before == "outdated"
+    assert client.remove_plugin(paths).left == ()
+    assert not os.path.exists(client.plugin_folder(paths))
+    assert client.remove_plugin(paths).before == "missing"
+    assert not os.path.exists(client.settings_file(paths))
 
 
 @each_client

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd.clients.claude_code import settings_file
-from memoryd.clients.claude_code.settings_file import install, look, remove
+from memoryd.clients.claude_code.settings_file import old_hooks, remove
 from memoryd.errors import BusyError, ClientError
+from tests.clients.old_hooks import HOOKS, install
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -25,10 +26,6 @@ def settings(paths: Paths) -> Path:
     path.parent.mkdir()
     path.write_bytes(b'{"model": "x", "hooks": { }}\r\n')
     return path
-
-
-def states(paths: Paths) -> list[str]:
-    return [one.state for one in look(paths, {}, PYTHON)]
 
 
 def mode(path: Path | str) -> int:
@@ -53,92 +50,77 @@ def meddle(monkeypatch: pytest.MonkeyPatch, settings: Path, *texts: bytes) -> No
 def test_the_file_keeps_its_mode_and_nothing_is_left_beside_it(paths: Paths, settings: Path, rights: int) -> None:
     settings.chmod(rights)
     before = settings.read_bytes()
-    assert install(paths, PYTHON, NOW).is_changed
-    assert (mode(settings), os.listdir(settings.parent)) == (rights, ["settings.json"])
-    assert states(paths) == ["installed"] * 4
+    install(paths, PYTHON)
+    assert sorted(old_hooks(paths)) == sorted(hook.event for hook in HOOKS)
     assert remove(paths, NOW).after == before
     assert (settings.read_bytes(), mode(settings), os.listdir(settings.parent)) == (before, rights, ["settings.json"])
 
 
-def test_a_file_that_was_not_there_is_the_user_s_alone_and_goes_again(paths: Paths) -> None:
-    assert install(paths, PYTHON, NOW).backup == ""
-    assert mode(paths.claude_settings) == 0o600
+def test_a_file_that_was_not_there_goes_again(paths: Paths) -> None:
+    install(paths, PYTHON)
     assert remove(paths, NOW).after is None
     assert os.listdir(paths.claude_dir) == []
     assert not remove(paths, NOW).is_changed
 
 
-def test_an_upgrade_keeps_what_is_known_of_the_first_file(paths: Paths, settings: Path) -> None:
+def test_what_was_changed_since_stays(paths: Paths, settings: Path) -> None:
     before = settings.read_bytes()
-    install(paths, "/old/python", NOW)
+    install(paths, PYTHON)
     settings.write_bytes(settings.read_bytes().replace(b'"x"', b'"y"'))
-    assert states(paths) == ["outdated"] * 4
-    install(paths, PYTHON, NOW + 1)
-    remove(paths, NOW + 2)
+    remove(paths, NOW)
     assert settings.read_bytes() == before.replace(b'"x"', b'"y"')
 
 
 def test_two_config_directories_are_not_mixed_up(paths: Paths, settings: Path) -> None:
     elsewhere = paths._replace(claude_dir=f"{paths.home}/work")
     before = settings.read_bytes()
-    install(paths, PYTHON, NOW)
-    install(elsewhere, PYTHON, NOW)
+    install(paths, PYTHON)
+    install(elsewhere, PYTHON)
     assert remove(elsewhere, NOW).after is None
     assert remove(paths, NOW).after == before
     assert os.listdir(f"{paths.state_dir}/hooks") == []
 
 
 def test_the_last_five_versions_are_kept_for_the_user_alone(paths: Paths, settings: Path) -> None:
+    install(paths, PYTHON)
     before = settings.read_bytes()
-    backup = install(paths, PYTHON, NOW).backup
+    backup = remove(paths, NOW).backup
     assert os.path.basename(backup) == "claude-code-settings-20260921T141320.250000Z.json"
     assert (Path(backup).read_bytes(), mode(backup), mode(os.path.dirname(backup))) == (before, 0o600, 0o700)
     assert mode(paths.state_dir) == 0o700
     for number in range(1, 7):
-        install(paths, f"/python/{number}", NOW + number)
+        install(paths, PYTHON)
+        remove(paths, NOW + number)
     kept = sorted(os.listdir(os.path.dirname(backup)))
     assert (len(kept), kept[0]) == (5, "claude-code-settings-20260921T141322.250000Z.json")
-
-
-def test_nothing_to_do_touches_nothing(paths: Paths, settings: Path) -> None:
-    install(paths, PYTHON, NOW)
-    was = settings.stat()
-    assert not install(paths, PYTHON, NOW + 1).is_changed
-    assert (settings.stat().st_ino, settings.stat().st_mtime_ns) == (was.st_ino, was.st_mtime_ns)
-    assert len(os.listdir(f"{paths.state_dir}/backups")) == 1
 
 
 def test_what_the_client_writes_in_the_middle_is_kept(
     paths: Paths, settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = b'{"model": "theirs"}'
-    meddle(monkeypatch, settings, b"{}", theirs)
-    changed = install(paths, PYTHON, NOW)
+    install(paths, PYTHON)
+    theirs = settings.read_bytes().replace(b'"x"', b'"theirs"')
+    meddle(monkeypatch, settings, settings.read_bytes() + b" ", theirs)
+    changed = remove(paths, NOW)
     assert changed.before == theirs
-    assert settings.read_bytes() == changed.after
-    assert b"theirs" in settings.read_bytes()
+    assert settings.read_bytes() == changed.after == b'{"model": "theirs", "hooks": { }}\r\n'
     assert Path(changed.backup).read_bytes() == theirs
-    monkeypatch.undo()
-    assert remove(paths, NOW).after == theirs
 
 
-@pytest.mark.parametrize("action", ["install", "remove"])
-def test_whoever_writes_without_end_wins(
-    paths: Paths, settings: Path, monkeypatch: pytest.MonkeyPatch, action: str
-) -> None:
-    install(paths, "/old/python", NOW)
+def test_whoever_writes_without_end_wins(paths: Paths, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(paths, "/old/python")
     installed = settings.read_bytes()
     texts = [installed + b" " * number for number in range(1, 9)]
     meddle(monkeypatch, settings, *texts)
     with pytest.raises(BusyError) as refused:
-        install(paths, PYTHON, NOW) if action == "install" else remove(paths, NOW)
-    assert refused.value.fix == f"memoryd hooks {action}"
+        remove(paths, NOW)
+    assert refused.value.fix == "memoryd hooks remove"
     assert settings.read_bytes() == texts[2]
     assert os.listdir(settings.parent) == ["settings.json"]
 
 
 def test_a_file_that_is_to_go_and_is_written_in_the_middle_stays(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(paths, PYTHON, NOW)
+    install(paths, PYTHON)
     settings = Path(paths.claude_settings)
     meddle(monkeypatch, settings, b'{"model": "theirs"}')
     assert not remove(paths, NOW).is_changed
@@ -150,17 +132,15 @@ def test_a_link_is_neither_replaced_nor_followed_by_itself(paths: Paths, setting
     settings.rename(real)
     settings.symlink_to(real)
     before = real.read_bytes()
+    install(paths, PYTHON)
+    assert len(old_hooks(paths)) == len(HOOKS)
     with pytest.raises(ClientError) as refused:
-        install(paths, PYTHON, NOW)
-    assert str(real) in refused.value.sentence
-    assert refused.value.fix == "memoryd hooks install claude-code --follow"
-    assert real.read_bytes() == before
-    changed = install(paths, PYTHON, NOW, follow=True)
-    assert (changed.path, settings.is_symlink(), settings.readlink()) == (str(real), True, real)
-    assert states(paths) == ["installed"] * 4
-    with pytest.raises(ClientError, match="is a link to"):
         remove(paths, NOW)
-    assert remove(paths, NOW, follow=True).after == before
+    assert str(real) in refused.value.sentence
+    assert refused.value.fix == "memoryd hooks remove claude-code --follow"
+    changed = remove(paths, NOW, follow=True)
+    assert (changed.path, settings.is_symlink(), settings.readlink()) == (str(real), True, real)
+    assert real.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -168,14 +148,13 @@ def test_a_link_is_neither_replaced_nor_followed_by_itself(paths: Paths, setting
     [
         (b"{", "is not valid JSON (line 1)"),
         (b"[]", "is not a JSON object"),
-        (b'{"hooks": 7}', "has `hooks` that are no object"),
         (b'{"a": "\xff"}', "is not UTF-8"),
     ],
 )
 def test_what_cannot_be_understood_stays_as_it_is(paths: Paths, settings: Path, data: bytes, complaint: str) -> None:
     settings.write_bytes(data)
     with pytest.raises(ClientError) as refused:
-        install(paths, PYTHON, NOW)
+        remove(paths, NOW)
     assert refused.value.sentence == f"{settings} {complaint}, so it stays as it is."
     assert refused.value.fix == f"${{EDITOR:-vi}} {settings}"
     assert settings.read_bytes() == data
@@ -187,7 +166,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(paths: Paths, settings: P
     settings.unlink()
     make(settings)
     with pytest.raises(ClientError, match="is no regular file, so it stays as it is"):
-        install(paths, PYTHON, NOW)
+        remove(paths, NOW)
 
 
 def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_not(
@@ -195,21 +174,13 @@ def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_n
 ) -> None:
     for pid in (os.getpid(), os.getppid(), 2**22 + 1):  # beyond the largest that Linux gives
         (settings.parent / f".settings.json.memoryd-{pid}").write_text("half")
-    install(paths, PYTHON, NOW)
+    install(paths, PYTHON)
+    remove(paths, NOW)
     assert sorted(os.listdir(settings.parent)) == [f".settings.json.memoryd-{os.getppid()}", "settings.json"]
 
 
 @pytest.mark.usefixtures("settings")
 def test_a_note_that_is_damaged_costs_no_more_than_empty_things(paths: Paths) -> None:
-    install(paths, PYTHON, NOW)
+    install(paths, PYTHON)
     Path(paths.state_dir, "hooks", "claude-code.json").write_text("[{")
     assert remove(paths, NOW).after == b'{"model": "x"}\r\n'
-
-
-def test_a_python_that_is_gone_is_seen(paths: Paths, tmp_path: Path) -> None:
-    python = tmp_path / "python"
-    python.touch(mode=0o755)
-    install(paths, str(python), NOW)
-    assert {one.python_exists for one in look(paths, {}, PYTHON)} == {True}
-    python.unlink()
-    assert {(one.state, one.python_exists) for one in look(paths, {}, str(python))} == {("installed", False)}

@@ -1,17 +1,17 @@
-"""kill -9 at every system call of `memoryd hooks` that touches the disk: the settings are the old ones or the new ones."""
+"""kill -9 at every system call of `memoryd hooks remove` that touches the disk: the settings are the old or the new ones."""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.clients.claude_code import settings_file
 from memoryd.paths import paths_from
+from tests.clients import old_hooks
 from tests.crash import strace
 
 if TYPE_CHECKING:
@@ -30,13 +30,12 @@ class World:
         self.home = str(place / "home")
         self.paths = paths_from({"HOME": self.home})
 
-    def reset(self, *, installed: bool) -> bytes:
-        """Returns what stands in the settings."""
+    def reset(self) -> bytes:
+        """With the hooks of an older memoryd; returns what stands in the settings."""
         shutil.rmtree(self.home, ignore_errors=True)
         os.makedirs(self.paths.claude_dir)
         self.write(ORIGINAL)
-        if installed:
-            settings_file.install(self.paths, "/old/python", NOW)
+        old_hooks.install(self.paths, "/old/python")
         return self.read()
 
     def run(self, action: str, *inject: str) -> Run:
@@ -51,11 +50,9 @@ class World:
             file.write(data)
 
     def check_the_next_one_ends_it(self) -> None:
-        settings_file.install(self.paths, sys.executable, NOW + 1)
-        assert {one.state for one in settings_file.look(self.paths, {}, sys.executable)} == {"installed"}
-        assert os.listdir(self.paths.claude_dir) == ["settings.json"]
         settings_file.remove(self.paths, NOW + 2)
         assert self.read() == ORIGINAL
+        assert settings_file.old_hooks(self.paths) == ()
 
 
 def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
@@ -66,20 +63,17 @@ def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize(("action", "installed"), [("install", False), ("install", True), ("remove", True)])
-def test_killed_anywhere_the_settings_are_old_or_new(
-    tmp_path: Path, torture: bool, action: str, installed: bool
-) -> None:
+def test_killed_anywhere_the_settings_are_old_or_new(tmp_path: Path, torture: bool) -> None:
     world = World(tmp_path)
-    old = world.reset(installed=installed)
-    plain = world.run(action)
+    old = world.reset()
+    plain = world.run("remove")
     assert plain.returncode == 0
     new = world.read()
     assert new != old
     seen = set()
     for call in sample(plain.calls, 1000 if torture else 2):
-        world.reset(installed=installed)
-        assert world.run(action, f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
+        world.reset()
+        assert world.run("remove", f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         assert world.read() in (old, new), f"torn at {call}"
         seen.add(world.read())
         world.check_the_next_one_ends_it()

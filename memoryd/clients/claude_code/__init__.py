@@ -9,11 +9,11 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from memoryd.clients.base import Decoder, HookCall, RecentActivity
-    from memoryd.clients.settings import ClientSettings, HooksState, SettingsChange
+    from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange
     from memoryd.model import ToolCall
     from memoryd.paths import Paths
 
@@ -98,20 +98,40 @@ class ClaudeCodeClient:
 
         return hook_answer(event, text)
 
-    def hooks_file(self, paths: Paths) -> str:
-        return paths.claude_settings
+    def plugin_folder(self, paths: Paths) -> str:
+        from memoryd.clients.claude_code.plugin import plugin_folder
+
+        return plugin_folder(paths)
+
+    def is_own_plugin(self, paths: Paths) -> bool:
+        from memoryd.clients.claude_code.plugin import is_own
+
+        return is_own(paths)
 
     def hook_states(self, paths: Paths, environment: Mapping[str, str], python: str) -> list[HooksState]:
-        from memoryd.clients.claude_code.settings_file import look
+        from memoryd.clients.claude_code.plugin import hook_states
 
-        return look(paths, environment, python)
+        return hook_states(paths, environment, python)
 
-    def install_hooks(self, paths: Paths, python: str, now: float, *, follow: bool) -> SettingsChange:
-        from memoryd.clients.claude_code.settings_file import install
+    def install_plugin(self, paths: Paths, python: str, recorded: Collection[str] = ()) -> PluginChange:
+        from memoryd.clients.claude_code.plugin import install
 
-        return install(paths, python, now, follow=follow)
+        return install(paths, python, recorded)
 
-    def remove_hooks(self, paths: Paths, now: float, *, follow: bool) -> SettingsChange:
+    def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
+        from memoryd.clients.claude_code.plugin import remove
+
+        return remove(paths, recorded)
+
+    def settings_file(self, paths: Paths) -> str:
+        return paths.claude_settings
+
+    def old_hooks(self, paths: Paths) -> tuple[str, ...]:
+        from memoryd.clients.claude_code.settings_file import old_hooks
+
+        return old_hooks(paths)
+
+    def remove_old_hooks(self, paths: Paths, now: float, *, follow: bool) -> SettingsChange:
         from memoryd.clients.claude_code.settings_file import remove
 
         return remove(paths, now, follow=follow)

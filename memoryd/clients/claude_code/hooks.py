@@ -1,19 +1,17 @@
-"""memoryd's hooks in the text of Claude Code's settings: found, put in, brought up to date, taken out. Pure.
+"""Hooks that older versions of memoryd put into Claude Code's settings: found in its text, and taken out. Pure.
 
     {"hooks": {"Stop": [{"matcher": "*", "hooks": [{"type": "command", "command": "..."}]}]}}
                event     group                     entry
 
-Everything else in the text stays byte for byte; what is taken out is exactly what was put in.
+Everything else in the text stays byte for byte; what is taken out is exactly what was put in. Today's hooks are in the plugin.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients import json_spans as spans
-from memoryd.clients.settings import HooksState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,46 +23,9 @@ _BRACKETS: tuple[Bracket, Bracket] = ("{", "[")
 """Of `hooks`, and of an event in it."""
 # As we have ever written it, and nothing around it: what somebody made of it is theirs.
 _OURS = re.compile(
-    r"""(?P<python>[^\s;&|<>()$`'"\\]+|'[^']*'(?:"'"'[^']*')*)(?:\ -P)?\ -m\ memoryd\ hook\ [a-z-]+(?:\ \|\|\ true)?\Z""",
+    r"""(?:[^\s;&|<>()$`'"\\]+|'[^']*'(?:"'"'[^']*')*)(?:\ -P)?\ -m\ memoryd\ hook\ [a-z-]+(?:\ \|\|\ true)?\Z""",
     re.VERBOSE,
 )
-
-
-class Hook(NamedTuple):
-    event: str
-    name: str
-    timeout_seconds: int
-    """The client's own limit. A prompt waits for its hook, and the end of a session for all of them."""
-
-    def command(self, python: str) -> str:
-        """What the client's shell runs.
-
-        In one string, not with `args`: a client that does not know those would run plain `memoryd`, whose usage error
-        ends with 2, and a 2 erases the user's prompt. For the same reason no failure is passed on: memoryd may be gone
-        or older than its hooks. -P, because the shell starts in the user's project, which is not to be imported from.
-        """
-        return f"{shlex.quote(python)} -P -m memoryd hook {self.name} || true"
-
-    def group(self, python: str) -> dict[str, Any]:
-        entry = {"type": "command", "command": self.command(python), "timeout": self.timeout_seconds}
-        return {"hooks": [entry]}
-
-
-HOOKS = (
-    Hook("UserPromptSubmit", "user-prompt-submit", 5),
-    Hook("SessionStart", "session-start", 5),
-    Hook("Stop", "stop", 5),
-    Hook("SessionEnd", "session-end", 2),
-)
-
-
-def python_of(command: str) -> str:
-    """The Python that a command of ours names; empty where there is none."""
-    match = _OURS.match(command)
-    try:
-        return shlex.split(match["python"])[-1] if match else ""
-    except (ValueError, IndexError):
-        return ""
 
 
 class Before(NamedTuple):
@@ -85,11 +46,6 @@ class _Place(NamedTuple):
     def key(self) -> str:
         return self.container.items[self.at].key
 
-    @property
-    def counts(self) -> bool:
-        """Of doubled keys only the last does."""
-        return self.container.find(self.key) == self.at
-
 
 class _Entry(NamedTuple):
     """One entry of ours, and the way to it."""
@@ -98,43 +54,11 @@ class _Entry(NamedTuple):
     events: _Place
     groups: _Place
     entries: _Place
-    command: str
-
-    @property
-    def event(self) -> str:
-        return self.events.key
-
-    @property
-    def counts(self) -> bool:
-        return self.root.counts and self.events.counts
 
 
-def state_of_hooks(text: str, python: str) -> tuple[HooksState, ...]:
-    """How it is with each hook. Raises UnusableError."""
-    found = {entry.event: entry.command for entry in reversed(list(_entries(text))) if entry.counts}
-    return tuple(
-        HooksState(hook.event, "missing")
-        if (command := found.get(hook.event)) is None
-        else HooksState(
-            hook.event, "installed" if command == hook.command(python) else "outdated", command, python_of(command)
-        )
-        for hook in HOOKS
-    )
-
-
-def with_hooks(text: str, python: str) -> str:
-    """With every hook once and up to date: an old one is changed where it is, and keeps what else is said in it.
-
-    Raises UnusableError.
-    """
-    if spans.is_blank(text):
-        text = spans.object_for(text)
-    while (surplus := _surplus(text)) is not None:
-        text = _cut(text, surplus, None)
-    for hook in HOOKS:
-        entry = next((one for one in _entries(text) if one.event == hook.event), None)
-        text = _added(text, hook, python) if entry is None else _renewed(text, entry, hook.command(python))
-    return text
+def events_with_hooks(text: str) -> tuple[str, ...]:
+    """The events for which a hook of ours is in the settings, also where it does not count. Raises UnusableError."""
+    return tuple(dict.fromkeys(entry.events.key for entry in _entries(text)))
 
 
 def without_hooks(text: str, before: Before | None = None) -> str | None:
@@ -180,7 +104,6 @@ def _entries(text: str) -> Iterator[_Entry]:
                             _Place(events, event_index),
                             _Place(groups, group_index),
                             _Place(entries, entry_index),
-                            command,
                         )
 
 
@@ -196,43 +119,6 @@ def _command(text: str, start: int) -> str:
     return spans.string_at(text, entry.items[index].value) if entry and index is not None else ""
 
 
-def _surplus(text: str) -> _Entry | None:
-    """An entry that is not the one for its event: a second one, one that does not count, one of an older memoryd."""
-    wanted = {hook.event for hook in HOOKS}
-    for entry in _entries(text):
-        if not entry.counts or entry.event not in wanted:
-            return entry
-        wanted.discard(entry.event)
-    return None
-
-
-def _renewed(text: str, entry: _Entry, command: str) -> str:
-    if entry.command == command:
-        return text
-    item = entry.entries.container.items[entry.entries.at]
-    members = spans.inside(text, item.value, "{")
-    index = members.find("command") if members else None
-    return spans.replaced(text, members.items[index], command) if members and index is not None else text
-
-
-def _added(text: str, hook: Hook, python: str) -> str:
-    """Put in at the lowest level that is there: a group, an event, or `hooks` itself."""
-    layout, group, root = spans.layout_of(text), hook.group(python), _root(text)
-    at_root = root.find(_HOOKS)
-    if at_root is None:
-        return spans.with_item(text, root, (_HOOKS, {hook.event: [group]}), layout, "")
-    events = spans.inside(text, root.items[at_root].value, "{")
-    if events is None:
-        raise UnusableError("has `hooks` that are no object")
-    at_event = events.find(hook.event)
-    if at_event is None:
-        return spans.with_item(text, events, (hook.event, [group]), layout, spans.indentation(text, root, at_root))
-    groups = spans.inside(text, events.items[at_event].value, "[")
-    if groups is None:
-        raise UnusableError(f"has `hooks.{hook.event}` that is no list")
-    return spans.with_item(text, groups, ("", group), layout, spans.indentation(text, events, at_event))
-
-
 def _cut(text: str, entry: _Entry, before: Before | None) -> str:
     """Take the entry out, and with it what it leaves empty, unless that was there before it.
 
@@ -241,7 +127,7 @@ def _cut(text: str, entry: _Entry, before: Before | None) -> str:
     if len(entry.entries.container.items) > 1:
         return spans.without_item(text, *entry.entries)
     levels = (
-        (entry.groups, entry.events, (_HOOKS, entry.event)),
+        (entry.groups, entry.events, (_HOOKS, entry.events.key)),
         (entry.events, entry.root, (_HOOKS,)),
     )
     for place, holder, way in levels:

@@ -1,13 +1,13 @@
-"""Claude Code's settings file, changed in one step: the only writer of anything that is the client's.
+"""Claude Code's settings file: what older versions of memoryd put into it is taken out in one step. Nothing is put in.
 
 1. read the file, without following a link that nobody mentioned
-2. edit its text (`hooks`, pure)
-3. keep what was there: a backup, and a note of what stood there without our hooks
+2. edit its text (`hooks`, pure), by the note that was made of what stood there without our hooks
+3. keep a backup of what was there
 4. write the new text beside it, look whether the file is still as it was read, rename; if not, from 1
-5. when the hooks are out, forget the note
+5. forget the note
 
 Killed anywhere, the file is the old one or the new one, whole. A note without hooks is harmless: it is only asked about
-entries of ours, and the next install writes another.
+entries of ours.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ import json
 import os
 import re
 import shlex
-import shutil
 import stat
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import atomic_file
-from memoryd.clients.claude_code.hooks import Before, UnusableError, state_of_hooks, with_hooks, without_hooks
+from memoryd.clients.claude_code.hooks import Before, UnusableError, events_with_hooks, without_hooks
 from memoryd.clients.settings import SettingsChange
 from memoryd.errors import BusyError, ClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from memoryd.clients.settings import HooksState
     from memoryd.paths import Paths
 
 CLIENT = "claude-code"
@@ -47,65 +45,38 @@ class _Found(NamedTuple):
     status: os.stat_result | None
 
 
-def look(paths: Paths, environment: Mapping[str, str], python: str) -> list[HooksState]:
-    """How it is with each hook; a link is followed, for nothing is written. Raises ClientError."""
-    path, search = os.path.realpath(paths.claude_settings), environment.get("PATH")
+def old_hooks(paths: Paths) -> tuple[str, ...]:
+    """The events for which hooks are still there; a link is followed, for nothing is written. Raises ClientError."""
+    path = os.path.realpath(paths.claude_settings)
     with _sentences(path):
-        found = state_of_hooks(_text(_read(path).data) or "", python)
-    return [hook._replace(python_exists=shutil.which(hook.python, path=search) is not None) for hook in found]
-
-
-def install(paths: Paths, python: str, now: float, *, follow: bool = False) -> SettingsChange:
-    """Put the hooks in, or bring them up to date. Raises ClientError, BusyError."""
-
-    def edit(text: str | None, before: Before | None) -> tuple[str, Before]:
-        return with_hooks(text or "", python), Before(None if text is None else without_hooks(text, before))
-
-    return _change(paths, now, "install", edit, follow=follow)
+        return events_with_hooks(_text(_read(path).data) or "")
 
 
 def remove(paths: Paths, now: float, *, follow: bool = False) -> SettingsChange:
     """Take the hooks out, and leave everything else as it is. Raises ClientError, BusyError."""
-
-    def edit(text: str | None, before: Before | None) -> tuple[str | None, None]:
-        return None if text is None else without_hooks(text, before), None
-
-    changed = _change(paths, now, "remove", edit, follow=follow)
-    _forget(paths, changed.path)
-    return changed
-
-
-def _change(
-    paths: Paths,
-    now: float,
-    action: str,
-    edit: Callable[[str | None, Before | None], tuple[str | None, Before | None]],
-    *,
-    follow: bool,
-) -> SettingsChange:
-    """`edit` gets the text and what is known to have stood there without hooks, and returns both anew."""
-    path = _target(paths, action, follow=follow)
+    path = _target(paths, follow=follow)
     for _ in range(_TRIES):
         with _sentences(path):
             found = _read(path)
-            text, before = edit(_text(found.data), _noted(paths, path))
-        after = text.encode() if text is not None else None
-        if after == found.data:
-            return SettingsChange(path, found.data, after)
-        _refuse_what_is_read_only(path, found)
-        backup = _back_up(paths, found.data, now) if found.data is not None else ""
-        if before is not None:
-            _note(paths, path, before)
-        with _sentences(path):
-            if _replace(path, found, after):
-                return SettingsChange(path, found.data, after, backup)
-    raise BusyError(f"{path} is being changed by somebody else again and again.", f"memoryd hooks {action}")
+            text = _text(found.data)
+            after = None if text is None else without_hooks(text, _noted(paths, path))
+        data = after.encode() if after is not None else None
+        backup = ""
+        if data != found.data:
+            _refuse_what_is_read_only(path, found)
+            backup = _back_up(paths, found.data or b"", now)
+            with _sentences(path):
+                if not _replace(path, found, data):
+                    continue
+        _forget(paths, path)
+        return SettingsChange(path, found.data, data, backup)
+    raise BusyError(f"{path} is being changed by somebody else again and again.", "memoryd hooks remove")
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-def _target(paths: Paths, action: str, *, follow: bool) -> str:
+def _target(paths: Paths, *, follow: bool) -> str:
     """The file to change. A link is a decision of the user's, who says whether it is to be followed."""
     path = paths.claude_settings
     if not os.path.islink(path):
@@ -114,7 +85,7 @@ def _target(paths: Paths, action: str, *, follow: bool) -> str:
     if not follow:
         raise ClientError(
             f"{path} is a link to {leads_to}, which may be shared with other machines.",
-            f"memoryd hooks {action} {CLIENT} --follow",
+            f"memoryd hooks remove {CLIENT} --follow",
         )
     return leads_to
 
@@ -231,13 +202,6 @@ def _noted(paths: Paths, path: str) -> Before | None:
     """What stood in the file without our hooks; None where that is not known."""
     notes = _notes(paths)
     return Before(notes[path]) if path in notes else None
-
-
-def _note(paths: Paths, path: str, before: Before) -> None:
-    place = _note_file(paths)
-    with _sentences(place):
-        os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
-        atomic_file.write(place, json.dumps({**_notes(paths), path: before.text}).encode())
 
 
 def _forget(paths: Paths, path: str) -> None:

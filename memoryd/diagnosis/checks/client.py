@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients import ALL
 from memoryd.clients.claude_code import settings_file
+from memoryd.clients.claude_code.plugin import hook_states
 from memoryd.clients.claude_code.settings import read_settings
 from memoryd.clients.settings import Switch
 from memoryd.diagnosis.problems import Check
@@ -165,24 +166,29 @@ class HookFacts(NamedTuple):
     found: Sequence[HooksState]
     off: Switch = Switch(None)
     """What keeps the client from running the user's hooks."""
+    old: Sequence[str] = ()
+    """Events for which the settings still have a hook of an older memoryd."""
     error: ClientError | None = None
-    """Why nobody can say."""
+    """Why nobody can say whether they do."""
 
 
 def read_hooks(world: World) -> HookFacts:
     home, off = world.paths.home, read_settings(world.paths, world.environment).hooks_off
+    facts = HookFacts(home, hook_states(world.paths, world.environment, sys.executable), off)
     try:
-        return HookFacts(home, settings_file.look(world.paths, world.environment, sys.executable), off)
+        return facts._replace(old=settings_file.old_hooks(world.paths))
     except ClientError as error:
-        return HookFacts(home, (), off, error)
+        return facts._replace(error=error)
 
 
 def judge_hooks(facts: HookFacts) -> Iterator[Check]:
+    verdict, text = _hooks_verdict(facts)
+    yield Check("hooks", verdict, text, "" if verdict == "ok" else "memoryd setup")
     if facts.error is not None:
         yield Check("hooks", "note", facts.error.sentence, facts.error.fix)
-        return
-    verdict, text = _hooks_verdict(facts)
-    yield Check("hooks", verdict, text, "" if verdict == "ok" else "memoryd hooks install")
+    if facts.old:
+        text = f"an older memoryd's hooks are still in the settings of Claude Code: {', '.join(facts.old)}"
+        yield Check("hooks", "problem", text, "memoryd setup")
     if facts.off.is_on and any(hook.state != "missing" for hook in facts.found):
         key, _, place = facts.off.by.partition(" in ")
         yield Check("hooks", "note", f"Claude Code does not run them: {key} in {short(place, facts.home)}")

@@ -15,6 +15,7 @@ from memoryd.diagnosis.checks import client
 from memoryd.diagnosis.problems import Check
 from memoryd.jobs.ingest import Ingester
 from memoryd.state.queries import Unworked
+from tests.clients import old_hooks
 from tests.diagnosis.checks.checking import DAY, NOW, the
 from tests.transcript import Session, write
 
@@ -100,7 +101,7 @@ def hooked(*states: HookState, python_exists: bool = True) -> client.HookFacts:
 def test_hooks_in_the_client(facts: client.HookFacts, verdict: str, words: str) -> None:
     check = the("hooks", client.judge_hooks(facts))
     assert (check.verdict, words in check.text) == (verdict, True)
-    assert check.fix == ("" if verdict == "ok" else "memoryd hooks install")
+    assert check.fix == ("" if verdict == "ok" else "memoryd setup")
 
 
 def test_hooks_that_will_not_run_and_settings_that_cannot_be_read_are_notes(world: World, paths: Paths) -> None:
@@ -109,5 +110,9 @@ def test_hooks_that_will_not_run_and_settings_that_cannot_be_read_are_notes(worl
     assert note == Check("hooks", "note", "Claude Code does not run them: disableAllHooks in ~/s.json")
     Path(paths.claude_dir).mkdir()
     Path(paths.claude_settings).write_text("{")
-    check = the("hooks", client.judge_hooks(client.read_hooks(world)))
+    _, check = client.judge_hooks(client.read_hooks(world))
     assert (check.verdict, check.fix) == ("note", f"${{EDITOR:-vi}} {paths.claude_settings}")
+    old_hooks.install(paths._replace(claude_dir=f"{paths.home}/work"), "/old/python")
+    elsewhere = world._replace(paths=paths._replace(claude_dir=f"{paths.home}/work"))
+    _, check = client.judge_hooks(client.read_hooks(elsewhere))
+    assert (check.verdict, check.fix) == ("problem", "memoryd setup")

@@ -1,0 +1,132 @@
+"""The plugin's folder in Claude Code's directory: there whole, or not at all, and never somebody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd import __version__
+from memoryd.clients.claude_code.plugin import (
+    HOOKS_FILE,
+    MANIFEST,
+    SERVERS_FILE,
+    SOURCE,
+    install,
+    plugin_files,
+    plugin_folder,
+    plugin_state,
+    remove,
+)
+from memoryd.errors import ClientError
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+PYTHON = "/opt/my memoryd/bin/python"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(paths: Paths) -> Path:
+    return Path(plugin_folder(paths))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_folder_of_the_package_is_the_same_plugin_with_the_command_from_the_path() -> None:
+    assert contents(Path(SOURCE)) == plugin_files(("memoryd",))
+    assert json.loads((Path(SOURCE) / MANIFEST).read_text())["version"] == __version__
+    (plugin,) = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text())["plugins"]
+    assert (ROOT / plugin["source"]).resolve() == Path(SOURCE).resolve()
+
+
+def test_hooks_and_server_are_run_without_a_shell_by_this_python(paths: Paths, folder: Path) -> None:
+    install(paths, PYTHON)
+    hooks = json.loads((folder / HOOKS_FILE).read_text())["hooks"]
+    assert hooks["SessionEnd"] == [
+        {
+            "hooks": [
+                {
+                    "type": "command",
+                    "command": PYTHON,
+                    "args": ["-P", "-m", "memoryd", "hook", "session-end"],
+                    "timeout": 2,
+                }
+            ]
+        }
+    ]
+    servers = json.loads((folder / SERVERS_FILE).read_text())["mcpServers"]
+    assert servers == {"memoryd": {"command": PYTHON, "args": ["-P", "-m", "memoryd", "mcp"]}}
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_twice_is_once_and_an_upgrade_takes_away_what_it_no_longer_has(paths: Paths, folder: Path) -> None:
+    install(paths, PYTHON)
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    install(paths, PYTHON)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    (folder / "skills/old").mkdir()
+    (folder / "skills/old/SKILL.md").write_text("of an earlier version")
+    (folder / "skills/dream/SKILL.md").write_text("of an earlier version")
+    assert plugin_state(paths, PYTHON) == "outdated"
+    install(paths, PYTHON, ["skills/old/SKILL.md", MANIFEST])
+    assert contents(folder) == plugin_files((PYTHON, "-P", "-m", "memoryd"))
+    assert not (folder / "skills/old").exists()
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "hooks/mine.json"])
+def test_a_folder_that_memoryd_did_not_make_stays_as_it_is(paths: Paths, folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_text("mine")
+    with pytest.raises(ClientError, match="did not put there"):
+        install(paths, PYTHON)
+    with pytest.raises(ClientError, match="did not put there"):
+        remove(paths)
+    assert contents(folder) == {name: b"mine"}
+
+
+def test_a_link_is_not_followed(paths: Paths, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ClientError):
+        install(paths, PYTHON)
+    assert os.listdir(tmp_path / "elsewhere") == []
+    assert remove(paths).before == "missing"
+
+
+def test_what_somebody_put_beside_ours_is_left(paths: Paths, folder: Path) -> None:
+    install(paths, PYTHON)
+    (folder / "skills/mine").mkdir()
+    (folder / "skills/mine/SKILL.md").write_text("mine")
+    assert remove(paths).left == ("skills/mine/SKILL.md",)
+    assert contents(folder) == {"skills/mine/SKILL.md": b"mine"}
+
+
+def test_what_a_killed_process_left_is_finished_or_taken_away(paths: Paths, folder: Path) -> None:
+    """The manifest is not there yet, so the client sees no plugin."""
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks/.hooks.json.new").write_text("{")
+    (folder / ".mcp.json").write_text("{}")
+    assert plugin_state(paths, PYTHON) == "missing"
+    assert remove(paths).left == ()
+    assert not folder.exists()
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks/.hooks.json.new").write_text("{")
+    install(paths, PYTHON)
+    assert contents(folder) == plugin_files((PYTHON, "-P", "-m", "memoryd"))
+    remove(paths)
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(paths: Paths) -> None:
+    Path(paths.claude_dir).mkdir()
+    Path(paths.claude_dir, "skills").write_text("a file")
+    with pytest.raises(ClientError, match="cannot be written"):
+        install(paths, PYTHON)
