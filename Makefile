@@ -13,8 +13,8 @@ CLIENT ?= 2.1.325
 
 help:
 	@echo "make run         set up, then watch your transcripts in the foreground"
-	@echo "make install     have it run by itself from login on; again after git pull"
-	@echo "make uninstall   take that back; memories, state and config stay"
+	@echo "make install     install the program, then memoryd setup; again after git pull"
+	@echo "make uninstall   take everything back; memories stay"
 	@echo "make test        set up, then linters, types and all tests"
 	@echo "make acceptance  set up, fetch Claude Code, then the tests with the real client"
 	@echo "make bench       speed and memory, as ratios to a limit measured in the same run"
@@ -55,7 +55,7 @@ requirements: $(VENV)/installed-dev
 run: $(VENV)/installed
 	@exec $(BIN)/memoryd run
 
-# Apart from the clone, which may move or be worked on: a copy of the program, its command, and the service.
+# Apart from the clone, which may move or be worked on: a copy of the program and its command; `memoryd setup` does the rest.
 install:
 	@"$(APP)/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -68,14 +68,14 @@ install:
 	  echo "$(COMMANDS)/memoryd is somebody else's; fix: mv it away, then make install"; exit 1; fi
 	@ln -sfn "$(APP)/bin/memoryd" "$(COMMANDS)/memoryd"
 	@case ":$$PATH:" in *":$(COMMANDS):"*) ;; *) echo "Put $(COMMANDS) on your PATH to have the command memoryd." ;; esac
-	@"$(APP)/bin/memoryd" service install
+	@if [ -t 0 ]; then "$(APP)/bin/memoryd" setup; else "$(APP)/bin/memoryd" setup --yes; fi
 
 # A service that could not be removed would be started for ever, without its program.
 UNITS := "$(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user/memoryd.service" \
   "$(HOME)/.config/systemd/user/memoryd.service" "$(HOME)/Library/LaunchAgents/local.memoryd.plist"
 
 uninstall:
-	@"$(APP)/bin/memoryd" service remove || for unit in $(UNITS); do if [ -e "$$unit" ]; then \
+	@"$(APP)/bin/memoryd" uninstall --yes || for unit in $(UNITS); do if [ -e "$$unit" ]; then \
 	  echo "The service is still there, so nothing was deleted; fix: the above, or rm $$unit; then make uninstall"; exit 1; \
 	  fi; done
 	@if [ "$$(readlink "$(COMMANDS)/memoryd")" = "$(APP)/bin/memoryd" ]; then rm "$(COMMANDS)/memoryd"; fi

@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"daemon/reporter"}),
     frozenset({"daemon/health"}),
     frozenset({"daemon"}),
-    frozenset({"diagnosis", "clients/hook", "mcp/server"}),
+    frozenset({"diagnosis", "clients/hook", "mcp/server", "setup"}),
     frozenset({"cli"}),
 )
 # Units that must not know the database, although it lies below them: they are pure or read files only.
@@ -78,6 +78,7 @@ ONLY_IMPORTER = {
         "daemon/child.py",
         "rot/git.py",
         "service/tools.py",
+        "setup/take_back.py",
     },
     "socket": {"daemon/sd_notify.py", "mcp/relay.py", "engines/model/claude/conversation.py"},
     "time": {"clock.py"},
@@ -210,6 +211,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory
+    writers |= {"setup/record.py", "setup/take_back.py", "setup/purge.py"}  # what setup changed, and the way back
     writers |= {
         "clients/claude_code/settings_file.py",  # an older memoryd's hooks are taken out
         "clients/claude_code/plugin.py",  # which is a folder of our own in the client's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import re
@@ -15,10 +16,12 @@ from memoryd.cli import paths as paths_command
 from memoryd.cli.dream_now import as_json as dream_as_json
 from memoryd.cli.hooks import as_json as hooks_as_json
 from memoryd.cli.review import as_json as review_as_json
+from memoryd.cli.setup_show import as_json as setup_as_json
 from memoryd.cli.status_json import as_json as status_as_json
 from memoryd.cli.status_screen import DAMAGE_WORDS
 from memoryd.clients import ALL
 from memoryd.clients.settings import HooksState
+from memoryd.clock import SystemClock
 from memoryd.config import Config, key_names
 from memoryd.config.parse import REVIEWS
 from memoryd.diagnosis.status import gather
@@ -145,6 +148,11 @@ def test_every_field_of_the_status_of_hooks_is_in_the_contract(paths: Paths) -> 
     assert _fields("hooks status") == set(status)
     (parts,) = re.findall(r"one entry for each: `\{(.+?)\}`", _document("json.md"))
     assert parts.split(", ") == list(status["hooks"][0])
+
+
+def test_every_field_of_the_record_of_setup_is_in_the_contract(paths: Paths) -> None:
+    context = cli.Context(argparse.Namespace(), paths, Config(), SystemClock(), {})
+    assert _fields("setup --show") == set(setup_as_json(context, None))
 
 
 def test_every_field_of_review_is_in_the_contract(database: Database) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "demo",
+    "setup",
+    "uninstall",
     "run",
     "service",
     "hooks",

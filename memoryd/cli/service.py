@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.errors import BusyError, ServiceError
+from memoryd.errors import ServiceError
 
 if TYPE_CHECKING:
     import argparse
@@ -54,29 +54,32 @@ def execute(context: Context) -> int:
 
 def _install(context: Context, service: Manager) -> int:
     from memoryd.formatting import short
+    from memoryd.service.control import refuse_another, start
     from memoryd.service.units import kept_variables
 
     before = service.state()
     _refuse_what_is_not_ours(context, before)
-    _refuse_another(context, before)
+    refuse_another(context.paths, before)
     variables = kept_variables(context.environment, context.paths)
     service.write(sys.executable, variables)
     print(f"{'Rewrote' if before.is_installed else 'Wrote'} {short(service.file, context.paths.home)}.")
-    state = _start(context, service)
+    state = start(context.paths, service)
     print(f"memoryd runs (process {state.pid}) and starts at every login.")
     if variables:
         print(f"It keeps these variables of this shell: {', '.join(sorted(variables))}.")
-    _tell_what_is_missing(context, state)
+    tell_what_is_missing(context, state)
     print("What it does: memoryd status. To undo this: memoryd service remove", file=sys.stderr)
     return 0
 
 
 def _restart(context: Context, service: Manager) -> int:
+    from memoryd.service.control import refuse_another, start
+
     before = service.state()
     if not before.is_installed:
         raise ServiceError("There is no service to restart.", "memoryd service install")
-    _refuse_another(context, before)
-    state = _start(context, service)
+    refuse_another(context.paths, before)
+    state = start(context.paths, service)
     print(f"memoryd runs again (process {state.pid}).")
     return 0
 
@@ -182,21 +185,6 @@ def _blocks(context: Context, state: State, failed: Failure | None, running: Ins
     return blocks
 
 
-def _start(context: Context, service: Manager) -> State:
-    """Start it, wait until it is ready. Raises ServiceError with its own reason where it is not."""
-    from memoryd.daemon import last_failure
-
-    last_failure.clear(context.paths)  # what is found there afterwards is of this start
-    service.start()
-    state = service.state()
-    failed = last_failure.last(context.paths)
-    if failed is not None:  # whatever the state says: a manager may not have seen yet that the process ends
-        raise ServiceError(f"memoryd does not start: {failed.sentence}", failed.fix)
-    if state.active == "active":
-        return state
-    raise ServiceError(f"memoryd does not start: {state.text or state.active}", "memoryd service status")
-
-
 def _refuse_what_is_not_ours(context: Context, state: State) -> None:
     if state.is_installed and not state.is_ours and not context.arguments.force:
         raise ServiceError(
@@ -205,18 +193,7 @@ def _refuse_what_is_not_ours(context: Context, state: State) -> None:
         )
 
 
-def _refuse_another(context: Context, state: State) -> None:
-    """One daemon per user: with another the service would end at once, with 75."""
-    from memoryd.daemon.single_instance import running_instance
-
-    running = running_instance(context.paths)
-    if running is not None and running.pid != state.pid:
-        raise BusyError(
-            f"memoryd already runs as process {running.pid}, which is not the service.", f"kill {running.pid}"
-        )
-
-
-def _tell_what_is_missing(context: Context, state: State) -> None:
+def tell_what_is_missing(context: Context, state: State) -> None:
     from memoryd.service.systemd import lingers
 
     anthropic = context.config.anthropic

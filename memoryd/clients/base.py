@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
-    from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange
+    from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.model import Entry, ToolCall
     from memoryd.paths import Paths
 
@@ -128,6 +128,12 @@ class CodingClient(Protocol):
 
     def plugin_folder(self, paths: Paths) -> str:
         """Where it finds memoryd's plugin."""
+
+    def plugin_names(self) -> tuple[str, ...]:
+        """The files of the plugin, by their paths in its folder."""
+
+    def plugin_state(self, paths: Paths, python: str) -> State:
+        """Whether the plugin is there, and runs this Python's memoryd."""
 
     def is_own_plugin(self, paths: Paths) -> bool:
         """Whether there is such a folder, and memoryd made it."""

@@ -102,6 +102,12 @@ def evidence_in(database: Database, memory_dir: str, name: str | None = None) ->
     return found
 
 
+def changed_directories(database: Database) -> list[str]:
+    """Every memory directory in which memoryd ever changed something."""
+    rows = database.query("SELECT DISTINCT memory_dir FROM changes ORDER BY memory_dir")
+    return [row["memory_dir"] for row in rows]
+
+
 def made(database: Database, memory_dir: str) -> set[tuple[str, bytes]]:
     """Name and digest of every version of a file that memoryd itself made; what it only put back is not among them."""
     rows = database.query(

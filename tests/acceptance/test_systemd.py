@@ -314,3 +314,18 @@ def test_every_path_reaches_the_program_as_it_is(
     manager.systemctl("start", *(unit for unit, _, _ in started))
     assert [out.read_text() if out.exists() else unit for unit, out, _ in started] == [said for _, _, said in started]
     manager.systemctl("stop", *(unit for unit, _, _ in started))
+
+
+def test_setup_starts_it_once_and_uninstall_takes_it_away(user: dict[str, str], home: Paths, manager: Manager) -> None:
+    before = everything(manager)
+    done = memoryd(user, "setup", "--yes")
+    assert (done.returncode, "It runs (process " in done.stdout) == (0, True), done.stdout + done.stderr
+    pid = main_pid(manager)
+    assert as_json(user, "setup", "--show")["service"] == as_json(user, "service", "status")["file"]
+    again = memoryd(user, "setup", "--yes")
+    assert f"It runs already (process {pid})." in again.stdout
+    assert main_pid(manager) == pid
+    assert memoryd(user, "uninstall", "--yes").returncode == 0
+    assert main_pid(manager) == 0
+    assert everything(manager) == before
+    assert not os.path.exists(home.state_dir)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memoryd.clients.base import Decoder, HookCall, RecentActivity
-    from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange
+    from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.model import ToolCall
     from memoryd.paths import Paths
 
@@ -102,6 +102,16 @@ class ClaudeCodeClient:
         from memoryd.clients.claude_code.plugin import plugin_folder
 
         return plugin_folder(paths)
+
+    def plugin_names(self) -> tuple[str, ...]:
+        from memoryd.clients.claude_code.plugin import plugin_files
+
+        return tuple(plugin_files(("memoryd",)))
+
+    def plugin_state(self, paths: Paths, python: str) -> State:
+        from memoryd.clients.claude_code.plugin import plugin_state
+
+        return plugin_state(paths, python)
 
     def is_own_plugin(self, paths: Paths) -> bool:
         from memoryd.clients.claude_code.plugin import is_own

@@ -1,0 +1,143 @@
+"""Take back everything that memoryd has changed: plugin, service, its choice in the config, its state and log.
+
+Your memories stay, as plain files. With --purge those that memoryd wrote go as well; never one that your agent or you wrote or
+changed. The program itself stays; the command that removes it is printed. Stopped anywhere, it can be run again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from memoryd.errors import BusyError, ClientError, ServiceError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+    from memoryd.paths import Paths
+    from memoryd.setup.record import SetupRecord
+
+NAME = "uninstall"
+HELP = "take everything back; your memories stay"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--purge", action="store_true", help="delete the memories that memoryd wrote, too")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(any_config=True)
+
+
+def execute(context: Context) -> int:
+    """1. ask  2. the service  3. hooks in settings  4. memories, if asked  5. plugin, config, state, by the record."""
+    from memoryd.setup.record import read_record
+    from memoryd.setup.take_back import take_back
+
+    paths = context.paths
+    record = _completed(paths, read_record(paths))
+    if not _agreed(context, record):
+        print("Nothing was done.", file=sys.stderr)
+        return 0
+    _remove_service(context, record)
+    code = _remove_old_hooks(context)
+    if context.arguments.purge and os.path.exists(paths.database):
+        _purge(context)
+    known = {**record._asdict(), "config": record.config._asdict() if record.config else None}
+    for line in take_back(known):
+        print(line)
+    print(f"The program itself is removed by: {program_removal(sys.prefix)}", file=sys.stderr)
+    return code
+
+
+def _completed(paths: Paths, record: SetupRecord | None) -> SetupRecord:
+    """The record with what memoryd knows without it: somebody may have lost it, or never run setup."""
+    from memoryd.clients import ALL
+    from memoryd.setup.record import SetupRecord
+
+    record = record or SetupRecord(paths.state_dir)
+    files = tuple(dict.fromkeys((*record.plugin_files, *ALL[0].plugin_names())))
+    folder = record.plugin_folder or ALL[0].plugin_folder(paths)
+    is_ours = bool(record.plugin_folder) or ALL[0].is_own_plugin(paths)
+    return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files)
+
+
+def _agreed(context: Context, record: SetupRecord) -> bool:
+    from memoryd.formatting import short
+
+    if context.arguments.yes:
+        return True
+    home = context.paths.home
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("Uninstalling asks first, and there is nobody to ask.", "memoryd uninstall --yes")
+    print("This removes, as far as it is there:", file=sys.stderr)
+    for what, path in (
+        ("the plugin", record.plugin_folder),
+        ("the service", record.service_file),
+        ("what setup wrote into", record.config.file if record.config else ""),
+        ("its state, log and history of changes (no undo any more)", context.paths.state_dir),
+    ):
+        if path:
+            print(f"  {what} {short(path, home)}", file=sys.stderr)
+    memories = "and the memories that memoryd wrote" if context.arguments.purge else "your memories stay"
+    print(f"  {memories}\nGo on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _remove_service(context: Context, record: SetupRecord) -> None:
+    """Stop the daemon. Raises BusyError where it is none of the service's, ServiceError where the service stays."""
+    from memoryd.daemon.single_instance import running_instance
+    from memoryd.formatting import short
+    from memoryd.service import manager
+
+    try:
+        service = manager(context.paths, context.environment, context.clock)
+        state = service.state()
+        if state.is_installed and state.is_ours:
+            service.remove()
+            print(f"Stopped the service and removed {short(service.file, context.paths.home)}.")
+    except ServiceError:
+        if record.service_file and os.path.exists(record.service_file):
+            raise
+    running = running_instance(context.paths)
+    if running is not None:
+        raise BusyError(f"memoryd runs as process {running.pid}, in a terminal perhaps.", f"kill {running.pid}")
+
+
+def _remove_old_hooks(context: Context) -> int:
+    from memoryd.clients import ALL
+    from memoryd.formatting import short
+
+    client = ALL[0]
+    try:
+        if client.old_hooks(context.paths):
+            changed = client.remove_old_hooks(context.paths, context.clock.now(), follow=False)
+            print(f"Took the hooks of memoryd out of {short(changed.path, context.paths.home)}.")
+    except ClientError as error:
+        print(f"memoryd: {error.sentence}\n  fix: {error.fix}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _purge(context: Context) -> None:
+    from contextlib import closing
+
+    from memoryd.formatting import short
+    from memoryd.setup.purge import purge
+    from memoryd.state.database import open_database
+
+    with closing(open_database(context.paths)) as database:
+        gone = purge(database, context.clock.now())
+    for path in gone:
+        print(f"Deleted {short(path, context.paths.home)}.")
+
+
+def program_removal(prefix: str) -> str:
+    """The command that removes the program, by where it is installed."""
+    if "/uv/tools/" in f"{prefix}/":
+        return "uv tool uninstall memoryd"
+    if "/pipx/venvs/" in f"{prefix}/":
+        return "pipx uninstall memoryd"
+    if prefix.endswith("/memoryd/venv"):
+        return "make uninstall, in the clone"
+    return f"{sys.executable} -m pip uninstall memoryd"

@@ -1,0 +1,34 @@
+"""Settings put into the text of a config file: one line each, everything else stays byte for byte. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+
+
+def with_setting(text: str, table: str, key: str, value: str) -> str:
+    """The text with `key = "value"` in a table (empty: at the top), in the place of the line that it has for it."""
+    # A string of JSON is one of TOML, but for a letter that TOML wants to be escaped.
+    line = f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+    start, end = _span(text, table)
+    if start is None:
+        gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+        return f"{text}{gap}[{table}]\n{line}\n"
+    if start and not text[:start].endswith("\n"):  # the header is the last line, and nobody ended it
+        return f"{text}\n{line}\n"
+    found = re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[^\n]*$", re.MULTILINE).search(text, start, end)
+    if found:
+        return f"{text[: found.start()]}{line}{text[found.end() :]}"
+    return f"{text[:start]}{line}\n{text[start:]}"
+
+
+def _span(text: str, table: str) -> tuple[int | None, int]:
+    """Where the lines of a table begin and end; None where there is no such table."""
+    headers = list(re.finditer(r"^[ \t]*\[[^\n]*\n?", text, re.MULTILINE))
+    if not table:
+        return 0, headers[0].start() if headers else len(text)
+    for number, header in enumerate(headers):
+        if re.match(rf"\s*\[[ \t]*{re.escape(table)}[ \t]*\]", header[0]):
+            end = headers[number + 1].start() if number + 1 < len(headers) else len(text)
+            return header.end(), end
+    return None, len(text)

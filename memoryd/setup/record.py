@@ -1,0 +1,102 @@
+"""Record of what setup changed, noted before it is changed: whatever is killed, `uninstall` knows of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memoryd import __version__, atomic_file
+from memoryd.errors import StateError
+from memoryd.setup import take_back
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoryd.paths import Paths
+
+_MOST_BYTES = 4 << 20
+
+
+class ConfigChange(NamedTuple):
+    """The config file without what setup chose, and with it; None: there was no file."""
+
+    file: str
+    before: str | None
+    after: str
+
+
+class SetupRecord(NamedTuple):
+    state_dir: str
+    python: str = ""
+    folders: tuple[str, ...] = ()
+    """Folders that setup was the first to need, outermost first: they go again if they are empty."""
+    plugin_folder: str = ""
+    plugin_files: tuple[str, ...] = ()
+    config: ConfigChange | None = None
+    service_file: str = ""
+    service_manager: str = ""
+    engine: str = ""
+    """What was chosen; empty: nothing yet."""
+    history_at: float | None = None
+    """When the history was worked on."""
+
+    def with_folders_of(self, paths: Iterable[str]) -> SetupRecord:
+        """With every folder that is missing on the way to these files."""
+        missing = list(self.folders)
+        for path in paths:
+            way: list[str] = []
+            folder = os.path.dirname(path)
+            while folder and not os.path.isdir(folder):
+                way.append(folder)
+                folder = os.path.dirname(folder)
+            missing += [folder for folder in reversed(way) if folder not in missing]
+        return self._replace(folders=tuple(missing))
+
+
+def record_file(paths: Paths) -> str:
+    return os.path.join(paths.state_dir, *take_back.RECORD)
+
+
+def uninstaller(paths: Paths) -> str:
+    """The script that takes everything back where memoryd itself is gone."""
+    return os.path.join(os.path.dirname(record_file(paths)), take_back.SCRIPT)
+
+
+def read_record(paths: Paths) -> SetupRecord | None:
+    """What setup has noted; None where it was never run, or where its note is damaged."""
+    data = atomic_file.read_regular(record_file(paths), _MOST_BYTES)
+    try:
+        found: dict[str, Any] = json.loads(data or b"null")
+        config = found.get("config")
+        return SetupRecord(
+            paths.state_dir,
+            str(found["python"]),
+            tuple(map(str, found["folders"])),
+            str(found["plugin_folder"]),
+            tuple(map(str, found["plugin_files"])),
+            ConfigChange(str(config["file"]), config["before"], str(config["after"])) if config else None,
+            str(found["service_file"]),
+            str(found["service_manager"]),
+            str(found["engine"]),
+            found["history_at"],
+        )
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+
+
+def write_record(paths: Paths, record: SetupRecord) -> None:
+    """Note what is about to be changed, and leave the script beside it. Raises StateError."""
+    config = record.config._asdict() if record.config else None
+    noted = {"memoryd": __version__, **record._asdict(), "config": config}
+    with open(take_back.__file__, "rb") as file:
+        script = file.read()
+    try:
+        if atomic_file.read_regular(uninstaller(paths), _MOST_BYTES) != script:
+            os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
+            atomic_file.write(uninstaller(paths), script)
+        atomic_file.write(record_file(paths), json.dumps(noted, indent=2).encode() + b"\n")
+    except OSError as error:
+        raise StateError(
+            f"{record_file(paths)} cannot be written: {error.strerror}.", f"ls -ld {paths.state_dir}"
+        ) from error

@@ -1,0 +1,144 @@
+"""Take back what `memoryd setup` has changed, with nothing but Python's standard library.
+
+    python3 uninstall.py [--yes]
+
+`memoryd uninstall` does this and more; a copy lies beside the record of what was changed, as `uninstall.py`, for the day when
+memoryd itself is gone. Memories stay where they are. Stopped anywhere, it can be run again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any
+
+RECORD = ("setup", "record.json")
+SCRIPT = "uninstall.py"
+_MANIFEST = ".claude-plugin/plugin.json"
+_UNIT = "memoryd.service"
+
+
+def take_back(record: dict[str, Any]) -> list[str]:
+    """Undo each step of a record; returns a line for each thing that is gone, or that stays for a reason."""
+    told = [
+        *_remove_service(str(record.get("service_file") or ""), str(record.get("service_manager") or "")),
+        *_remove_plugin(
+            str(record.get("plugin_folder") or ""), [str(name) for name in record.get("plugin_files") or ()]
+        ),
+        *_restore_config(record.get("config")),
+    ]
+    folders = [str(folder) for folder in record.get("folders") or ()]
+    _remove_empty(folders)  # before the record goes: a second run would not know of them
+    told += _remove_state(str(record.get("state_dir") or ""))
+    _remove_empty(folders)
+    return told
+
+
+def _remove_empty(folders: list[str]) -> None:
+    for folder in reversed(folders):
+        with suppress(OSError):
+            os.rmdir(folder)
+
+
+def _remove_service(file: str, manager: str) -> list[str]:
+    if not file or not os.path.lexists(file):
+        return []
+    if manager == "launchd":
+        _run("launchctl", "bootout", f"gui/{os.getuid()}/{os.path.basename(file).removesuffix('.plist')}")
+    else:
+        _run("systemctl", "--user", "stop", _UNIT)
+        _run("systemctl", "--user", "disable", _UNIT)
+        with suppress(OSError):
+            os.remove(os.path.join(os.path.dirname(file), "default.target.wants", _UNIT))
+    os.remove(file)
+    if manager != "launchd":
+        _run("systemctl", "--user", "daemon-reload")
+    return [f"Stopped the service and removed {file}."]
+
+
+def _run(*command: str) -> None:
+    program = shutil.which(command[0])
+    if program:
+        with suppress(OSError):
+            subprocess.run([program, *command[1:]], capture_output=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
+
+
+def _remove_plugin(folder: str, files: list[str]) -> list[str]:
+    if not folder or os.path.islink(folder) or not os.path.isdir(folder):
+        return []
+    for name in sorted(files, key=lambda name: name != _MANIFEST):  # without its manifest it is no plugin any more
+        place = os.path.normpath(os.path.join(folder, name))
+        if not place.startswith(folder + os.sep):
+            continue
+        above, file = os.path.split(place)
+        for gone in (place, os.path.join(above, f".{file}.new")):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                os.remove(gone)
+        while above.startswith(folder):
+            with suppress(OSError):
+                os.rmdir(above)
+            above = os.path.dirname(above)
+    if os.path.isdir(folder):
+        return [f"{folder} holds something that is not memoryd's, which stays."]
+    return [f"Removed the plugin {folder}."]
+
+
+def _restore_config(change: object) -> list[str]:
+    """The file goes back to what it was, unless somebody has changed it since."""
+    if not isinstance(change, dict) or not os.path.exists(change["file"]):
+        return []
+    file, before = change["file"], change["before"]
+    with open(file, encoding="utf-8") as opened:
+        now = opened.read()
+    if now != change["after"]:
+        return [] if now == before else [f"{file} was changed by hand and stays."]
+    if before is None:
+        os.remove(file)
+        return [f"Removed {file}."]
+    fresh = f"{file}.new"
+    with open(fresh, "w", encoding="utf-8") as opened:
+        opened.write(before)
+    shutil.copymode(file, fresh)
+    os.replace(fresh, file)
+    return [f"Took the choice of setup out of {file}."]
+
+
+def _remove_state(folder: str) -> list[str]:
+    """The record goes last: until then it can be begun again."""
+    if not folder or os.path.basename(folder) != "memoryd" or not os.path.isdir(folder):
+        return []
+    own = os.path.join(folder, RECORD[0])
+    for name in os.listdir(folder):
+        place = os.path.join(folder, name)
+        if place == own:
+            continue
+        if os.path.isdir(place) and not os.path.islink(place):
+            shutil.rmtree(place)
+        else:
+            os.remove(place)
+    for name in sorted(os.listdir(own) if os.path.isdir(own) else (), key=lambda name: name == RECORD[1]):
+        os.remove(os.path.join(own, name))
+    shutil.rmtree(folder)
+    return [f"Removed {folder}."]
+
+
+def main(arguments: list[str]) -> int:
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, RECORD[1]), encoding="utf-8") as file:
+        record = json.load(file)
+    if "--yes" not in arguments:
+        print("This takes back what memoryd setup has changed; memories stay. Go on? [y/N] ", end="", flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            print("Nothing was done.")
+            return 0
+    for line in take_back(record):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

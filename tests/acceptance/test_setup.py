@@ -1,0 +1,166 @@
+"""`memoryd setup` and `memoryd uninstall` as a user runs them, in a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.acceptance.command import as_json, memoryd
+from tests.acceptance.terminal import Terminal
+from tests.clients import old_hooks
+from tests.transcript import Session, line, write
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+SAID = "From now on, always run make lint before you commit."
+FILE = "feedback_run_lint_commit.md"
+
+
+@pytest.fixture
+def home(environment: dict[str, str], paths: Paths) -> Path:
+    """Of somebody who has used Claude Code, on a machine where no service can be."""
+    environment.pop("XDG_RUNTIME_DIR", None)
+    environment["PATH"] = f"{os.path.dirname(sys.executable)}:/usr/bin:/bin"
+    session = Session(cwd="/code/acme")
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    turn = session.turn(SAID).splitlines()
+    data = b"".join(line(json.loads(entry) | {"timestamp": now}) for entry in turn)
+    write(paths.transcripts_root, session, data)
+    Path(paths.claude_settings).write_text('{"model": "opus"}\n')
+    return Path(paths.home)
+
+
+def listing(home: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(home)): sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in home.rglob("*")
+    }
+
+
+def memory(home: Path) -> Path:
+    return home / ".claude/projects/-code-acme/memory" / FILE
+
+
+def test_setup_and_uninstall_with_purge_leave_the_home_as_it_was(environment: dict[str, str], home: Path) -> None:
+    before = listing(home)
+    done = memoryd(environment, "setup", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Makes the plugin ~/.claude/skills/memoryd" in done.stdout
+    assert "- acme: Always run make lint before you commit" in done.stdout
+    assert "Kept 1 memory from 1 session." in done.stdout
+    assert "Skipped: " in done.stdout
+    assert memory(home).exists()
+    assert memoryd(environment, "hooks", "status").returncode == 0
+    shown = as_json(environment, "setup", "--show")
+    assert shown["plugin"] == str(home / ".claude/skills/memoryd")
+    assert (shown["set_up"], shown["engine"], shown["config"], shown["service"]) == (True, "auto", None, None)
+    after = listing(home)
+
+    again = memoryd(environment, "setup", "--yes")
+    assert again.returncode == 0
+    assert "is up to date" in again.stdout
+    assert "nothing in your sessions that was not read yet" in again.stdout
+    changed = {name for name, found in listing(home).items() if after.get(name) != found}
+    assert not [name for name in changed if not name.startswith(".local/state/memoryd/")]
+
+    done = memoryd(environment, "uninstall", "--purge", "--yes")
+    assert done.returncode == 0
+    assert "pip uninstall memoryd" in done.stderr
+    assert listing(home) == before
+
+
+def test_uninstall_leaves_the_memories_and_the_standard_library_is_enough(
+    environment: dict[str, str], home: Path
+) -> None:
+    before = listing(home)
+    assert memoryd(environment, "setup", "--yes", "--engine", "claude").returncode == 0
+    assert (home / ".config/memoryd/config.toml").read_text() == 'engine = "claude"\n'
+    script = as_json(environment, "setup", "--show")["uninstall"]
+    # Another directory, no site packages: as if memoryd's own environment were gone.
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", script, "--yes"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    left = listing(home)
+    added = {name for name in left if name not in before}
+    assert added == {
+        str(path.relative_to(home)) for path in (memory(home), memory(home).parent, memory(home).with_name("MEMORY.md"))
+    }
+    assert {name: left[name] for name in before} == before
+
+
+def test_without_a_client_each_step_is_named_and_nothing_fails(environment: dict[str, str], paths: Paths) -> None:
+    environment["PATH"] = f"{os.path.dirname(sys.executable)}:/usr/bin:/bin"
+    done = memoryd(environment, "setup", "--yes")
+    assert done.returncode == 0
+    assert "Claude Code was not found here" in done.stdout
+    assert memoryd(environment, "uninstall", "--yes").returncode == 0
+    assert os.listdir(paths.home) == []
+
+
+def test_hooks_of_an_older_memoryd_go_byte_for_byte(environment: dict[str, str], paths: Paths, home: Path) -> None:
+    before = Path(paths.claude_settings).read_bytes()
+    old_hooks.install(paths, sys.executable)
+    assert memoryd(environment, "setup", "--yes", "--no-history").returncode == 0
+    assert Path(paths.claude_settings).read_bytes() == before
+    assert not memory(home).exists()
+    assert memoryd(environment, "hooks", "status").returncode == 0
+
+
+def test_a_choice_in_the_config_is_kept_and_taken_back_alone(environment: dict[str, str], home: Path) -> None:
+    config = home / ".config/memoryd/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('# mine\nreview = "all"\n')
+    run = ("setup", "--yes", "--no-history", "--no-service")
+    assert memoryd(environment, *run, "--engine", "claude").returncode == 0
+    assert memoryd(environment, *run).returncode == 0  # again, without saying which
+    assert config.read_text() == 'engine = "claude"\n# mine\nreview = "all"\n'
+    done = memoryd(environment, *run, "--engine", "anthropic")
+    assert (done.returncode, "names none" in done.stdout) == (1, True)
+    assert memoryd(environment, "uninstall", "--yes").returncode == 0
+    assert config.read_text() == '# mine\nreview = "all"\n'
+
+
+def test_a_folder_of_somebody_else_stays_and_is_told(environment: dict[str, str], home: Path) -> None:
+    theirs = home / ".claude/skills/memoryd/SKILL.md"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("mine")
+    done = memoryd(environment, "setup", "--yes", "--no-history")
+    assert done.returncode == 1
+    assert "did not put there" in done.stdout
+    assert memoryd(environment, "uninstall", "--yes").returncode == 0
+    assert theirs.read_text() == "mine"
+
+
+def test_nobody_to_ask_is_a_mistake_and_changes_nothing(environment: dict[str, str], home: Path) -> None:
+    before = listing(home)
+    for command in ("setup", "uninstall"):
+        done = memoryd(environment, command)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"  fix: memoryd {command} --yes")
+    assert listing(home) == before
+
+
+def test_every_step_is_asked_for_and_a_no_changes_nothing(environment: dict[str, str], home: Path) -> None:
+    before = listing(home)
+    with Terminal(environment, "setup", columns=60) as terminal:
+        assert "settings are not touched" in " ".join(terminal.until("Make it? [Y/n]").split())
+        terminal.press(b"n\n")
+        engines = terminal.until("[4]: ")
+        for name in ("1 claude", "2 anthropic", "3 local", "* 4 offline"):
+            assert name in engines
+        assert "your last 30 days" in " ".join(engines.split())
+        terminal.press(b"\n")
+        assert "Always run make lint" in " ".join(terminal.until("[Y/n]").split())
+        terminal.press(b"n\n")
+        terminal.until("to undo this:")
+    after = {name: found for name, found in listing(home).items() if not name.startswith(".local")}
+    assert after == before

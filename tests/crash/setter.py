@@ -1,0 +1,19 @@
+"""`python -m tests.crash.setter HOME COMMAND ...`: a real `memoryd setup` or `uninstall`, to be killed by strace anywhere in it.
+
+It marks its begin and its end like the victim, by trying to open files that do not exist.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from memoryd.cli import main
+from tests.crash.keeper import mark
+
+if __name__ == "__main__":
+    os.environ["PATH"] = "/nowhere"  # no service manager: strace would follow it
+    mark(sys.argv[1], "begin")
+    code = main(sys.argv[2:])
+    mark(sys.argv[1], "end")
+    os._exit(code)
