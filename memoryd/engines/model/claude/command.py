@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MARKER_VARIABLE = "MEMORYD_OWN_SESSION"
-"""Set for every process that a job starts: a hook of ours that finds it says and records nothing."""
+"""Set for every process that a job starts: a hook of ours that finds it (`clients/hook.py`) says and records nothing."""
 SERVER = "memoryd"
 TOOL_PREFIX = f"mcp__{SERVER}__"
 LEAST_VERSION = (2, 1, 300)
