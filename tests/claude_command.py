@@ -281,6 +281,7 @@ def main() -> int:
             signal.pause()
         case "crash":
             sys.stderr.write("TypeError: undefined is not a function\n")
+            session.end()
             os._exit(3)
         case "garbage":
             sys.stdout.write("\0\0 not json\n[1]\n{}\n" + json.dumps({"type": "new"}) + "\n")
@@ -291,6 +292,7 @@ def main() -> int:
             sys.stdin.readline()
             result = {"is_error": True, "api_error_status": None, "result": words.removeprefix("says:")}
             say(type="result", subtype="success", **result)
+            session.end()
             return 1
     code = 0
     for line in sys.stdin:

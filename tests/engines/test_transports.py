@@ -76,7 +76,7 @@ def test_a_wish_is_written_reviewed_and_kept_with_one_request(hire: Any) -> None
     (review,) = workspace.server.reviews
     assert RULE in last_text(review)
     (request,) = workspace.server.requests
-    assert [tool["name"] for tool in request.body["tools"]] == [schema["name"] for schema in SCHEMAS]
+    assert {tool["name"] for tool in request.body["tools"]} == {schema["name"] for schema in SCHEMAS}
     assert request.body["max_tokens"] == 8_000
     assert RULE in last_text(request)
 
@@ -90,19 +90,16 @@ def test_where_nothing_is_to_be_kept_one_request_is_all(hire: Any) -> None:
 
 
 def test_a_memory_is_read_and_updated(hire: Any) -> None:
-    workspace = hire(in_turn(Reply(writes())))
-    workspace.say(RULE)
-    workspace.run()
     later = "make that 300 changed lines for every review"
     edit = {"file_path": RULE_MD, "old_string": "400 changed", "new_string": "300 changed", "quote": later}
-    answers = in_turn(Reply(call("Read", {"file_path": RULE_MD})), Reply(call("Edit", edit)))
-    second = hire(answers)
-    second.say(later)
-    (outcome,) = second.run()
+    workspace = hire(in_turn(Reply(writes()), Reply(call("Read", {"file_path": RULE_MD})), Reply(call("Edit", edit))))
+    session = workspace.say(RULE)
+    workspace.run()
+    workspace.say(later, session=session)
+    (outcome,) = workspace.run()
     assert (outcome.outcome, outcome.saved) == ("succeeded", (RULE_MD,))
-    assert "300 changed lines" in (second.memory / RULE_MD).read_text()
-    read = second.server.requests[1]
-    ((shown, is_error),) = results_of(read)
+    assert "300 changed lines" in (workspace.memory / RULE_MD).read_text()
+    ((shown, is_error),) = results_of(workspace.server.requests[2])
     assert ("400 changed lines" in shown, is_error) == (True, False)
 
 
@@ -170,7 +167,7 @@ def test_what_was_used_is_in_the_ledger(hire: Any, transport: str) -> None:
 def test_a_dream_of_ten_turns_with_a_repair_after_its_last_word(hire: Any) -> None:
     """Once the model has said that it is done, the verdict is a message of its own."""
     looks = [Reply(text(f"step {number}"), call("Glob", {"pattern": f"*{number}"})) for number in range(7)]
-    first = writes(quote="", written=content("Keep every review under 400 changed lines, forever."))
+    first = writes(written=content("Keep every review under 400 changed lines, forever."))
     verdicts = [{"verdict": "repair", "carried": False, "problem": "Nobody said forever."}, {}]
     workspace = hire(
         in_turn(*looks, Reply(first), Reply(text("done")), Reply(writes()), Reply(text("done"))),
