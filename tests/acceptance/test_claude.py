@@ -164,20 +164,29 @@ def test_no_session_is_kept(user: dict[str, str], paths: Paths, server: ClaudeSe
     assert os.listdir(Path(paths.state_dir, "claude")) == ["lock"]
 
 
-def test_a_session_that_is_kept_in_spite_of_that_was_elsewhere(
-    user: dict[str, str], paths: Paths, server: ClaudeServer, session: Session
-) -> None:
-    """Its working directory is below the state directory; and the mark in its first words says whose it is."""
+def kept_session(user: dict[str, str], paths: Paths, server: ClaudeServer, session: Session) -> tuple[Path, str]:
+    """A session of the author that was kept after all, and what it holds: a turn that has come to its end."""
     kept = Path(paths.transcripts_root, "-some-place")
     choose(paths, server, variables={"FAKE_PERSISTS": str(kept)})
     say(paths, session, "ok. keep nonce-00000001 is queue 5.")
     assert memoryd(user, "extract-now").returncode == 0
-    transcripts = sorted(kept.glob("*.jsonl"))
-    assert len(transcripts) == 2  # the author's and the reviewer's
-    for transcript in transcripts:
-        data = transcript.read_text()
-        assert _MARK in data
-        transcript.write_text(data.replace(_MARK, "hello"))
+    texts = {path: path.read_text() for path in kept.glob("*.jsonl")}
+    (author,) = [path for path, data in texts.items() if "nonce-00000001 is queue 5" in data and '"tool_use"' in data]
+    assert len(texts) == 2  # and the reviewer's
+    entries = [json.loads(line) for line in texts[author].splitlines()]
+    for entry in entries[1:]:
+        entry["message"]["content"] = [{"type": "text", "text": "Done."}]
+    for path in texts:
+        path.unlink()
+    return author, "".join(json.dumps(entry) + "\n" for entry in entries)
+
+
+def test_a_session_that_is_kept_in_spite_of_that_was_elsewhere(
+    user: dict[str, str], paths: Paths, server: ClaudeServer, session: Session
+) -> None:
+    """Its working directory is below the state directory, which alone is enough."""
+    transcript, data = kept_session(user, paths, server, session)
+    transcript.write_text(data.replace(_MARK, "hello"))
     asked = len(server.requests)
     assert memoryd(user, "backfill", "--yes").returncode == 0
     assert read_from(server, asked) == []
@@ -186,23 +195,17 @@ def test_a_session_that_is_kept_in_spite_of_that_was_elsewhere(
 def test_a_session_that_lost_its_place_is_known_by_its_mark(
     user: dict[str, str], paths: Paths, server: ClaudeServer, session: Session
 ) -> None:
-    kept = Path(paths.transcripts_root, "-some-place")
-    choose(paths, server, variables={"FAKE_PERSISTS": str(kept)})
-    say(paths, session, "ok. keep nonce-00000001 is queue 5.")
-    assert memoryd(user, "extract-now").returncode == 0
-    own = str(Path(paths.state_dir, "claude", "empty"))
-    (author, _) = sorted(kept.glob("*.jsonl"), key=lambda path: "nothing_else_lost" in path.read_text())
-    data = author.read_text().replace(own, "/code/acme")
-    for transcript in kept.glob("*.jsonl"):
-        transcript.unlink()
-    author.write_text(data)
+    transcript, data = kept_session(user, paths, server, session)
+    data = data.replace(str(Path(paths.state_dir, "claude", "empty")), "/code/acme")
+    transcript.write_text(data)
     asked = len(server.requests)
     assert memoryd(user, "backfill", "--yes").returncode == 0
     assert read_from(server, asked) == []
-    # Without the mark as well it is a session like any other: the test above can fail.
-    Path(kept, "other.jsonl").write_text(data.replace(_MARK, "hello").replace(author.stem, "other"))
+    # Without the mark as well it is a session like any other: what is tested here can fail.
+    other = data.replace(_MARK, "hello").replace(transcript.stem, "other").replace('"uuid": "', '"uuid": "other-')
+    transcript.with_name("other.jsonl").write_text(other)
     assert memoryd(user, "backfill", "--yes").returncode == 0
-    assert len(read_from(server, asked)) > 0
+    assert read_from(server, asked) != []
 
 
 def test_a_hook_in_a_process_of_ours_says_and_records_nothing(
