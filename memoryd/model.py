@@ -163,6 +163,8 @@ class WaitingSession(NamedTuple):
     """Its transcript is no longer there."""
     collides_with: str | None = None
     """The root of the project that had this memory directory first."""
+    is_released: bool = False
+    """The client has ended or compacted it since the first of its waiting turns was begun."""
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------

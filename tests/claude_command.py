@@ -281,16 +281,22 @@ def main() -> int:
             signal.pause()
         case "crash":
             sys.stderr.write("TypeError: undefined is not a function\n")
+            session.end()
             os._exit(3)
         case "garbage":
             sys.stdout.write("\0\0 not json\n[1]\n{}\n" + json.dumps({"type": "new"}) + "\n")
         case "endless":
             while True:
                 sys.stdout.write("x" * 1_000_000)
+        case "mute":
+            sys.stdin.readline()
+            say(type="result", subtype="success", is_error=False, result="")
+            signal.pause()
         case words if words.startswith("says:"):
             sys.stdin.readline()
             result = {"is_error": True, "api_error_status": None, "result": words.removeprefix("says:")}
             say(type="result", subtype="success", **result)
+            session.end()
             return 1
     code = 0
     for line in sys.stdin:

@@ -17,7 +17,7 @@ from memoryd.engines.model.client import BadRequestError, EndpointError, PromptT
 from memoryd.engines.model.record_hold import recording_holds
 from memoryd.engines.model.transport import transport_for
 from memoryd.errors import EngineRestsError, MemorydError
-from memoryd.jobs.holds import hold_of
+from memoryd.jobs.holds import engine_wait, hold_of
 from memoryd.state import engine_holds, jobs
 
 if TYPE_CHECKING:
@@ -109,6 +109,9 @@ def _why_not(desk: _Desk) -> str:
     hold = hold_of(desk.database, desk.config, now) or engine_holds.current_hold(
         desk.database, jobs.RECALL, desk.own_settings, now
     )
+    if hold is None and desk.config.engine == credentials.CLAUDE:
+        wait = engine_wait(desk.database, desk.paths, desk.config, now)
+        return f"{wait.why[0].upper()}{wait.why[1:]}." if wait is not None else ""
     return hold.text if hold is not None else ""
 
 

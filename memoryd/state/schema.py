@@ -393,7 +393,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE steps ADD COLUMN engine TEXT NOT NULL DEFAULT 'anthropic'; -- claude: on the user's plan, nothing is paid
     ALTER TABLE steps ADD COLUMN reserved_tokens INTEGER NOT NULL DEFAULT 0; -- and what it may take of that at most
-    ALTER TABLE transcripts ADD COLUMN released_at REAL; -- when the client said that it ends or compacts the session
+    CREATE TABLE releases (session_id TEXT PRIMARY KEY, at REAL NOT NULL) STRICT; -- the client ends or compacts a session
     """,
 )
 

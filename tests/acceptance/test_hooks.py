@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
-EVENTS = ["UserPromptSubmit", "SessionStart", "Stop", "SessionEnd"]
+EVENTS = ["UserPromptSubmit", "SessionStart", "Stop", "PreCompact", "SessionEnd"]
 
 
 @pytest.fixture
@@ -46,7 +46,8 @@ def test_hooks_of_an_older_memoryd_are_told_and_removed_to_the_byte(
     assert done.stdout.splitlines() == [
         "plugin            ~/.claude/skills/memoryd",
         *(f"{event:<16}  installed" for event in EVENTS),
-        "~/.claude/settings.json still has those of an older memoryd: Stop, UserPromptSubmit, SessionStart, SessionEnd.",
+        "~/.claude/settings.json still has those of an older memoryd: Stop, UserPromptSubmit, SessionStart, PreCompact,",
+        "SessionEnd.",
         "fix: memoryd setup",
     ]
     done = memoryd(environment, "hooks", "remove")
@@ -82,13 +83,14 @@ def test_status_tells_what_is_missing_and_which_python_is_gone(environment: dict
     assert done.returncode == 3
     assert done.stdout.splitlines()[3:] == [
         "Stop              outdated, /gone is gone",
+        "PreCompact        installed",
         "SessionEnd        missing",
         "fix: memoryd setup",
     ]
     found = as_json(environment, "hooks", "status")
     assert (found["client"], found["file"], found["installed"]) == ("claude-code", str(folder), False)
     assert found["left_in_settings"] == []
-    assert found["hooks"][2:] == [
+    assert [hook for hook in found["hooks"] if hook["state"] != "installed"] == [
         {
             "event": "Stop",
             "state": "outdated",

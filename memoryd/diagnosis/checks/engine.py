@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.clock import SystemClock
+from memoryd.diagnosis.checks.claude import ClaudeFacts, judge_claude, read_claude
 from memoryd.diagnosis.facts import read_chosen_engine
 from memoryd.diagnosis.problems import Check, check_hold, check_key
 from memoryd.engines.model import credentials
@@ -50,8 +51,10 @@ class EngineFacts(NamedTuple):
     has_price: bool = True
 
 
-def read_engine(world: World) -> EngineFacts:
+def read_engine(world: World) -> EngineFacts | ClaudeFacts:
     config = world.config
+    if config.engine == credentials.CLAUDE:
+        return read_claude(world)
     if not credentials.is_chosen(config):
         return EngineFacts(is_chosen=False)
     settings = config.anthropic
@@ -113,7 +116,10 @@ def _ask(account: Account) -> EndpointAnswer:
     return EndpointAnswer("no_list") if models is None else EndpointAnswer("listed", models)
 
 
-def judge_engine(facts: EngineFacts) -> Iterator[Check]:
+def judge_engine(facts: EngineFacts | ClaudeFacts) -> Iterator[Check]:
+    if isinstance(facts, ClaudeFacts):
+        yield from judge_claude(facts)
+        return
     if not facts.is_chosen:
         yield Check("engine", "ok", "offline: no model, no network, no key needed")
         return

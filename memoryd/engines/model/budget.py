@@ -154,7 +154,8 @@ class BudgetedCalls:
             reply = unpacked(data)
             # What it left in the endpoint's cache may be gone by now, which is no news.
             return reply._replace(usage=Usage(input=reply.usage.prompt, output=reply.usage.output))
-        most = Most(most_usd(self._price, request), most_tokens(request))
+        price = self._price or self._caps.price_of(request["model"])
+        most = Most(most_usd(price, request), most_tokens(request))
         trouble: EndpointError | None = None
         tries = self._client.tries
         for tried in range(1, tries + 1):

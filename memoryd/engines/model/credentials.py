@@ -11,6 +11,7 @@ import shlex
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.engines.model.prices import NEWEST
 from memoryd.errors import EngineStoppedError
 
 if TYPE_CHECKING:
@@ -107,8 +108,10 @@ def is_local(base_url: str) -> bool:
 def price_of(config: Config, model: str) -> Price | None:
     """What a model costs; None: nothing, it runs on this machine. Raises EngineStoppedError where nobody knows.
 
-    A paid model behind a gateway on this machine has a price all the same.
+    A paid model behind a gateway on this machine has a price all the same. For `claude` it is the list price.
     """
+    if config.engine == CLAUDE:
+        return config.budget.price_of(NEWEST.get(model, model))
     price = config.budget.price_of(model)
     if price is None and not is_local(config.anthropic.base_url):
         raise EngineStoppedError(

@@ -82,7 +82,7 @@ class ModelEngine:
                 review,
                 self._paths.place_for(snapshot.path, "staging"),
                 model=model,
-                limits=extraction_brief.limits_of(self._config, model, run.price, deadline),
+                limits=self._transport.bounded(extraction_brief.limits_of(self._config, model, run.price, deadline)),
                 ask=run.calls.ask,
                 now=self._clock.now,
                 note=run.note,
@@ -104,7 +104,7 @@ class ModelEngine:
                 review,
                 self._paths.place_for(snapshot.path, "dreams"),
                 model=model,
-                limits=dream_brief.limits_of(config, model, run.price, deadline),
+                limits=self._transport.bounded(dream_brief.limits_of(config, model, run.price, deadline)),
                 ask=run.calls.ask,
                 budget=dream.DreamBudget(
                     lambda: model_calls.spent_by(self._database, signal.job_id).usd,

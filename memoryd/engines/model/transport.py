@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Budget, Config
+    from memoryd.engines.model.agent import RunLimits
     from memoryd.engines.model.budget import Caps, Endpoint
     from memoryd.engines.model.claude.transport import Purpose
     from memoryd.engines.model.client import BadRequestError
@@ -41,6 +42,9 @@ class Transport(Protocol):
 
     def price_of(self, model: str) -> Price | None:
         """The price that bounds a run; None: nothing is billed. Raises EngineStoppedError where nobody knows it."""
+
+    def bounded(self, limits: RunLimits) -> RunLimits:
+        """The limits of a run, with those that the transport has itself."""
 
     def endpoint(self, purpose: Purpose) -> AbstractContextManager[Endpoint]:
         """Who the requests of one run are sent to. Raises EngineStoppedError, EngineRestsError, EndpointError."""
@@ -78,6 +82,9 @@ class MessagesTransport:
 
     def price_of(self, model: str) -> Price | None:
         return credentials.price_of(self._config, model)
+
+    def bounded(self, limits: RunLimits) -> RunLimits:
+        return limits
 
     @contextmanager
     def endpoint(self, _purpose: Purpose) -> Iterator[Client]:

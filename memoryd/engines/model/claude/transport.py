@@ -14,6 +14,7 @@ from memoryd.engines.model.claude import turn_lock
 from memoryd.engines.model.claude.command import check_version, environment_for, find_command, version_of
 from memoryd.engines.model.claude.endpoint import ClaudeEndpoint
 from memoryd.engines.model.credentials import CLAUDE
+from memoryd.engines.model.prices import NEWEST
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.state import model_calls, settings
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from memoryd.config import Budget, ClaudeCommand, Config
+    from memoryd.engines.model.agent import RunLimits
     from memoryd.engines.model.budget import Most
     from memoryd.engines.model.claude.command import FoundCommand
     from memoryd.engines.model.client import BadRequestError
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 Purpose = Literal["extraction", "review", "dream", "recall"]
+_OF_THE_DAY = 0.3
+"""What one prompt may take, by our usual estimate; what is reserved for it is half as much again."""
+_LEAST_PROMPT_TOKENS = 8_000
 _CACHES = (".cache/claude-cli-nodejs", "Library/Caches/claude-cli-nodejs")
 
 
@@ -54,7 +59,7 @@ class PlanCaps(NamedTuple):
             )
 
     def price_of(self, model: str) -> Price | None:
-        return self.budget.price_of(model)
+        return self.budget.price_of(NEWEST.get(model, model))
 
 
 class ClaudeTransport:
@@ -85,6 +90,11 @@ class ClaudeTransport:
     def price_of(self, _model: str) -> Price | None:
         """None: nobody is billed, so no price bounds a prompt."""
         return None
+
+    def bounded(self, limits: RunLimits) -> RunLimits:
+        """A request that could take more than half a day's tokens would wait for ever on most days."""
+        room = self._config.claude.tokens_per_day * _OF_THE_DAY - limits.output_tokens
+        return limits._replace(prompt_tokens=max(_LEAST_PROMPT_TOKENS, min(limits.prompt_tokens, int(room))))
 
     def refusal(self, error: BadRequestError) -> EngineStoppedError:
         return EngineStoppedError(
