@@ -121,8 +121,8 @@ class CodingClient(Protocol):
     def read_hook_call(self, event: str, given: Any) -> HookCall:
         """What one of its hooks was given as JSON. Raises HookInputError."""
 
-    def hook_answer(self, event: str, text: str) -> str:
-        """The text as the client wants to be answered."""
+    def hook_answer(self, event: str, text: str, notice: str = "") -> str:
+        """A text for the model and a notice for the user, either may be empty, as the client wants to be answered."""
 
     # --- its plugin ---------------------------------------------------------------------------------------------------
 

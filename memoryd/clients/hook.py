@@ -87,28 +87,52 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     paths, config = settled(paths, any_config=True)
     if call.kind == "release":
         return _released(call, paths, config)
-    if not config.features.recall:
-        return _Said()
     from memoryd.state.projects import memory_dir_at
 
     memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
-    if call.kind == "start":
-        return _started(event, call, paths, environment, memory_dir)
-    return _recalled(event, call, paths, config, environment, memory_dir)
+    context, record = "", _nothing
+    if config.features.recall and call.kind == "start":
+        context = _started(call, paths, environment, memory_dir)
+    elif config.features.recall:
+        context, record = _recalled(event, call, paths, config, environment, memory_dir)
+    notice, told = _noticed(call, paths, config, memory_dir)
+    if not context and not notice:
+        return _Said()
+
+    def then() -> None:
+        record()
+        told()
+
+    return _Said(_CLIENT.hook_answer(event, context, notice), then)
+
+
+def _nothing() -> None:
+    """What is done where nothing was said."""
+
+
+def _noticed(call: HookCall, paths: Paths, config: Config, memory_dir: str) -> tuple[str, Callable[[], None]]:
+    """What the user is told of what was kept, and what notes that they were."""
+    if call.is_compacted or config.notice == "off":
+        return "", _nothing
+    from memoryd.jobs.notice import notice_at_start, notice_with_prompt, record_told
+
+    notice = (notice_at_start if call.kind == "start" else notice_with_prompt)(paths, memory_dir, config.notice)
+    return notice.text, lambda: record_told(paths, memory_dir, notice.told) if notice.text else None
 
 
 def _recalled(
     event: str, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
-) -> _Said:
+) -> tuple[str, Callable[[], None]]:
+    """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock, elapsed
     from memoryd.jobs.recall import Request, recall, record_shown
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
     if not call.prompt:
-        return _Said()
+        return "", _nothing
     seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -122,7 +146,7 @@ def _recalled(
     found = recall(paths, config, environment, clock, memory_dir, request)
     if found.fallback:
         _log(paths, [event], None, f"chosen without the model: {found.fallback}")
-    return _Said(_output(event, found.text), lambda: record_shown(paths, memory_dir, request, found, clock.now()))
+    return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
 
 
 def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
@@ -143,7 +167,7 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
     return _Said()
 
 
-def _started(event: str, call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> _Said:
+def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> str:
     """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
     if call.is_compacted:
         from memoryd.clock import SystemClock
@@ -151,13 +175,12 @@ def _started(event: str, call: HookCall, paths: Paths, environment: Mapping[str,
 
         forget(paths, call.session_id, SystemClock().now())
     if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
-        return _Said()
+        return ""
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import HOOK_CHARACTERS, marked
 
     index = index_of(memory_dir, HOOK_CHARACTERS)
-    text = marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
-    return _Said(_output(event, text))
+    return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:
@@ -184,10 +207,6 @@ def _input() -> Any:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise HookInputError("input that is no JSON" if data.strip() else "no input") from error
-
-
-def _output(event: str, text: str) -> str:
-    return _CLIENT.hook_answer(event, text) if text else ""
 
 
 def _log(paths: Paths | None, arguments: Sequence[str], error: BaseException | None, why: str = "") -> None:

@@ -22,6 +22,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 ENGINES = ("auto", "offline", "claude", "anthropic")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 REVIEWS = ("doubts", "all", "off")
+NOTICES = ("session", "each", "off")
 SELECTORS = ("local", "model")
 _KEY = re.compile(r"\s*sk-")
 LEAST_WINDOW_TOKENS = 8_000
@@ -121,6 +122,8 @@ class _Reader:
             raise self._wrong(("engine",), _one_of(ENGINES))
         if config.review not in REVIEWS:
             raise self._wrong(("review",), _one_of(REVIEWS))
+        if config.notice not in NOTICES:
+            raise self._wrong(("notice",), _one_of(NOTICES))
         if config.recall.selector not in SELECTORS:
             raise self._wrong(("recall", "selector"), _one_of(SELECTORS))
         if not re.match(r"https?://[^\s/@]+(?:/[^\s@]*)?\Z", config.anthropic.base_url):

@@ -256,6 +256,10 @@ class Config(NamedTuple):
             'What waits for your yes or no in `memoryd review`: "doubts", "all" changes, or "off": doubtful ones are dropped.'
         ),
     ] = "doubts"
+    notice: Annotated[
+        str,
+        Key('When your client tells you what was kept: at the start of a "session", with "each" prompt, or "off".'),
+    ] = "session"
     anthropic: Anthropic = Anthropic()
     claude: ClaudeCommand = ClaudeCommand()
     budget: Budget = Budget()

@@ -102,6 +102,21 @@ def evidence_in(database: Database, memory_dir: str, name: str | None = None) ->
     return found
 
 
+def kept_since(database: Database, memory_dir: str, after: int) -> list[Change]:
+    """Changes behind this one that still stand and that the user did not make by a command, oldest first."""
+    rows = database.query(
+        f"{_CHANGES} WHERE memory_dir = ? AND id > ? AND state = 'applied' AND undone_by IS NULL"
+        " AND (kind IN ('extract', 'dream') OR (kind = 'remember' AND session_id <> '')) ORDER BY id LIMIT 500",
+        (memory_dir, after),
+    )
+    return [_change(row) for row in rows]
+
+
+def quotes_of(database: Database, change_id: int) -> list[str]:
+    """The words that a change rests on."""
+    return [row["quote"] for row in database.query("SELECT quote FROM evidence WHERE change_id = ?", (change_id,))]
+
+
 def changed_directories(database: Database) -> list[str]:
     """Every memory directory in which memoryd ever changed something."""
     rows = database.query("SELECT DISTINCT memory_dir FROM changes ORDER BY memory_dir")

@@ -19,6 +19,7 @@ from memoryd.projects import project_at
 from memoryd.state.database import open_database
 from memoryd.state.projects import update_projects
 from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -340,3 +341,21 @@ def test_its_help_is_for_people(environment: dict[str, str]) -> None:
     done = memoryd(environment, "hook", "--help")
     assert done.returncode == 0
     assert "memoryd setup" in done.stdout
+
+
+def test_a_session_is_told_what_was_kept_and_the_config_can_silence_it(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    session = Session(cwd=str(project))
+    write(paths.transcripts_root, session, session.turn("From now on, use tabs in shell scripts."), "-acme")
+    assert memoryd(environment, "backfill", "--yes").returncode == 0
+    config = Path(paths.config_file)
+    config.parent.mkdir(parents=True)
+    config.write_text('notice = "off"\n')
+    start = sent(project, hook_event_name="SessionStart", source="startup")
+    assert hook(environment, "session-start", start).stdout == b""
+    config.write_text("[features]\nrecall = false\n")
+    told = json.loads(hook(environment, "session-start", start).stdout)
+    assert list(told) == ["systemMessage"]
+    assert "Use tabs in shell scripts" in told["systemMessage"]
+    assert hook(environment, "session-start", start).stdout == b""

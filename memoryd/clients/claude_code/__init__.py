@@ -93,10 +93,10 @@ class ClaudeCodeClient:
 
         return read_hook_call(event, given)
 
-    def hook_answer(self, event: str, text: str) -> str:
+    def hook_answer(self, event: str, text: str, notice: str = "") -> str:
         from memoryd.clients.claude_code.hook_events import hook_answer
 
-        return hook_answer(event, text)
+        return hook_answer(event, text, notice)
 
     def plugin_folder(self, paths: Paths) -> str:
         from memoryd.clients.claude_code.plugin import plugin_folder

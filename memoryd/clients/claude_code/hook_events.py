@@ -37,9 +37,12 @@ def read_hook_call(event: str, given: Any) -> HookCall:
     return HookCall("end" if event == "stop" else "release", session_id, cwd)
 
 
-def hook_answer(event: str, text: str) -> str:
+def hook_answer(event: str, text: str, notice: str = "") -> str:
     name = "".join(word.capitalize() for word in event.split("-"))
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+    answer: dict[str, Any] = {"systemMessage": notice} if notice else {}
+    if text:
+        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
+    return json.dumps(answer)
 
 
 def _words(prompt: str) -> str:
