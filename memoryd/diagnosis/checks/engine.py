@@ -8,6 +8,7 @@ from memoryd.clock import SystemClock
 from memoryd.diagnosis.facts import read_chosen_engine
 from memoryd.diagnosis.problems import Check, check_hold, check_key
 from memoryd.engines.model import credentials
+from memoryd.engines.model.context_window import LONG_NAME
 from memoryd.errors import EngineStoppedError
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ def _ask(account: Account) -> EndpointAnswer:
         return EndpointAnswer("silent", text=str(error))
     finally:
         client.close()
-    return EndpointAnswer("no_list") if models is None else EndpointAnswer("listed", models)
+    return (
+        EndpointAnswer("no_list") if models is None else EndpointAnswer("listed", tuple(model.name for model in models))
+    )
 
 
 def judge_engine(facts: EngineFacts) -> Iterator[Check]:
@@ -149,7 +152,8 @@ def _judge_answer(facts: EngineFacts, answer: EndpointAnswer) -> Check:
         if facts.is_local:
             return Check("endpoint", "ok", "the endpoint answers")
         return Check("endpoint", "note", "the endpoint answers; whether it takes the key, the first request shows")
-    missing = [model for model in facts.models if not any(listed.startswith(model) for listed in answer.models)]
+    plain = (model.removesuffix(LONG_NAME) for model in facts.models)
+    missing = [model for model in plain if not any(listed.startswith(model) for listed in answer.models)]
     if missing:
         known = ", ".join(answer.models[:_NAMED_MODELS]) or "none"
         text = f"the endpoint takes the key, and does not list {', '.join(missing)} (it has: {known})"

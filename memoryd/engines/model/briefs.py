@@ -55,7 +55,14 @@ def static_tokens(job: str) -> int:
 
 
 def affordable_tokens(
-    config: Config, model: str, price: Price | None, job: str, tokens: int, output_tokens: int, of_the_cap: float
+    config: Config,
+    model: str,
+    price: Price | None,
+    job: str,
+    window_tokens: int,
+    tokens: int,
+    output_tokens: int,
+    of_the_cap: float,
 ) -> int:
     """How long a prompt may be that the window lets have so many tokens, if it may cost this part of what a run may.
 
@@ -64,7 +71,7 @@ def affordable_tokens(
     least = static_tokens(job) + _LEAST_TOKENS
     if tokens < least:
         raise EngineStoppedError(
-            f"A window of {config.anthropic.context_window_tokens:,} tokens has no room for the brief.",
+            f"A window of {window_tokens:,} tokens has no room for the brief.",
             "raise anthropic.context_window_tokens in the config, or use another model",
         )
     affordable = prompt_tokens_for(price, config.budget.usd_per_run * of_the_cap, output_tokens)
