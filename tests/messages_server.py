@@ -407,12 +407,17 @@ class MessagesServer:
         self._answer, self._keys, self._has_cache, self._bytes_per_token = answer, keys, has_cache, bytes_per_token
         self._reviewer = reviewer or accept_changes
         self._protocol = Protocol()
-        self._cache = PrefixCache(cache_minimum_tokens, bytes_per_token, clock)
+        self._new_cache = partial(PrefixCache, cache_minimum_tokens, bytes_per_token, clock)
+        self._cache = self._new_cache()
         self._lock = threading.Lock()
         self._listener = _Listener(self)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
         self._thread = threading.Thread(target=self._listener.serve_forever, kwargs={"poll_interval": PAUSE_SECONDS})
         self._thread.start()
+
+    def forget_cache(self) -> None:
+        """Lose all that is cached, as an endpoint may."""
+        self._cache = self._new_cache()
 
     def stop(self) -> None:
         if not self.stopping.is_set():

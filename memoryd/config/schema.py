@@ -159,6 +159,21 @@ class Anthropic(NamedTuple):
     ] = 300.0
 
 
+class Agent(NamedTuple):
+    read_kilobytes: Annotated[
+        float,
+        Key(
+            "How much of a file the agent sees at once; of this and the next three never more than a quarter of a prompt.",
+            least=1,
+        ),
+    ] = 64.0
+    grep_kilobytes: Annotated[
+        float, Key("A longer result of a search is shown by its first 2 KB; the agent can read the rest.", least=1)
+    ] = 16.0
+    glob_kilobytes: Annotated[float, Key("The same for a list of files.", least=1)] = 16.0
+    bash_kilobytes: Annotated[float, Key("The same for what a command prints.", least=1)] = 16.0
+
+
 class Budget(NamedTuple):
     usd_per_day: Annotated[
         float, Key("What model calls may cost a day; reached, they rest until the day turns.", least=0)
@@ -226,6 +241,7 @@ class Config(NamedTuple):
         ),
     ] = "doubts"
     anthropic: Anthropic = Anthropic()
+    agent: Agent = Agent()
     budget: Budget = Budget()
     claude_code: ClaudeCode = ClaudeCode()
     scan: Scan = Scan()

@@ -10,6 +10,8 @@ from memoryd.diagnosis.problems import Check, check_hold, check_key
 from memoryd.engines.model import credentials
 from memoryd.engines.model.context_window import LONG_NAME
 from memoryd.errors import EngineStoppedError
+from memoryd.formatting import count
+from memoryd.state import model_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from memoryd.state.engine_holds import Hold
 
 ANSWER_SECONDS = 8.0
+_CACHE_SECONDS = 7 * 86_400.0
 _NAMED_MODELS = 4
 
 
@@ -49,6 +52,10 @@ class EngineFacts(NamedTuple):
     spent_usd: float = 0.0
     usd_per_day: float = 0.0
     has_price: bool = True
+    cache_breaks: int = 0
+    """Jobs of the last days that found the endpoint's cache lost for no known reason."""
+    model_jobs: int = 0
+    """All that asked a model in that time."""
 
 
 def read_engine(world: World) -> EngineFacts:
@@ -66,6 +73,7 @@ def read_engine(world: World) -> EngineFacts:
             key_error = error
     with world.database() as database:
         engine = read_chosen_engine(world, database)
+        breaks, jobs = model_calls.cache_breaks(database, world.now - _CACHE_SECONDS) if database else (0, 0)
     return EngineFacts(
         is_chosen=True,
         base_url=settings.base_url,
@@ -79,6 +87,8 @@ def read_engine(world: World) -> EngineFacts:
         spent_usd=engine.spent_usd,
         usd_per_day=engine.usd_per_day,
         has_price=engine.has_price,
+        cache_breaks=breaks,
+        model_jobs=jobs,
     )
 
 
@@ -129,6 +139,10 @@ def judge_engine(facts: EngineFacts) -> Iterator[Check]:
     for error in facts.price_errors:
         yield Check("price", "problem", error.sentence, error.fix)
     yield _judge_budget(facts)
+    if facts.cache_breaks > 1:  # an endpoint may lose it once
+        jobs = f"{facts.cache_breaks} of {count(facts.model_jobs, 'job')}"
+        text = f"the endpoint had lost its cache in {jobs} of the last seven days for no known reason; they cost more"
+        yield Check("cache", "note", text, "memoryd usage")
 
 
 def _judge_key(facts: EngineFacts) -> Check:

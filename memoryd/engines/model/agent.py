@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.engines.model import context_window, prompt_cache
@@ -14,17 +15,15 @@ from memoryd.engines.model.client import CLEAR_THINKING, PromptTooLongError
 from memoryd.engines.model.tools import SCHEMAS, TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memoryd.engines.model.reply import ModelReply, Usage
     from memoryd.engines.model.tools import ToolBox, ToolResult
 
 MOST_CALLS = 32
 """Tool calls of one reply that are run; more than that is a model that has lost its way."""
-RESULT_BYTES = 16_000
+RESULT_BYTES = 16_384
 PREVIEW_BYTES = 2_000
-LEAST_READ_BYTES = 4_000
-"""Else a Read may have a quarter of a prompt."""
 TOO_LONG_TRIES = 3
 NOOP_EDITS = 2
 _CALL_AS_TEXT = re.compile(r"<tool_call>|<function[=_]|\"(?:arguments|parameters|input)\"\s*:\s*\{\s*\"file_path\"")
@@ -51,6 +50,8 @@ class RunLimits(NamedTuple):
     run_tokens: int
     """Of all requests together."""
     deadline: float
+    result_bytes: Mapping[str, int] = MappingProxyType({})
+    """Of one result of a tool, by its name; 16 KB where nothing is said."""
 
 
 class ToolCallDone(NamedTuple):
@@ -321,14 +322,12 @@ class AgentRun:
     def _shown(self, tool: str, text: str) -> str:
         """A result as the model sees it: a long one goes to disk whole, and is shown by its beginning."""
         data = text.encode("utf-8", "replace")
+        most = self._limits.result_bytes.get(tool, RESULT_BYTES)
+        if len(data) <= most:
+            return text
         if tool == "Read":  # which is how the rest is looked at
-            most = max(LEAST_READ_BYTES, self._limits.prompt_tokens * context_window.BYTES_PER_TOKEN // 4)
-            if len(data) <= most:
-                return text
             shown = (data[:most].rpartition(b"\n")[0] or data[:most]).decode("utf-8", "ignore")
             return f"{shown}\n[cut: Read the rest with a higher offset]"
-        if len(data) <= RESULT_BYTES:
-            return text
         self._kept_results += 1
         path = self._box.keep(self._kept_results, text)
         beginning = data[:PREVIEW_BYTES].decode("utf-8", "ignore")

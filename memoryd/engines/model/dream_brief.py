@@ -94,7 +94,8 @@ def limits_of(config: Config, model: str, price: Price | None, deadline: float, 
     affordable = (most for most in OUTPUT_TOKENS if prompt_tokens_for(price, usd, most) >= decent)
     output = min(next(affordable, OUTPUT_TOKENS[-1]), tokens // 2)
     tokens = briefs.affordable_tokens(config, model, price, _JOB, window, tokens, output, _OF_THE_CAP)
-    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline)
+    results = briefs.result_bytes(config.agent, tokens)
+    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline, results)
 
 
 def shared_by_runs(material: Material, limits: RunLimits) -> tuple[str, ...]:

@@ -45,7 +45,8 @@ def limits_of(config: Config, model: str, price: Price | None, deadline: float, 
     tokens = min(prompt_limit(window), _CHEAP_TOKENS)
     output = min(OUTPUT_TOKENS, tokens // 2)
     tokens = briefs.affordable_tokens(config, model, price, _JOB, window, tokens, output, _OF_THE_CAP)
-    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline)
+    results = briefs.result_bytes(config.agent, tokens)
+    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline, results)
 
 
 def shared_by_runs(manifest: Sequence[str], instructions: Sequence[str], limits: RunLimits) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ BRIEF = agent.Brief("the system " * 200, ("the memories",), "the task")
 
 
 def limits(prompt_tokens: int) -> agent.RunLimits:
-    return agent.RunLimits(READS + 1, 500, prompt_tokens, 10**9, 10**9)
+    return agent.RunLimits(READS + 1, 500, prompt_tokens, 10**9, 10**9, {"Read": 65_536})
 
 
 def run_reading(
