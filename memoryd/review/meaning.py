@@ -30,6 +30,9 @@ _STATES = {"accept": "accepted", "repair": "repairable", "hold": "held", "reject
 _ASKED_AGAIN = "An earlier answer could not be used: answer with one entry for every id, as JSON and nothing else."
 _MESSAGE_CHARACTERS = 2_000
 _ANSWER_CHARACTERS = 1_200
+"""Of what the agent had said before the quoted words, which may approve it."""
+_LATER_ANSWER_CHARACTERS = 320
+"""Before later words, which count only where they take the quoted ones back."""
 _FILE_CHARACTERS = 6_000
 _MOST_BESIDE = 3
 _OWN_KEYS = re.compile(r"(?m)^  (?:type|originSessionId|evidence|modified): [^\n]*\n")
@@ -182,7 +185,8 @@ def _conversation(said: UserMessage, view: GroupView) -> list[str]:
     lines = []
     for tag, message, mark in (*earlier, ("said", said, ' quoted="true"'), *later):
         if message.answer and (message is said or tag == "later"):
-            lines.append(_element("agent", cut(message.answer, _ANSWER_CHARACTERS)))
+            most = _ANSWER_CHARACTERS if message is said else _LATER_ANSWER_CHARACTERS
+            lines.append(_element("agent", cut(message.answer, most)))
         at_time = f' at="{_time(message.said_at)}"' if message.said_at is not None else ""
         lines.append(_element(tag, cut(message.text, _MESSAGE_CHARACTERS), f"{at_time}{mark}"))
     return lines
