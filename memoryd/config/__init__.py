@@ -2,6 +2,7 @@
 
 from memoryd.config.parse import LEAST_WINDOW_TOKENS, key_names, load, parse, settings_in_force
 from memoryd.config.schema import (
+    Agent,
     Anthropic,
     Budget,
     ClaudeCode,
@@ -19,6 +20,7 @@ from memoryd.config.schema import (
 
 __all__ = [
     "LEAST_WINDOW_TOKENS",
+    "Agent",
     "Anthropic",
     "Budget",
     "ClaudeCode",

@@ -148,11 +148,30 @@ class Anthropic(NamedTuple):
     ] = ""
     dream_model: Annotated[str, Key("The model that consolidates memories: a larger one.")] = "claude-sonnet-5-5"
     context_window_tokens: Annotated[
-        int, Key("How much the model can read at once; 0: what is known of the model, else 200,000.", least=0)
+        int,
+        Key(
+            "How much the model can read at once; 0: what its endpoint says, else 1,000,000 for a [1m] name, else 200,000.",
+            least=0,
+        ),
     ] = 0
     longest_run_seconds: Annotated[
         float, Key("A run that takes longer is given up and tried again later.", least=10)
     ] = 300.0
+
+
+class Agent(NamedTuple):
+    read_kilobytes: Annotated[
+        float,
+        Key(
+            "How much of a file the agent sees at once; of this and the next three never more than a quarter of a prompt.",
+            least=1,
+        ),
+    ] = 64.0
+    grep_kilobytes: Annotated[
+        float, Key("A longer result of a search is shown by its first 2 KB; the agent can read the rest.", least=1)
+    ] = 16.0
+    glob_kilobytes: Annotated[float, Key("The same for a list of files.", least=1)] = 16.0
+    bash_kilobytes: Annotated[float, Key("The same for what a command prints.", least=1)] = 16.0
 
 
 class Budget(NamedTuple):
@@ -171,7 +190,7 @@ class Budget(NamedTuple):
 
     def price_of(self, model: str) -> Price | None:
         """The price in config, else the one that is known; a dated name (`-20261001`) costs what the plain one does."""
-        plain = re.sub(r"-20\d{6}$", "", model)
+        plain = re.sub(r"(?:-20\d{6})?(?:\[1m\])?$", "", model)
         return self.prices.get(model) or self.prices.get(plain) or PRICES.get(plain)
 
 
@@ -222,6 +241,7 @@ class Config(NamedTuple):
         ),
     ] = "doubts"
     anthropic: Anthropic = Anthropic()
+    agent: Agent = Agent()
     budget: Budget = Budget()
     claude_code: ClaudeCode = ClaudeCode()
     scan: Scan = Scan()

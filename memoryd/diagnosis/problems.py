@@ -31,7 +31,7 @@ Name = Literal[  # noqa: RUF041 - nested, so that what belongs together stands o
     Literal["config", "switches", "owner", "config_file", "state_files", "memory_dirs"],
     Literal["database", "recovery", "jobs", "notices", "space", "history"],
     Literal["transcripts_root", "watches", "watch_instances", "clock"],
-    Literal["engine", "key", "endpoint", "price", "budget"],
+    Literal["engine", "key", "endpoint", "price", "budget", "cache"],
     Literal["client", "transcripts", "unknown_lines", "deletion", "client_settings", "hooks"],
     Literal["rot", "auto_memory", "auto_dream", "other_tools", "consolidating", "examination"],
 ]

@@ -29,6 +29,9 @@ _STATES = {"accept": "accepted", "repair": "repairable", "hold": "held", "reject
 _ASKED_AGAIN = "An earlier answer could not be used: answer with one entry for every id, as JSON and nothing else."
 _MESSAGE_CHARACTERS = 2_000
 _ANSWER_CHARACTERS = 1_200
+"""Of what the agent had said before the quoted words, which may approve it."""
+_LATER_ANSWER_CHARACTERS = 320
+"""Before later words, which count only where they take the quoted ones back."""
 _FILE_CHARACTERS = 6_000
 _MOST_BESIDE = 3
 _MOST_LATER = 3
@@ -195,7 +198,8 @@ def _conversation(view: GroupView) -> list[str]:
         for place in sorted(shown):
             message = session[place]
             if message.answer and place >= places[0]:
-                lines.append(_element("agent", cut(message.answer, _ANSWER_CHARACTERS)))
+                most = _ANSWER_CHARACTERS if place in places else _LATER_ANSWER_CHARACTERS
+                lines.append(_element("agent", cut(message.answer, most)))
             at_time = f' at="{_time(message.said_at)}"' if message.said_at is not None else ""
             mark = ' quoted="true"' if place in places else ""
             tag = "said" if place <= places[-1] else "later"

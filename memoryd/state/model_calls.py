@@ -84,13 +84,13 @@ def forget_replies(database: Database, job_id: int) -> None:
     )
 
 
-def used_cache(database: Database, model: str, prompt: str, before: int, since: float) -> bool:
-    """Whether a step before this one, with the same model and brief, left something in the endpoint's cache since then."""
+def used_cache(database: Database, model: str, prompt: str, since: float) -> bool:
+    """Whether an answer so far, to the same model and brief, says that the endpoint has cached something since then."""
     return bool(
         database.query(
-            "SELECT 1 FROM steps WHERE id < ? AND sent_at >= ? AND model = ? AND prompt = ?"
+            "SELECT 1 FROM steps WHERE sent_at >= ? AND model = ? AND prompt = ?"
             " AND cache_read_tokens + cache_created_tokens > 0 LIMIT 1",
-            (before, since, model, prompt),
+            (since, model, prompt),
         )
     )
 
@@ -119,6 +119,14 @@ class UsageRow(NamedTuple):
     """What kind of job it was."""
     model: str
     spent: Spent
+    cache_breaks: int = 0
+    """How often the endpoint had lost what it should have kept; told with the model that a job asked first."""
+
+
+_CACHE_BREAKS = (
+    "coalesce(sum((SELECT count(*) FROM remarks WHERE remarks.job_id = steps.job_id AND remarks.kind = 'cache_break'"
+    " AND NOT EXISTS (SELECT 1 FROM steps AS earlier WHERE earlier.job_id = steps.job_id AND earlier.id < steps.id))), 0)"
+)
 
 
 def usage(database: Database, since: float | None = None) -> list[UsageRow]:
@@ -127,11 +135,24 @@ def usage(database: Database, since: float | None = None) -> list[UsageRow]:
         f"SELECT date(sent_at, 'unixepoch', 'localtime') AS day, coalesce({ROOT_OF_JOB}, (SELECT project_root FROM dreams"  # noqa: S608 - ours
         " WHERE dreams.job_id = jobs.id), (SELECT root FROM projects WHERE projects.memory_dir = jobs.memory_dir AND NOT is_shared"
         " ORDER BY projects.id LIMIT 1), memory_dir) AS project,"
-        f" kind, model, {_SPENT} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
+        f" kind, model, {_SPENT}, {_CACHE_BREAKS} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
         " GROUP BY day, project, kind, model ORDER BY day, project, kind, model",
         (since or 0.0,),
     )
-    return [UsageRow(row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[4:])) for row in rows]
+    return [
+        UsageRow(row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[4:-1]), row[-1])
+        for row in rows
+    ]
+
+
+def cache_breaks(database: Database, since: float) -> tuple[int, int]:
+    """How many jobs since then found that the endpoint had lost its cache, and how many asked a model at all."""
+    rows = database.query(
+        "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM remarks WHERE remarks.job_id = asked.job_id"
+        " AND kind = 'cache_break')), count(*) FROM (SELECT DISTINCT job_id FROM steps WHERE sent_at >= ?) AS asked",
+        (since,),
+    )
+    return rows[0][0], rows[0][1]
 
 
 def remark(database: Database, job_id: int, kind: str, text: str) -> None:

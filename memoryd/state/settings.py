@@ -12,6 +12,8 @@ PAUSE = "pause"
 UPKEEP = "upkeep"
 LOGGED = "logged"
 """The last job that has its line in the log."""
+MODEL_WINDOWS = "model_windows"
+"""How much each model can read at once, as its endpoint has told."""
 
 
 class Setting(NamedTuple):

@@ -811,8 +811,9 @@ def test_a_large_window_leaves_the_clearing_to_the_endpoint(database: Database, 
         budget=Budget(usd_per_day=99, usd_per_dream=99),
     ) as dream:
         dream.run()
-        (edit,) = dream.model_workspace.server.requests[0].body["context_management"]["edits"]
-        assert (edit["trigger"]["value"], edit["clear_at_least"]["value"]) == (180_000, 140_000)
+        thoughts, results = dream.model_workspace.server.requests[0].body["context_management"]["edits"]
+        assert thoughts["keep"] == {"type": "thinking_turns", "value": 1}
+        assert (results["trigger"]["value"], results["clear_at_least"]["value"]) == (180_000, 140_000)
 
 
 def test_an_endpoint_without_it_is_asked_without_it(database: Database, paths: Paths, tmp_path: Path) -> None:

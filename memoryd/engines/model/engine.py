@@ -10,6 +10,7 @@ from memoryd.engines.model import credentials, dream, dream_brief, extract, extr
 from memoryd.engines.model.agent import RunFailedError
 from memoryd.engines.model.budget import BudgetedCalls, RunCapError
 from memoryd.engines.model.client import BadRequestError, Client
+from memoryd.engines.model.model_windows import answered_window
 from memoryd.engines.model.record_hold import recording_holds
 from memoryd.errors import EngineStoppedError, MemorydError
 from memoryd.paths import is_below
@@ -81,7 +82,9 @@ class ModelEngine:
                 review,
                 self._paths.place_for(snapshot.path, "staging"),
                 model=model,
-                limits=extraction_brief.limits_of(self._config, model, run.price, deadline),
+                limits=extraction_brief.limits_of(
+                    self._config, model, run.price, deadline, self._answered_window(model)
+                ),
                 ask=run.calls.ask,
                 now=self._clock.now,
                 note=run.note,
@@ -104,7 +107,7 @@ class ModelEngine:
                 review,
                 self._paths.place_for(snapshot.path, "dreams"),
                 model=model,
-                limits=dream_brief.limits_of(config, model, run.price, deadline),
+                limits=dream_brief.limits_of(config, model, run.price, deadline, self._answered_window(model)),
                 ask=run.calls.ask,
                 budget=dream.DreamBudget(
                     lambda: model_calls.spent_by(self._database, signal.job_id).usd, self._dream_budget.usd_per_run
@@ -127,6 +130,12 @@ class ModelEngine:
                 return meaning_request.text_of(reply)
 
         return ask
+
+    def _answered_window(self, model: str) -> int:
+        """The window that the model's endpoint tells; 0 where the config says it, or nobody does. Within a run."""
+        if self._config.anthropic.context_window_tokens or self._client is None:
+            return 0
+        return answered_window(self._database, self._client, self._config.anthropic.base_url, model, self._clock)
 
     @property
     def _dream_budget(self) -> Budget:

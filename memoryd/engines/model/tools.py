@@ -42,6 +42,7 @@ _QUOTE_CHARACTERS = 16_384
 _MOST_REFUSALS = 100
 _REFUSAL_CHARACTERS = 300
 
+_IMAGE = re.compile(r"(?i)\.(?:png|jpe?g|gif|webp|bmp|ico|heic)$")
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
@@ -219,6 +220,8 @@ class ToolBox:
     def _read(self, file_path: str, offset: int = 1, limit: int = _MOST_LINES) -> ToolResult:
         view = self._view.unguarded() if limit <= WINDOW_LINES else self._view
         text, is_cut = view.text(file_path, _FILE_BYTES)
+        if not text and _IMAGE.search(file_path):  # no text: nobody can look at it here
+            return ToolResult("[image]")
         lines = text.removesuffix("\n").split("\n") if text else []
         end = offset - 1 + min(limit, _MOST_LINES)
         numbered = [f"{number:>6}\t{_short(line)}" for number, line in enumerate(lines[offset - 1 : end], offset)]
