@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.history import describe
     from memoryd.clock import iso
+    from memoryd.language.evidence import is_of_repository
     from memoryd.state import history
     from memoryd.state.database import open_database
 
@@ -66,6 +67,11 @@ def execute(context: Context) -> int:
     if merged_from:
         print(f"{shown(', '.join(merged_from))} became part of {shown(name)}, with what it rested on.")
     for one in evidence:
+        if is_of_repository(one):
+            place, _, commit = one.message_id.partition("@")
+            at = f" at commit {commit[:12]}" if commit else ""
+            print(f'The repository showed, in {shown(place)}{at}:\n    "{shown(one.quote)}"')
+            continue
         when = iso(one.said_at) if one.said_at else "some time"
         where = f"in session {one.session_id}" if one.session_id else "to memoryd"
         print(f'You said, {where}, at {when}:\n    "{shown(one.quote)}"')

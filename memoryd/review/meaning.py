@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clock import iso
 from memoryd.language.dates import day_of
+from memoryd.language.evidence import is_of_repository
 from memoryd.language.excerpt import cut
 from memoryd.model import Verdict
 from memoryd.review.changes import later_messages
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.memory.document import Document
-    from memoryd.model import StoredMemory, UserMessage
+    from memoryd.model import Evidence, StoredMemory, UserMessage
     from memoryd.review.changes import GroupView
 
 NOT_REVIEWED = "Not reviewed: the model gave no usable answer."
@@ -162,8 +163,8 @@ def _shown(number: int, view: GroupView, doubts: Sequence[str]) -> str:
         lines.append(_element("old", _file(change.before)) if change.before is not None else "<old/>")
         if change.after is not None:
             lines.append(_element("new", _file(change.after)))
-        quotes = [quoted.evidence.quote for quoted in change.quotes]
-        lines += [_element("quote", quote) for quote in dict.fromkeys(quotes)] or ["<quote/>"]
+        quotes = [_quote(quoted.evidence) for quoted in change.quotes]
+        lines += list(dict.fromkeys(quotes)) or ["<quote/>"]
         lines.append("</file>")
     for said in view.messages:
         lines += _conversation(said, view)
@@ -174,6 +175,12 @@ def _shown(number: int, view: GroupView, doubts: Sequence[str]) -> str:
     ]
     lines += [_element("look", doubt) for doubt in doubts]
     return "\n".join((*lines, "</change>"))
+
+
+def _quote(evidence: Evidence) -> str:
+    if is_of_repository(evidence):
+        return _element("quote", evidence.quote, f" repository={json.dumps(_escaped(evidence.message_id))}")
+    return _element("quote", evidence.quote)
 
 
 def _conversation(said: UserMessage, view: GroupView) -> list[str]:
