@@ -206,7 +206,7 @@ class Skip(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Words of the user that a memory rests on."""
+    """Words of the user that a memory rests on; or a line of the repository (`language/evidence.py`)."""
 
     session_id: str
     message_id: str

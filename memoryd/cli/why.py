@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.history import describe
     from memoryd.clock import iso
+    from memoryd.language.evidence import is_of_repository
     from memoryd.state import history
     from memoryd.state.database import open_database
 
@@ -66,6 +67,11 @@ def execute(context: Context) -> int:
     if merged_from:
         print(f"{shown(', '.join(merged_from))} became part of {shown(name)}, with what it rested on.")
     for piece in evidence:
+        if is_of_repository(piece):
+            place, _, commit = piece.message_id.partition("@")
+            at = f" at commit {commit[:12]}" if commit else ""
+            print(f'The repository showed, in {shown(place)}{at}:\n    "{shown(piece.quote)}"')
+            continue
         when = iso(piece.said_at) if piece.said_at else "some time"
         where = f"in session {piece.session_id}" if piece.session_id else "to memoryd"
         print(f'You said, {where}, at {when}:\n    "{shown(piece.quote)}"')

@@ -214,7 +214,7 @@ def _approval_doubts(view: GroupView) -> Iterator[str]:
 def _text_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
     assert change.after is not None  # noqa: S101 - a write has a text
     said = f"{words_said(view)}\n{words_approved(view)}"
-    known = content_words(f"{said}\n{view.old_text}\n{view.context.repository_text() if view.is_dream else ''}")
+    known = content_words(f"{said}\n{view.old_text}\n{view.context.repository.text() if view.is_dream else ''}")
     old = content_words(view.old_text)
     if any(is_other_language(other.old_text, change.text) for other in view.changes if other.before):
         return  # a merge of languages: words cannot be compared, and numbers and names have been

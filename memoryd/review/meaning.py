@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clock import iso
 from memoryd.language.dates import day_of
+from memoryd.language.evidence import is_of_repository
 from memoryd.language.excerpt import cut
 from memoryd.model import Verdict
 from memoryd.review.words import content_words, is_founded
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.memory.document import Document
-    from memoryd.model import StoredMemory
+    from memoryd.model import Evidence, StoredMemory
     from memoryd.review.changes import GroupView
 
 NOT_REVIEWED = "Not reviewed: the model gave no usable answer."
@@ -171,8 +172,8 @@ def _shown(number: int, view: GroupView, hints: Hints) -> str:
         lines.append(_element("old", _file(change.before)) if change.before is not None else "<old/>")
         if change.after is not None:
             lines.append(_element("new", _file(change.after)))
-        quotes = [quoted.evidence.quote for quoted in change.quotes]
-        lines += [_element("quote", quote) for quote in dict.fromkeys(quotes)] or ["<quote/>"]
+        quotes = [_quote(quoted.evidence) for quoted in change.quotes]
+        lines += list(dict.fromkeys(quotes)) or ["<quote/>"]
         lines.append("</file>")
     lines += _conversation(view)
     lines += [_element("moved_from_index", passage) for passage in view.group.from_index]
@@ -183,6 +184,12 @@ def _shown(number: int, view: GroupView, hints: Hints) -> str:
     lines += [_element("look", doubt) for doubt in hints.doubts]
     lines += [_element("earlier", objection) for objection in hints.objections]
     return "\n".join((*lines, "</change>"))
+
+
+def _quote(evidence: Evidence) -> str:
+    if is_of_repository(evidence):
+        return _element("quote", evidence.quote, f" repository={json.dumps(_escaped(evidence.message_id))}")
+    return _element("quote", evidence.quote)
 
 
 def _conversation(view: GroupView) -> list[str]:

@@ -779,6 +779,39 @@ def test_a_key_that_is_refused_stops_the_engine(database: Database, paths: Paths
         assert hold.reason == "engine_stopped"
 
 
+# --- what the repository shows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("look", ["Grep", "Read"])
+def test_a_correction_rests_on_path_line_and_commit(
+    database: Database, paths: Paths, tmp_path: Path, look: str
+) -> None:
+    """The line that the agent read is its evidence; nobody said it, so it gives the memory no age."""
+    commit = "c0ffee" * 6 + "c0ff"
+    line = 'lint = "make check"'
+    looks = {
+        "Grep": call("Grep", {"pattern": "lint =", "path": "repository"}),
+        "Read": call("Read", {"file_path": "repository/tools.toml"}),
+    }
+    new = content("The linters run with `make check`.", type="project")
+    answer = in_turn(Reply(looks[look]), Reply(call("Write", {"file_path": "p.md", "content": new, "quote": line})))
+    with dreaming_with(database, paths, tmp_path, answer) as dream:
+        dream.keep(p=content("The linters run with `make lint`.", type="project"))
+        (dream.root / "tools.toml").write_text(f"[tools]\n{line}\n")
+        (dream.root / ".git/refs/heads").mkdir(parents=True)
+        (dream.root / ".git/objects").mkdir()
+        (dream.root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+        (dream.root / ".git/refs/heads/main").write_text(f"{commit}\n")
+        (group,) = dream.run().groups
+        assert (group.reason, body_in(group).strip()) == ("updated", "The linters run with `make check`.")
+        ((name, evidence),) = group.evidence
+        assert (name, evidence.session_id, evidence.message_id) == ("p.md", "repository", f"tools.toml:2@{commit}")
+        assert (evidence.quote, evidence.said_at) == (line, None)
+        (question,) = dream.model_workspace.server.reviews
+        assert f'<quote repository=\\"tools.toml:2@{commit}\\">'.encode() in question.raw
+        assert remarks(dream.model_workspace) == []
+
+
 # --- long runs --------------------------------------------------------------------------------------------------------
 
 
