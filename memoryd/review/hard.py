@@ -17,7 +17,7 @@ from memoryd.language.statements import statements_of
 from memoryd.memory.index import entry_of, hook_of
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.review.changes import OPEN_REASONS, stated_text, written_keys
-from memoryd.review.literals import DAY, unfounded_literal
+from memoryd.review.literals import DAY, joined_numbers, unfounded_literal
 from memoryd.review.sources import literal_sources
 from memoryd.review.words import content_words, is_founded
 from memoryd.security.invisible import without_invisible
@@ -307,7 +307,13 @@ def _literal_problems(change: ReviewedChange, sources: str) -> Iterator[ReviewPr
         return
     # A name that was in use has got a number.
     file = re.sub(r"[-_]\d{1,2}$|[-_]", " ", change.name.removesuffix(".md")) if change.before is None else ""
-    if literal := unfounded_literal(f"{file}\n{change.text}", sources):
+    title = after.name.replace("-", " ").replace("_", " ")
+    literal = (
+        unfounded_literal(f"{file}\n{title}", f"{sources}\n{joined_numbers(sources)}")
+        or unfounded_literal(f"{after.description}\n{after.body}", sources)
+        or unfounded_literal("\n".join(written_keys(after)), sources, with_words=False)
+    )
+    if literal:
         yield ReviewProblem(
             "repairable",
             f"Nobody said {literal[:120]}, which stands in the name, the description, the text or the keys: leave it out, or"

@@ -41,9 +41,10 @@ _UNIT = 3
 """So many letters beside a number may be its unit, or part of a name that has the number."""
 
 
-def unfounded_literal(text: str, sources: str) -> str:
+def unfounded_literal(text: str, sources: str, *, with_words: bool = True) -> str:
     """The first literal of a text that its sources do not hold; empty where they hold all.
 
+    Numbers in words count only `with_words`: in what is merely searched by, "four-eyes principle" is a figure of speech.
     Days have to stand in the sources as they are written in the text: who calls this resolves what was said.
     """
     known, text = _Known(_with_iso_days(sources)), _with_iso_days(text)
@@ -57,8 +58,13 @@ def unfounded_literal(text: str, sources: str) -> str:
         if token and not _ABBREVIATION.fullmatch(token) and not known.has(token):
             return token
     # Numbers in words: those in digits have been looked at, and are told better as they stand.
-    in_words = _whole_numbers(text) - _numbers_in(text)
+    in_words = _whole_numbers(text) - _numbers_in(text) if with_words else frozenset()
     return min(in_words - known.numbers, default="") if in_words else ""
+
+
+def joined_numbers(text: str) -> str:
+    """The numbers of a text without the marks in them, as a title joined by hyphens has them: `0300` for 03:00."""
+    return " ".join(re.sub(r"\D", "", number) for number in _NUMBER.findall(text))
 
 
 def unnamed_address(text: str, sources: str) -> str:

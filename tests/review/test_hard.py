@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WORDS = "we pin conda envs by hash"
 PINNED = memory("Releases need two approvals.", extra="metadata:\n  pinned: true\n")
+FOUR_EYES = 'metadata:\n  keys: "four-eyes principle"\n'
 RULE = memory("Pin conda envs by hash.")
 
 
@@ -340,3 +341,20 @@ def test_what_nobody_said_is_named_without_a_word_about_dates() -> None:
     verdict = verdict_on(context, {"feedback_map.md": new}, "use the fast hash map here")
     assert "push_back" in verdict.reason
     assert "date" not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        ("the night export runs at 03:00", memory("The export runs at 03:00.", name="night-export-at-0300")),
+        ("refunds need a second approval", memory("Refunds need a second approval.", extra=FOUR_EYES)),
+    ],
+)
+def test_a_title_has_no_colon_and_a_key_may_be_an_idiom(words: str, new: str) -> None:
+    assert verdict_on(context_of(said(words)), {"project_new.md": new}, words).state == "accepted"
+
+
+def test_numbers_of_a_title_are_joined_in_the_title_alone() -> None:
+    words = "the night export runs at 03:00"
+    new = memory("The export runs at 0300.", name="night-export")
+    assert "0300" in verdict_on(context_of(said(words)), {"project_new.md": new}, words).reason
