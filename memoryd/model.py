@@ -161,6 +161,8 @@ class WaitingSession(NamedTuple):
     """Its transcript is no longer there."""
     collides_with: str | None = None
     """The root of the project that had this memory directory first."""
+    is_released: bool = False
+    """The client has ended or compacted it since the first of its waiting turns was begun."""
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -177,20 +179,11 @@ class Wait(NamedTuple):
 
     until: float | None
     """None: until its transcript grows, the settings change, or the user ends a pause."""
-    reason: Literal[
-        "session_active",
-        "throttled",
-        "backing_off",
-        "breaker_open",
-        "paused",
-        "engine_stopped",
-        "engine_busy",
-        "budget_reached",
-        "switched_off",
-        "too_soon",
-        "counted_recently",
-        "too_few_sessions",
-        "lock_held",
+    reason: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
+        Literal["session_active", "throttled", "backing_off", "breaker_open", "paused", "switched_off"],
+        Literal["engine_stopped", "engine_busy", "budget_reached", "limit_reached", "claude_at_work"],
+        Literal["engine_missing", "engine_logged_out", "engine_outdated", "engine_hung", "engine_replaced"],
+        Literal["too_soon", "counted_recently", "too_few_sessions", "lock_held", "extraction_waits"],
     ]
     why: str
 

@@ -14,7 +14,17 @@ PACKAGE = Path(os.path.dirname(__file__), "../memoryd").resolve()
 # import units of the layers below its own, and of its own layer only itself.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"model", "errors", "backoff", "formatting", "security", "atomic_file", "git_index", "engines/model/prices"}
+        {
+            "model",
+            "errors",
+            "backoff",
+            "formatting",
+            "security",
+            "atomic_file",
+            "git_index",
+            "engines/model/prices",
+            "mcp",
+        }
     ),
     frozenset({"clock", "paths", "daemon/wakeup", "daemon/sd_notify"}),
     frozenset({"config", "log", "clients", "daemon/single_instance", "daemon/last_failure", "daemon/wake_file"}),
@@ -47,7 +57,13 @@ ONLY_IMPORTER = {
     "msgspec": {"clients/claude_code/entries.py"},
     "structlog": {"log/writer.py"},
     "sqlite3": {"state/database.py"},
-    "fcntl": {"daemon/single_instance.py", "memory/directory.py", "memory/apply.py", "jobs/process_lock.py"},
+    "fcntl": {
+        "daemon/single_instance.py",
+        "memory/directory.py",
+        "memory/apply.py",
+        "jobs/process_lock.py",
+        "engines/model/claude/turn_lock.py",
+    },
     "ctypes": {"memory/exchange.py"},
     "yaml": {"memory/document.py"},
     "psutil": {"memory/lock.py", "diagnosis/checks/machine.py"},
@@ -57,11 +73,13 @@ ONLY_IMPORTER = {
         "cli/editor.py",
         "engines/model/credentials.py",
         "engines/model/bash_tool.py",
+        "engines/model/claude/command.py",
+        "engines/model/claude/process.py",
         "daemon/child.py",
         "rot/git.py",
         "service/tools.py",
     },
-    "socket": {"daemon/sd_notify.py"},
+    "socket": {"daemon/sd_notify.py", "mcp/relay.py", "engines/model/claude/conversation.py"},
     "time": {"clock.py"},
 }
 
@@ -190,6 +208,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
     writers |= {"recall/shown.py"}  # in the state directory
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
+    writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory
     writers |= {
         "clients/claude_code/settings_file.py"

@@ -61,7 +61,7 @@ def execute(context: Context) -> int:
 
 
 def _price(context: Context, database: Database, sessions: dict[str, list[WaitingSession]]) -> str:
-    from memoryd.engines.model.credentials import is_chosen
+    from memoryd.engines.model.credentials import CLAUDE, is_chosen, with_models
 
     if not is_chosen(context.config):
         return "free of charge"
@@ -70,10 +70,14 @@ def _price(context: Context, database: Database, sessions: dict[str, list[Waitin
     found = estimate(
         database, context.paths, context.config, [session for waiting in sessions.values() for session in waiting]
     )
+    model = with_models(context.config).anthropic.extraction_model
+    if context.config.engine == CLAUDE:
+        plan = f"on your plan, {context.config.claude.tokens_per_day:,} tokens a day at most"
+        return f"{found.tokens:,} tokens for {model}, {plan}"
     budget = context.config.budget.usd_per_day
     cost = f"about {found.usd:.{2 if found.usd >= _CENTS else 4}f} USD" if found.usd else "free of charge"
     cap = f", at most {budget:g} USD a day" if found.usd > budget else ""
-    return f"{found.tokens:,} tokens for {context.config.anthropic.extraction_model}, {cost}{cap}"
+    return f"{found.tokens:,} tokens for {model}, {cost}{cap}"
 
 
 def _agreed(estimate: str) -> bool:

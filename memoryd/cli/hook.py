@@ -4,7 +4,8 @@
     memoryd hook session-start          the index, where the client does not load it by itself;
                                         after a compaction, what was shown may be shown again
     memoryd hook stop                   tell the daemon that a turn has ended
-    memoryd hook session-end            tell the daemon that the session has
+    memoryd hook pre-compact            and that the client is about to forget what was said
+    memoryd hook session-end            and that the session has ended
 
 `memoryd hooks install` sets them up. Whatever goes wrong, it ends with 0 and prints nothing; `memoryd logs` tells.
 """

@@ -29,7 +29,8 @@ def as_json(status: Status) -> dict[str, Any]:
             "model": status.engine.model or None,
             "base_url": (status.engine.base_url or None) if status.engine.model else None,
             "spent_today_usd": round(status.engine.spent_usd, 6),
-            "usd_per_day": status.engine.usd_per_day if status.engine.model else None,
+            "usd_per_day": status.engine.usd_per_day if status.engine.base_url and status.engine.model else None,
+            "plan": _plan(status),
         },
         "scanned_at": iso(totals.scanned_at) if totals and totals.scanned_at else None,
         "projects": totals.projects if totals else 0,
@@ -218,4 +219,22 @@ def _decision(decision: Due | Wait | Skip) -> dict[str, Any]:
         "reason": decision.reason,
         "why": decision.why,
         "until": None,
+    }
+
+
+def _plan(status: Status) -> dict[str, Any] | None:
+    plan = status.engine.plan
+    if plan is None:
+        return None
+    return {
+        "command": plan.command,
+        "version": plan.version or None,
+        "since": iso(plan.since) if plan.since is not None else None,
+        "answered_by": plan.answered.model if plan.answered else None,
+        "answered_at": iso(plan.answered.at) if plan.answered else None,
+        "runs_today": plan.used.runs,
+        "runs_per_day": plan.runs_per_day,
+        "tokens_today": plan.used.tokens,
+        "tokens_per_day": plan.tokens_per_day,
+        "list_price_today_usd": round(plan.used.usd, 6),
     }

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.cli.screen import Block, Words
+    from memoryd.diagnosis.facts import PlanFacts
     from memoryd.diagnosis.projects import FullIndex, NextDream, ProjectStatus
     from memoryd.diagnosis.status import Status
     from memoryd.memory.stats import Counted, Fill
@@ -55,6 +56,14 @@ _GATE_WORDS = {
     "paused": "paused",
     "engine_stopped": "engine stopped",
     "engine_busy": "engine busy",
+    "engine_missing": "claude is missing",
+    "engine_logged_out": "claude is logged out",
+    "engine_outdated": "claude is too old",
+    "engine_hung": "claude hung",
+    "engine_replaced": "claude was replaced",
+    "limit_reached": "limit reached",
+    "claude_at_work": "claude is at work",
+    "extraction_waits": "sessions are read first",
     "budget_reached": "budget used up",
     "backing_off": "waits after a failure",
     "lock_held": "held",
@@ -126,7 +135,9 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         place.append(dim(how) if status.running.watching == "events" else warn(how))
     yield "watches", place
     engine = status.engine
-    if engine.model:
+    if engine.plan is not None:
+        yield from _plan(engine.plan, engine.model, status)
+    elif engine.model:
         yield "engine", [engine.model, dim(f" at {engine.base_url.partition('://')[2]}")]
         yield "spent", _spent(status)
     else:
@@ -158,6 +169,15 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     if status.to_review:
         wait = "waits" if status.to_review == 1 else "wait"
         yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
+
+
+def _plan(plan: PlanFacts, model: str, status: Status) -> Iterator[tuple[str, Words]]:
+    """The user's own command: which, since when, what it last answered, what it took."""
+    known = f" {plan.version}, in use for {ago(status.now - (plan.since or 0.0))}" if plan.version else ", not used yet"
+    yield "engine", [f"{model} by your claude", dim(f" ({short(plan.command, status.home)}{known})")]
+    if plan.answered is not None:
+        yield "answered", f"{plan.answered.model}, {ago(status.now - plan.answered.at)} ago"
+    yield "plan", plan.sentence
 
 
 def _spent(status: Status) -> Words:

@@ -1,7 +1,8 @@
 """Show what the model calls used and cost, by day, by project or by job. Without a model there is nothing to show.
 
-A call that was sent and never answered counts as what it may have cost at most, marked with ~. Where an endpoint had lost
-what it should have kept in its cache, and neither a new version, another model nor time explains it, a line says how often.
+A call that was sent and never answered counts as what it may have cost at most, marked with ~. What your own claude did is
+on your plan: it is shown at list price, in brackets. Where an endpoint had lost what it should have kept in its cache, and
+neither a new version, another model nor time explains it, a line says how often.
 """
 
 from __future__ import annotations
@@ -62,27 +63,36 @@ def execute(context: Context) -> int:
             " input.",
             file=sys.stderr,
         )
-    print(f"Today: {today:.4f} of {context.config.budget.usd_per_day:g} USD.", file=sys.stderr)
+    if any(row.engine == model_calls.PAID for row in rows):
+        print(f"Today: {today:.4f} of {context.config.budget.usd_per_day:g} USD.", file=sys.stderr)
+    if any(row.engine != model_calls.PAID for row in rows):
+        print("USD in brackets are list prices: it was on your plan, and nobody bills them.", file=sys.stderr)
     return 0
 
 
-def _summed(rows: list[UsageRow], by: str) -> dict[str, Spent]:
-    from memoryd.state.model_calls import Spent
+def _summed(rows: list[UsageRow], by: str) -> dict[tuple[str, bool], Spent]:
+    """By name, and whether it was on the user's plan: what is paid and what is not are two lines."""
+    from memoryd.state.model_calls import PAID, Spent
 
-    found: dict[str, Spent] = {}
+    found: dict[tuple[str, bool], Spent] = {}
     for row in rows:
         name = {"day": row.day, "project": row.project, "job": f"{row.job} ({row.model})"}[by]
-        found[name] = found.get(name, Spent()).plus(row.spent)
+        key = name, row.engine != PAID
+        found[key] = found.get(key, Spent()).plus(row.spent)
     return found
 
 
-def _print(lines: dict[str, Spent], context: Context) -> None:
-    names = {name: shown(short(name, context.paths.home)) for name in lines}
+def _print(lines: dict[tuple[str, bool], Spent], context: Context) -> None:
+    names = {
+        (name, is_plan): shown(short(name, context.paths.home)) + (" (your plan)" if is_plan else "")
+        for name, is_plan in lines
+    }
     width = max(len(context.arguments.by), *map(len, names.values()))
     print(f"{context.arguments.by:<{width}}  {'calls':>6}  {'input':>10}  {'cached':>10}  {'output':>9}  {'USD':>9}")
     for name, spent in lines.items():
         uncached = spent.input_tokens + spent.cache_created_tokens
         usd = f"{'~' if spent.unsettled_usd else ''}{spent.usd:.4f}"
+        usd = f"({usd})" if name[1] else usd
         print(
             f"{names[name]:<{width}}  {spent.calls:>6,}  {uncached:>10,}  {spent.cache_read_tokens:>10,}"
             f"  {spent.output_tokens:>9,}  {usd:>9}"
@@ -95,6 +105,7 @@ def _as_json(row: UsageRow) -> dict[str, object]:
         "project": row.project,
         "job": row.job,
         "model": row.model,
+        "engine": row.engine,
         **{key: round(value, 6) for key, value in row.spent._asdict().items()},
         "cache_breaks": row.cache_breaks,
     }

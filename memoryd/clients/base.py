@@ -42,8 +42,8 @@ class RecentActivity(NamedTuple):
 class HookCall(NamedTuple):
     """What a client tells when it runs a hook."""
 
-    kind: Literal["prompt", "start", "end"]
-    """A prompt was sent; a session begins; a turn or a session has ended."""
+    kind: Literal["prompt", "start", "end", "release"]
+    """A prompt was sent; a session begins; a turn has ended; a session ends or is about to be compacted."""
     session_id: str
     cwd: str
     transcript: str = ""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
 
+OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
+"""Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
 _CLIENT = ALL[0]
 EVENTS = _CLIENT.hook_events
 
@@ -52,6 +54,8 @@ def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         from memoryd.paths import paths_from
 
         paths = paths_from(environment)
+        if environment.get(OWN_SESSION_VARIABLE):
+            return 0  # a job of ours: nobody is to be told anything, and nothing is to be learnt
         said = _said(arguments[0] if arguments else "", paths, environment)
         signal.setitimer(signal.ITIMER_REAL, 0)
         if said.text:
@@ -81,6 +85,8 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     from memoryd.config import settings_in_force
 
     paths, config = settings_in_force(paths, any_config=True)
+    if call.kind == "release":
+        return _released(call, paths, config)
     if not config.features.recall:
         return _Said()
     memory_dir = _memory_dir(call.cwd, paths, config)
@@ -115,6 +121,24 @@ def _recalled(
     if found.fallback:
         _log(paths, [event], None, f"chosen without the model: {found.fallback}")
     return _Said(_output(event, found.text), lambda: record_shown(paths, memory_dir, request, found, clock.now()))
+
+
+def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
+    """What was said in the session need not wait for silence, where an engine would wait for it."""
+    from memoryd.daemon.wake_file import wake
+
+    if config.engine == "claude":
+        from memoryd.clock import SystemClock
+        from memoryd.state.database import open_database
+        from memoryd.state.releases import release
+
+        database = open_database(paths)
+        try:
+            release(database, call.session_id, SystemClock().now())
+        finally:
+            database.close()
+    wake(paths)
+    return _Said()
 
 
 def _started(event: str, call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> _Said:

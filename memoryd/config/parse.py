@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _MOST = 1e9
 LOG_LEVELS = ("debug", "info", "warning", "error")
-ENGINES = ("auto", "offline", "anthropic")
+ENGINES = ("auto", "offline", "claude", "anthropic")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 REVIEWS = ("doubts", "all", "off")
 SELECTORS = ("local", "model")
 _KEY = re.compile(r"\s*sk-")
@@ -134,9 +135,21 @@ class _Reader:
         for name in ("extraction_model", "dream_model"):
             if not getattr(anthropic, name).strip():
                 raise self._wrong(("anthropic", name), "the name of a model")
+        self._check_claude(config)
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config
+
+    def _check_claude(self, config: Config) -> None:
+        settings = config.claude
+        if not settings.command.strip():
+            raise self._wrong(("claude", "command"), "the name or the path of a command")
+        for name in ("extraction_model", "dream_model"):
+            if not getattr(settings, name).strip():
+                raise self._wrong(("claude", name), "the name of a model")
+        for name in ("extraction_effort", "review_effort", "dream_effort"):
+            if getattr(settings, name) not in EFFORTS:
+                raise self._wrong(("claude", name), _one_of(EFFORTS))
 
     def _build(self, kind: type[Any], values: dict[str, Any], where: tuple[str, ...]) -> Any:
         known = fields_of(kind)
@@ -178,9 +191,17 @@ class _Reader:
             return self._prices(value, path)
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             raise self._wrong(path, "a table of strings")
+        if path == ("claude", "environment"):
+            return self._variables(value, path)
         return MappingProxyType(
             {os.path.realpath(self._directory(key, path)): self._directory(item, path) for key, item in value.items()}
         )
+
+    def _variables(self, value: dict[str, str], path: tuple[str, ...]) -> Mapping[str, str]:
+        for name, text in value.items():
+            if not re.fullmatch(r"[A-Za-z_]\w*", name) or "\0" in text:
+                raise self._wrong((*path, name), "a variable: a name of letters, digits and _, and a text")
+        return MappingProxyType(value)
 
     def _prices(self, value: Any, path: tuple[str, ...]) -> Mapping[str, Price]:
         if not isinstance(value, dict) or not all(isinstance(price, dict) for price in value.values()):

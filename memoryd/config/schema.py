@@ -174,6 +174,41 @@ class Agent(NamedTuple):
     bash_kilobytes: Annotated[float, Key("The same for what a command prints.", least=1)] = 16.0
 
 
+class ClaudeCommand(NamedTuple):
+    command: Annotated[
+        str, Key('The claude command for engine = "claude": a name on the PATH of the service, or an absolute path.')
+    ] = "claude"
+    extraction_model: Annotated[str, Key("The model that reads finished turns, as `claude --model` takes it.")] = (
+        "haiku"
+    )
+    extraction_effort: Annotated[str, Key('How hard it thinks: "low", "medium", "high", "xhigh" or "max".')] = "low"
+    review_model: Annotated[
+        str, Key("The model that checks every change before it is kept; empty: the one for extraction.")
+    ] = ""
+    review_effort: Annotated[str, Key("How hard that one thinks.")] = "low"
+    dream_model: Annotated[str, Key("The model that consolidates memories: a larger one.")] = "sonnet"
+    dream_effort: Annotated[str, Key("How hard that one thinks.")] = "low"
+    runs_per_day: Annotated[
+        int, Key("How often it is used a day; an extraction with its review is one run.", least=0)
+    ] = 40
+    tokens_per_day: Annotated[
+        int, Key("How many tokens it may take of your plan a day, without what is read from a cache.", least=0)
+    ] = 300_000
+    quiet_minutes: Annotated[
+        float, Key("A session is read when it was silent for this long, ends, or is about to be compacted.", least=0)
+    ] = 5.0
+    longest_run_seconds: Annotated[
+        float, Key("A run that takes longer is given up and tried again later.", least=10)
+    ] = 300.0
+    environment: Annotated[
+        Mapping[str, str],
+        Key(
+            "Variables for it beside those that a login needs: HOME, PATH, USER, XDG_*, CLAUDE_CONFIG_DIR, proxies.",
+            example='{ CLAUDE_CODE_USE_BEDROCK = "1", AWS_PROFILE = "work" }',
+        ),
+    ] = MappingProxyType({})
+
+
 class Budget(NamedTuple):
     usd_per_day: Annotated[
         float, Key("What model calls may cost a day; reached, they rest until the day turns.", least=0)
@@ -231,7 +266,7 @@ class Config(NamedTuple):
     engine: Annotated[
         str,
         Key(
-            'Who reads the turns: "offline" (built in, free), "anthropic" (a model), or "auto": a model if a key is named below.'
+            'Who reads the turns: "offline" (free), "claude" (your own command), "anthropic" (a key), "auto": by a key below.'
         ),
     ] = "auto"
     review: Annotated[
@@ -242,6 +277,7 @@ class Config(NamedTuple):
     ] = "doubts"
     anthropic: Anthropic = Anthropic()
     agent: Agent = Agent()
+    claude: ClaudeCommand = ClaudeCommand()
     budget: Budget = Budget()
     claude_code: ClaudeCode = ClaudeCode()
     scan: Scan = Scan()

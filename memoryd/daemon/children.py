@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.daemon.child import Child, stop_all
-from memoryd.engines.model.credentials import is_chosen
+from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.dream_gates import due as dreams_due
 from memoryd.jobs.due import due
@@ -60,7 +60,7 @@ class Children:
             self._jobs_before = jobs.last_id(database)
             self._worker.start(config_file=self.config_file)
             if is_chosen(config):
-                self._say(f"{config.anthropic.extraction_model} reads what was said.")
+                self._say(f"{with_models(config).anthropic.extraction_model} reads what was said.")
 
     def _rests(self, now: float) -> bool:
         return 0 < self.rest_until - now <= REST_SECONDS  # longer: the clock was set back

@@ -19,11 +19,11 @@ from memoryd.daemon.health import ClockWatch, DaemonHealth, disk_troubles
 from memoryd.daemon.reporter import Reporter
 from memoryd.daemon.schedule import Ticks
 from memoryd.daemon.single_instance import Trouble
-from memoryd.engines.model.credentials import is_chosen
+from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, ConfigError, CorruptStateError, StateError
 from memoryd.formatting import count, short
 from memoryd.jobs import gates
-from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.jobs.holds import engine_wait
 from memoryd.jobs.ingest import Ingester
 from memoryd.jobs.upkeep import upkeep_due
 from memoryd.model import Due, Wait
@@ -305,7 +305,7 @@ class Daemon:
             yield silence
         if self._children.is_at_work:
             return  # its end wakes us
-        hold = as_wait(hold_of(database, self._config, now))
+        hold = engine_wait(database, self._paths, self._config, now)
         for session in waiting.waiting_sessions(database):
             match gates.extraction(session, self._config, self._paths.state_dir, now, hold):
                 case Wait(until=float(until)):
@@ -383,7 +383,7 @@ class Daemon:
             self._ingester.use(config)
         if before.scan.interval_seconds != config.scan.interval_seconds and self._ticks is not None:
             self._ticks.stop()
-        reader = config.anthropic.extraction_model if is_chosen(config) else "the embedded engine"
+        reader = with_models(config).anthropic.extraction_model if is_chosen(config) else "the embedded engine"
         self._say(f"The config file was read again. What you say is read by {reader}.")
         if before.claude_code != config.claude_code:
             self._say("Where Claude Code keeps its files is taken in at the next start: memoryd service restart")

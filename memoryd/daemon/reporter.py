@@ -7,10 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from memoryd.clock import iso
-from memoryd.engines.model.credentials import is_chosen
+from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.formatting import count, short, size
 from memoryd.jobs import gates
-from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.jobs.holds import engine_wait, hold_of
 from memoryd.model import Due, Skip
 from memoryd.state import dreams, jobs, model_calls, queries, settings, waiting
 from memoryd.state import projects as known_projects
@@ -133,8 +133,9 @@ class Reporter:
         told: dict[int, str] = {}
         hold = hold_of(database, self._config, now)
         self._report_hold(hold)
+        wait = engine_wait(database, self._paths, self._config, now)
         for session in waiting.waiting_sessions(database):
-            decision = gates.extraction(session, self._config, self._paths.state_dir, now, as_wait(hold))
+            decision = gates.extraction(session, self._config, self._paths.state_dir, now, wait)
             if isinstance(decision, Due) or decision.reason == "session_active":
                 continue
             if hold is not None and decision.reason == hold.reason:
@@ -221,7 +222,7 @@ class Reporter:
         remarks = model_calls.remarks(database, job.id)
         noted = Counter(kind for kind, _ in remarks)
         refused = Counter(_tool_in(text) for kind, text in remarks if kind == "refused")
-        model = self._config.anthropic.extraction_model
+        model = with_models(self._config).anthropic.extraction_model
         facts: dict[str, Any] = {
             "job": job.id,
             "kind": job.kind,

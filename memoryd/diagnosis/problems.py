@@ -91,8 +91,8 @@ def check_key(error: MemorydError) -> Check:
 
 
 def check_hold(hold: Hold) -> Check:
-    """A budget that is used up mends itself when the day turns."""
-    verdict: Verdict = "note" if hold.reason == "budget_reached" else "problem"
+    """What a day may take mends itself when the day turns."""
+    verdict: Verdict = "note" if hold.reason in ("budget_reached", "limit_reached") else "problem"
     return Check("budget", verdict, hold.text, hold.fix or "memoryd retry")
 
 

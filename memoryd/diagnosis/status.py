@@ -16,7 +16,7 @@ from memoryd.diagnosis.projects import ProjectsStatus, read_projects
 from memoryd.engines.model import credentials
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import gates
-from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.jobs.holds import engine_wait
 from memoryd.memory.stats import MemoryStats
 from memoryd.model import Skip
 from memoryd.recall.shown import use_since
@@ -142,7 +142,7 @@ def _problems_of_daemon_and_config(status: Status, paths: Paths) -> list[Problem
 def _with_database(
     status: Status, world: World, database: Database, most_projects: int | None, census: MemoryStats
 ) -> Status:
-    hold = as_wait(hold_of(database, world.config, world.now))
+    hold = engine_wait(database, world.paths, world.config, world.now)
     sessions = [
         (session, gates.extraction(session, world.config, world.paths.state_dir, world.now, hold))
         for session in waiting.waiting_sessions(database)
@@ -169,7 +169,8 @@ def _with_database(
 
 def _problems_in_database(status: Status, world: World, database: Database) -> Iterator[Problem]:
     hold = status.engine.hold
-    key_error = credentials.key_problem(world.config.anthropic) if credentials.is_chosen(world.config) else None
+    has_key = credentials.is_chosen(world.config) and world.config.engine != credentials.CLAUDE
+    key_error = credentials.key_problem(world.config.anthropic) if has_key else None
     if hold is not None:  # also a budget that is used up: what was said waits
         yield Problem(*found_problems.check_hold(hold)[2:])
     elif key_error is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import StateError
 from memoryd.jobs import gates
-from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.jobs.holds import engine_wait
 from memoryd.memory.limits import LOCK_NAME
 from memoryd.model import Due, Wait
-from memoryd.state import dreams
+from memoryd.state import dreams, waiting
 from memoryd.state import projects as known_projects
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Checks:
     def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Due | Wait | None]]]:
         """Gates, the cheapest first."""
         config, now, known = self._config, self._now, self._known
-        yield "switch", lambda: gates.dream_switch(config, as_wait(hold_of(self._database, config, now)))
+        yield "switch", lambda: gates.dream_switch(config, engine_wait(self._database, self._paths, config, now))
         yield (
             "time",
             lambda: (
@@ -76,12 +76,26 @@ class Checks:
         )
         yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
         yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
+        if config.engine == "claude":
+            yield "extraction", lambda: gates.dream_after_extraction(self._to_be_read())
         yield "lock", self._held
 
     def _counted(self, since: float) -> int:
         changed = dreams.sessions_since(self._database, self._memory_dir, since)
         sessions = [(session.session, session.has_open_turn) for session in changed]
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
+
+    def _to_be_read(self) -> int:
+        """Sessions of all projects that extraction will work on by itself."""
+        decisions = (
+            gates.extraction(session, self._config, self._paths.state_dir, self._now)
+            for session in waiting.waiting_sessions(self._database)
+        )
+        return sum(
+            isinstance(decision, Due)
+            or (isinstance(decision, Wait) and decision.reason in ("session_active", "throttled"))
+            for decision in decisions
+        )
 
     def _held(self) -> Wait | None:
         if _names_nobody(self._memory_dir):

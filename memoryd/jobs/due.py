@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, EngineRestsError
 from memoryd.jobs import gates
-from memoryd.jobs.holds import as_wait, hold_of
+from memoryd.jobs.holds import engine_wait
 from memoryd.model import Due, Skip
 from memoryd.state import waiting
 
@@ -35,7 +35,7 @@ def due(
 ) -> dict[str, list[WaitingSession]]:
     """Sessions to be worked on, by memory directory. `at_once`: also sessions that are still active or have failed."""
     found: dict[str, list[WaitingSession]] = {}
-    hold = as_wait(hold_of(database, config, now))
+    hold = engine_wait(database, paths, config, now)
     for session in waiting.waiting_sessions(database, with_history=with_history):
         decision = gates.extraction(session, config, paths.state_dir, now, hold)
         if session.memory_dir and (isinstance(decision, Due) or (at_once and not isinstance(decision, Skip))):

@@ -38,9 +38,11 @@ def estimate(database: Database, paths: Paths, config: Config, sessions: Iterabl
 
     The memories that exist by then are not known, and not counted.
     """
+    config = credentials.with_models(config)
     model = config.anthropic.extraction_model
     price = credentials.price_of(config, model)
-    limits = extraction_brief.limits_of(config, model, price, 0.0)
+    cap = None if config.engine == credentials.CLAUDE else price
+    limits = extraction_brief.limits_of(config, model, cap, 0.0)
     static = extraction_brief.static_tokens()
     fresh = again = runs = 0
     seen: set[tuple[str, ...]] = set()

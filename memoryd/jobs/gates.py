@@ -59,6 +59,8 @@ def _throttle(session: WaitingSession, config: Config, now: float) -> Wait | Non
 
 
 def _silence(session: WaitingSession, config: Config, now: float) -> Due | Wait:
+    if config.engine == "claude":
+        return _long_silence(session, config, now)
     quiet_at = session.active_at + config.turns.quiet_seconds
     latest_at = session.first_ended_at + config.turns.longest_wait_seconds
     if now >= quiet_at:
@@ -66,6 +68,18 @@ def _silence(session: WaitingSession, config: Config, now: float) -> Due | Wait:
     if now >= latest_at:
         return Due("its first turn has waited long enough")
     return Wait(min(quiet_at, latest_at), "session_active", "the session is being written")
+
+
+def _long_silence(session: WaitingSession, config: Config, now: float) -> Due | Wait:
+    """The limit of `claude` is that of the user's own work: a session is read once, when nobody is at it."""
+    if session.is_released:
+        return Due("the session has ended or is compacted")
+    quiet_at = session.active_at + config.claude.quiet_minutes * 60
+    if now >= quiet_at:
+        return Due("the session is quiet")
+    return Wait(
+        quiet_at, "session_active", f"claude reads it when it was quiet for {config.claude.quiet_minutes:g} min"
+    )
 
 
 def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip | None:
@@ -151,6 +165,13 @@ def dream_sessions(number: int, config: Config, now: float) -> Due | Wait:
         return Due(f"{count(number, 'session')} changed")
     until = now + config.dream.scan_minutes * 60
     return Wait(until, "too_few_sessions", f"{number} of {least} sessions changed since the last one")
+
+
+def dream_after_extraction(sessions: int) -> Wait | None:
+    """`claude` reads what was said before it dreams of it. `sessions`: how many are to be read."""
+    if not sessions:
+        return None
+    return Wait(None, "extraction_waits", f"claude reads {count(sessions, 'session')} first")
 
 
 def dream_lock(held_by: int | None, until: float) -> Wait | None:

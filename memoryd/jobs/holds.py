@@ -12,9 +12,12 @@ from memoryd.state.engine_holds import Hold
 
 if TYPE_CHECKING:
     from memoryd.config import Config
+    from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 RESUME = "memoryd resume"
+_TURN_SECONDS = 30.0
+"""So often somebody looks again whether the other job is done."""
 
 
 def hold_of(database: Database, config: Config, now: float) -> Hold | None:
@@ -23,7 +26,19 @@ def hold_of(database: Database, config: Config, now: float) -> Hold | None:
         return Hold("paused", pause.sentence, RESUME, pause.until, pause.since)
     if not credentials.is_chosen(config):
         return None
-    return engine_holds.current_hold(database, credentials.NAME, credentials.settings_digest(config), now)
+    engine = credentials.engine_name(config)
+    return engine_holds.current_hold(database, engine, credentials.settings_digest(config), now)
+
+
+def engine_wait(database: Database, paths: Paths, config: Config, now: float) -> Wait | None:
+    """Why nothing can be worked on now: a hold, or another job that uses what only one may use at a time."""
+    if (wait := as_wait(hold_of(database, config, now))) is not None or config.engine != credentials.CLAUDE:
+        return wait
+    from memoryd.engines.model.claude import turn_lock  # noqa: PLC0415 - for those who use it
+
+    if not turn_lock.is_taken(paths):
+        return None
+    return Wait(now + _TURN_SECONDS, "claude_at_work", "claude is at work for another job")
 
 
 def as_wait(hold: Hold | None) -> Wait | None:

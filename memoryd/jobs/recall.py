@@ -205,6 +205,7 @@ def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tupl
         with closing(open_database(task.paths)) as database:
             selected = select_by_model(
                 database,
+                task.paths,
                 task.config,
                 task.environment,
                 task.clock,

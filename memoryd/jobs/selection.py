@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.clock import elapsed
 from memoryd.engines.model import credentials, selection_brief
 from memoryd.engines.model.budget import BudgetedCalls, RunCapError
-from memoryd.engines.model.client import BadRequestError, Client, EndpointError, PromptTooLongError
+from memoryd.engines.model.client import BadRequestError, EndpointError, PromptTooLongError
 from memoryd.engines.model.record_hold import recording_holds
+from memoryd.engines.model.transport import transport_for
 from memoryd.errors import EngineRestsError, MemorydError
-from memoryd.jobs.holds import hold_of
+from memoryd.jobs.holds import engine_wait, hold_of
 from memoryd.state import engine_holds, jobs
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from memoryd.clock import Clock
     from memoryd.config import Config
     from memoryd.engines.model.selection_brief import SelectionQuestion
+    from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 DATABASE_SECONDS = 0.5
@@ -42,6 +44,7 @@ class _Task(NamedTuple):
     """One selection with everything that it uses."""
 
     database: Database
+    paths: Paths
     config: Config
     environment: Mapping[str, str]
     clock: Clock
@@ -63,6 +66,7 @@ class _Task(NamedTuple):
 
 def select_by_model(
     database: Database,
+    paths: Paths,
     config: Config,
     environment: Mapping[str, str],
     clock: Clock,
@@ -86,7 +90,7 @@ def select_by_model(
     until = elapsed() + seconds
     if not names or not manifest_lines or not query.strip():
         return Selected(())
-    task = _Task(database, config, environment, clock, memory_dir, seconds, until)
+    task = _Task(database, paths, config, environment, clock, memory_dir, seconds, until)
     question = selection_brief.SelectionQuestion(query, manifest_lines, names, tools)
     try:
         with database.waiting(DATABASE_SECONDS):
@@ -105,6 +109,9 @@ def _why_not(task: _Task) -> str:
     hold = hold_of(task.database, task.config, now) or engine_holds.current_hold(
         task.database, jobs.RECALL, task.own_settings, now
     )
+    if hold is None and task.config.engine == credentials.CLAUDE:
+        wait = engine_wait(task.database, task.paths, task.config, now)
+        return f"{wait.why[0].upper()}{wait.why[1:]}." if wait is not None else ""
     return hold.text if hold is not None else ""
 
 
@@ -124,25 +131,32 @@ def _selected(task: _Task, question: SelectionQuestion, limit: int) -> Selected:
 
 
 def _asked(task: _Task, job_id: int, question: SelectionQuestion, limit: int) -> tuple[str, ...]:
-    """Names that the model picks. Raises NoChoiceError and what `Calls.ask` raises; a failure that would repeat is recorded."""
+    """Names that the model picks. Raises NoChoiceError and what `BudgetedCalls.ask` raises; a failure that would repeat is recorded."""
     database, config, clock = task.database, task.config, task.clock
     settings = task.settings  # before the key is read, so that a fix during the request counts
     deadline = clock.now() + task.until - elapsed()
-    client = Client(
-        lambda: credentials.account_of(
-            config.anthropic, task.environment
-        ),  # the key may come from a command, which takes time
-        lambda: deadline - task.until + elapsed(),  # independent of a clock that is set meanwhile
+    # A clock that is set meanwhile makes nobody wait.
+    transport = transport_for(
+        database,
+        task.paths,
+        config,
+        task.environment,
+        clock,
+        hurried_now=lambda: deadline - task.until + elapsed(),
     )
-    with recording_holds(database, config, settings, clock), closing(client):
-        request = selection_brief.request_of(question, config)
+    with (
+        recording_holds(database, config, settings, clock),
+        closing(transport),
+        transport.endpoint("recall") as endpoint,
+    ):
+        request = selection_brief.request_of(question, credentials.with_models(config))
         calls = BudgetedCalls(
             database,
             job_id,
             task.memory_dir,
-            client,
-            credentials.price_of(config, request["model"]),
-            config.budget,
+            endpoint,
+            transport.price_of(request["model"]),
+            transport.caps(config.budget),
             clock,
             deadline,
             selection_brief.prefix_name(request),
@@ -151,7 +165,7 @@ def _asked(task: _Task, job_id: int, question: SelectionQuestion, limit: int) ->
             reply = calls.ask(request)
         except EndpointError as error:
             raise _resting(task, error) from error
-        engine_holds.lift(database, credentials.NAME)
+        engine_holds.lift(database, transport.name)
         engine_holds.lift(database, jobs.RECALL)
         try:
             return selection_brief.choice_in(reply, selection_brief.shown_in(request, question.names), limit)

@@ -1,4 +1,4 @@
-"""Holds of an engine: its key was refused, its endpoint fails, or the day's budget is used up."""
+"""Holds of an engine: its key was refused, its endpoint or command fails, or the day's budget is used up."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 
+RestReason = Literal[
+    "engine_busy", "engine_missing", "engine_logged_out", "engine_outdated", "engine_hung", "engine_replaced"
+]
+"""Why an engine is tried again after a while, each time after a longer one."""
+CapReason = Literal["budget_reached", "limit_reached"]
+"""Why it waits for the next day: our own cap, or what its maker says."""
+
+
 class Hold(NamedTuple):
-    reason: Literal["paused", "engine_stopped", "engine_busy", "budget_reached"]
+    reason: Literal["paused", "engine_stopped"] | RestReason | CapReason
     text: str
     fix: str
     until: float | None
@@ -27,23 +35,43 @@ def stop(database: Database, engine: str, text: str, fix: str, settings: bytes, 
     )
 
 
-def pause(database: Database, engine: str, text: str, fix: str, settings: bytes, until: float, now: float) -> None:
-    """Hold the engine until the next day, or until its settings change: the budget is used up."""
+def pause(
+    database: Database,
+    engine: str,
+    text: str,
+    fix: str,
+    settings: bytes,
+    until: float,
+    now: float,
+    reason: CapReason = "budget_reached",
+) -> None:
+    """Hold the engine until the next day, or until its settings change: what a day may take is used up."""
     database.execute(
-        "INSERT OR REPLACE INTO holds VALUES (?, 'budget_reached', ?, ?, ?, ?, 0, ?)",
-        (engine, text, fix, until, settings, now),
+        "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
+        (engine, reason, text, fix, until, settings, now),
     )
 
 
-def rest(database: Database, engine: str, text: str, after: float | None, settings: bytes, now: float) -> float:
-    """Hold the engine for as long as the endpoint asks, or longer after every failure in a row. Returns until when."""
+def rest(
+    database: Database,
+    engine: str,
+    text: str,
+    after: float | None,
+    settings: bytes,
+    now: float,
+    *,
+    reason: RestReason = "engine_busy",
+    fix: str = "",
+) -> float:
+    """Hold the engine for as long as it asks, or longer after every failure in a row. Returns until when."""
     with database.transaction():
-        known = database.query("SELECT failures FROM holds WHERE engine = ? AND reason = 'engine_busy'", (engine,))
+        # A stop and a cap have none: only what was tried again in vain makes the next delay longer.
+        known = database.query("SELECT failures FROM holds WHERE engine = ?", (engine,))
         failures = 1 + (known[0]["failures"] if known else 0)
         delay = min(max(ENGINE.delay(failures), after or 0.0), ENGINE.longest_seconds)
         database.execute(
-            "INSERT OR REPLACE INTO holds VALUES (?, 'engine_busy', ?, '', ?, ?, ?, ?)",
-            (engine, text, now + delay, settings, failures, now),
+            "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (engine, reason, text, fix, now + delay, settings, failures, now),
         )
     return now + delay
 

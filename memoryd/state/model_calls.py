@@ -45,11 +45,27 @@ def answer_to(database: Database, request: bytes, memory_dir: str) -> tuple[int,
     return (rows[0]["id"], rows[0]["reply"]) if rows else None
 
 
-def reserve(database: Database, job_id: int, request: bytes, *, model: str, prompt: str, usd: float, now: float) -> int:
-    """Record a request before it is sent."""
+PAID = "anthropic"
+"""The engine whose requests cost money; those of any other are worth what they would cost."""
+
+
+def reserve(
+    database: Database,
+    job_id: int,
+    request: bytes,
+    *,
+    model: str,
+    prompt: str,
+    usd: float,
+    now: float,
+    engine: str = PAID,
+    tokens: int = 0,
+) -> int:
+    """Record a request before it is sent. `tokens`: what it may take of a plan."""
     return database.insert(
-        "INSERT INTO steps (job_id, request, model, prompt, sent_at, reserved_usd) VALUES (?, ?, ?, ?, ?, ?)",
-        (job_id, request, model, prompt, now, usd),
+        "INSERT INTO steps (job_id, request, model, prompt, sent_at, reserved_usd, engine, reserved_tokens)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (job_id, request, model, prompt, now, usd, engine, tokens),
     )
 
 
@@ -96,10 +112,49 @@ def used_cache(database: Database, model: str, prompt: str, since: float) -> boo
 
 
 def spent_between(database: Database, begin: float, end: float) -> float:
-    """USD that were spent or reserved in a span of time."""
-    rows = database.query(f"SELECT {_SPENT} FROM steps WHERE sent_at >= ? AND sent_at < ?", (begin, end))  # noqa: S608 - ours
+    """USD that were paid or reserved in a span of time."""
+    rows = database.query(
+        f"SELECT {_SPENT} FROM steps WHERE sent_at >= ? AND sent_at < ? AND engine = ?",  # noqa: S608 - ours
+        (begin, end, PAID),
+    )
     usd: float = rows[0][5]
     return usd
+
+
+class PlanUse(NamedTuple):
+    """What was taken of a plan that nobody is billed for."""
+
+    runs: int = 0
+    """Jobs that asked anything; an extraction and its review are one."""
+    tokens: int = 0
+    """Without what was read from a cache; reserved counts as taken until it is known better."""
+    usd: float = 0.0
+    """What it would have cost at list price."""
+
+
+def plan_use_between(database: Database, engine: str, begin: float, end: float, *, but_job: int = 0) -> PlanUse:
+    """What an engine used; `but_job` is not counted among the runs."""
+    rows = database.query(
+        "SELECT count(DISTINCT job_id) FILTER (WHERE job_id <> ?), coalesce(sum(CASE WHEN settled_usd IS NULL THEN"
+        " reserved_tokens ELSE input_tokens + cache_created_tokens + output_tokens END), 0),"
+        " coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE sent_at >= ? AND sent_at < ?"
+        " AND engine = ?",
+        (but_job, begin, end, engine),
+    )
+    return PlanUse(*rows[0])
+
+
+class LastAnswer(NamedTuple):
+    model: str
+    at: float
+
+
+def last_answer(database: Database, engine: str) -> LastAnswer | None:
+    """The last request that an engine answered."""
+    rows = database.query(
+        "SELECT model, sent_at FROM steps WHERE engine = ? AND output_tokens > 0 ORDER BY id DESC LIMIT 1", (engine,)
+    )
+    return LastAnswer(*rows[0]) if rows else None
 
 
 def has_answered(database: Database, model: str) -> bool:
@@ -119,6 +174,7 @@ class UsageRow(NamedTuple):
     """What kind of job it was."""
     model: str
     spent: Spent
+    engine: str = PAID
     cache_breaks: int = 0
     """How often the endpoint had lost what it should have kept; told with the model that a job asked first."""
 
@@ -135,12 +191,14 @@ def usage(database: Database, since: float | None = None) -> list[UsageRow]:
         f"SELECT date(sent_at, 'unixepoch', 'localtime') AS day, coalesce({ROOT_OF_JOB}, (SELECT project_root FROM dreams"  # noqa: S608 - ours
         " WHERE dreams.job_id = jobs.id), (SELECT root FROM projects WHERE projects.memory_dir = jobs.memory_dir AND NOT is_shared"
         " ORDER BY projects.id LIMIT 1), memory_dir) AS project,"
-        f" kind, model, {_SPENT}, {_CACHE_BREAKS} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
-        " GROUP BY day, project, kind, model ORDER BY day, project, kind, model",
+        f" kind, model, engine, {_SPENT}, {_CACHE_BREAKS} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
+        " GROUP BY day, project, kind, model, engine ORDER BY day, project, kind, model, engine",
         (since or 0.0,),
     )
     return [
-        UsageRow(row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[4:-1]), row[-1])
+        UsageRow(
+            row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[5:-1]), row["engine"], row[-1]
+        )
         for row in rows
     ]
 

@@ -228,7 +228,6 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX steps_by_request ON steps (request) WHERE reply IS NOT NULL;
     CREATE INDEX steps_by_job ON steps (job_id);
     CREATE INDEX steps_by_time ON steps (sent_at);
-
     CREATE TABLE remarks (                       -- what the log is to say of a run: refused calls, lost caches
         job_id INTEGER NOT NULL REFERENCES jobs (id),
         kind TEXT NOT NULL,
@@ -390,6 +389,11 @@ MIGRATIONS: tuple[str, ...] = (
             )
         ) AS names
         FROM changes WHERE kind <> 'reindex' AND EXISTS (SELECT 1 FROM change_files WHERE change_id = changes.id);
+    """,
+    """
+    ALTER TABLE steps ADD COLUMN engine TEXT NOT NULL DEFAULT 'anthropic'; -- claude: on the user's plan, nothing is paid
+    ALTER TABLE steps ADD COLUMN reserved_tokens INTEGER NOT NULL DEFAULT 0; -- and what it may take of that at most
+    CREATE TABLE releases (session_id TEXT PRIMARY KEY, at REAL NOT NULL) STRICT; -- the client ends or compacts a session
     """,
 )
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 PAUSE = "pause"
 UPKEEP = "upkeep"
+CLAUDE = "claude"
+"""The `claude` command that was used last: where it is, what tells it from another, its version."""
 LOGGED = "logged"
 """The last job that has its line in the log."""
 MODEL_WINDOWS = "model_windows"

@@ -48,7 +48,8 @@ _WAITING = (
     " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
     " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at,"
     " size <> failed_bytes AS has_grown, max(EXISTS (SELECT 1 FROM jobs WHERE jobs.session_id = transcripts.session_id"
-    " AND jobs.ended_at >= turns.ended_at AND started_at < turns.ended_at)) AS is_trailing"
+    " AND jobs.ended_at >= turns.ended_at AND started_at < turns.ended_at)) AS is_trailing,"
+    " coalesce(min(said_at) <= (SELECT at FROM releases WHERE releases.session_id = transcripts.session_id), 0) AS is_released"
     " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
     " LEFT JOIN projects ON projects.id = transcripts.project_id"
     " LEFT JOIN collisions ON collisions.project_id = projects.id"
@@ -83,6 +84,7 @@ def waiting_sessions(database: Database, *, with_history: bool = False) -> list[
             bool(row["opted_out"]),
             bool(row["is_gone"]),
             row["collides_with"],
+            bool(row["is_released"]),
         )
         for row in rows
     ]

@@ -17,6 +17,8 @@ from memoryd.model import Exchange, UserMessage
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.state import jobs
+from tests.acceptance.client import binary
+from tests.claude_server import ClaudeServer, config_with_claude, install_command
 from tests.jobs.model_workspace import VARIABLE, ToldClock, config_with_model
 from tests.messages_server import MessagesServer, Reply, call, text
 
@@ -52,13 +54,22 @@ def _kept(wish: str) -> dict[str, object]:
     return call("Write", {"file_path": "feedback_wish.md", "content": f"{head}{rule}.\n", "quote": quote})
 
 
-@pytest.fixture(params=["offline", "model"])
-def engine(request: pytest.FixtureRequest, database: Database, paths: Paths) -> Iterator[Engine]:
+@pytest.fixture(params=["offline", "model", "claude", pytest.param("real_claude", marks=pytest.mark.real)])
+def engine(
+    request: pytest.FixtureRequest, environment: dict[str, str], database: Database, paths: Paths, tmp_path: Path
+) -> Iterator[Engine]:
     if request.param == "offline":
         yield OfflineEngine()
         return
-    with MessagesServer(wish_keeping_model) as server:
-        made = ModelEngine(database, paths, config_with_model(server), {VARIABLE: "test-key"}, ToldClock())
+    if request.param == "model":
+        server = MessagesServer(wish_keeping_model)
+        config = config_with_model(server)
+    else:
+        server = ClaudeServer(wish_keeping_model)
+        command = binary() if request.param == "real_claude" else install_command(tmp_path / "bin")
+        config = config_with_claude(command, server)
+    with server:
+        made = ModelEngine(database, paths, config, environment | {VARIABLE: "test-key"}, ToldClock())
         yield made
         made.close()
         assert server.violations == []

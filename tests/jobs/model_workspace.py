@@ -48,9 +48,10 @@ class ModelWorkspace(Workspace):
         self.server = server
         self.clock = ToldClock()
         self.key = "test-key"
+        self.environment: dict[str, str] = {}
 
     def with_model(self) -> ModelEngine:
-        return ModelEngine(self.database, self.paths, self.config, {VARIABLE: self.key}, self.clock)
+        return ModelEngine(self.database, self.paths, self.config, {VARIABLE: self.key} | self.environment, self.clock)
 
     def run(self, *, history_too: bool = False) -> list[Outcome]:
         sessions = due(self.database, self.paths, self.config, self.clock.now(), at_once=True, with_history=history_too)

@@ -16,8 +16,8 @@ import pytest
 from memoryd.backoff import REQUEST
 from memoryd.clock import SystemClock, day_of
 from memoryd.config import Budget
-from memoryd.engines.model.budget import TRIES, BudgetedCalls, DayCapError, RunCapError
-from memoryd.engines.model.client import Client, EndpointError, _retry_after
+from memoryd.engines.model.budget import BudgetedCalls, DayCapError, DollarCaps, RunCapError
+from memoryd.engines.model.client import TRIES, Client, EndpointError, _retry_after
 from memoryd.engines.model.cost import most_usd, usd_of
 from memoryd.engines.model.credentials import NAME, Account
 from memoryd.engines.model.prices import PRICES, Price
@@ -752,7 +752,7 @@ def calls_for(model_workspace: ModelWorkspace, client: Client, budget: Budget) -
         str(model_workspace.memory),
         client,
         HAIKU,
-        budget,
+        DollarCaps(budget),
         model_workspace.clock,
         NOW + 300,
         "extract 1",

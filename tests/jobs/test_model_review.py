@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.config import Budget
-from memoryd.engines.model.budget import TRIES, DayCapError
+from memoryd.engines.model.budget import DayCapError
+from memoryd.engines.model.client import TRIES
 from memoryd.engines.model.prices import PRICES, Price
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.memory.document import body_of

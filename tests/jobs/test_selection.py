@@ -65,6 +65,7 @@ def select(model_workspace: ModelWorkspace, *, seconds: float = 60.0, **given: A
     asked = {"query": PROMPT, "manifest_lines": lines, "names": names} | given
     return select_by_model(
         model_workspace.database,
+        model_workspace.paths,
         model_workspace.config,
         {VARIABLE: model_workspace.key},
         model_workspace.clock,
@@ -522,7 +523,7 @@ import os
 
 paths = paths_from(dict(os.environ))
 database = open_database(paths)
-print(select_by_model(database, load(paths), dict(os.environ), SystemClock(), memory_dir=sys.argv[1],
+print(select_by_model(database, paths, load(paths), dict(os.environ), SystemClock(), memory_dir=sys.argv[1],
     query="when may I release?", manifest_lines=["- [user] a.md: a"], names=["a.md"], seconds=300.0))
 """
 

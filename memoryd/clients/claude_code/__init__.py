@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ClaudeCodeClient:
     name = "claude-code"
     title = "Claude Code"
-    hook_events = ("user-prompt-submit", "session-start", "stop", "session-end")
+    hook_events = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 

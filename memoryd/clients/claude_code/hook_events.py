@@ -34,7 +34,7 @@ def read_hook_call(event: str, given: Any) -> HookCall:
     if event == "session-start":
         is_compacted = source == _COMPACTED
         return HookCall("start", session_id, cwd, is_compacted=is_compacted, is_empty=source in _EMPTY)
-    return HookCall("end", session_id, cwd)
+    return HookCall("end" if event == "stop" else "release", session_id, cwd)
 
 
 def hook_answer(event: str, text: str) -> str:

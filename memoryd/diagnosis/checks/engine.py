@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.clock import SystemClock
+from memoryd.diagnosis.checks.claude import ClaudeFacts, judge_claude, read_claude
 from memoryd.diagnosis.facts import read_chosen_engine
 from memoryd.diagnosis.problems import Check, check_hold, check_key
 from memoryd.engines.model import credentials
@@ -58,8 +59,10 @@ class EngineFacts(NamedTuple):
     """All that asked a model in that time."""
 
 
-def read_engine(world: World) -> EngineFacts:
+def read_engine(world: World) -> EngineFacts | ClaudeFacts:
     config = world.config
+    if config.engine == credentials.CLAUDE:
+        return read_claude(world)
     if not credentials.is_chosen(config):
         return EngineFacts(is_chosen=False)
     settings = config.anthropic
@@ -126,7 +129,10 @@ def _ask(account: Account) -> EndpointAnswer:
     )
 
 
-def judge_engine(facts: EngineFacts) -> Iterator[Check]:
+def judge_engine(facts: EngineFacts | ClaudeFacts) -> Iterator[Check]:
+    if isinstance(facts, ClaudeFacts):
+        yield from judge_claude(facts)
+        return
     if not facts.is_chosen:
         yield Check("engine", "ok", "offline: no model, no network, no key needed")
         return

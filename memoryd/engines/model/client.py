@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
     from memoryd.engines.model.credentials import Account
     from memoryd.engines.model.reply import ModelReply
+    from memoryd.state.engine_holds import RestReason
 
 T = TypeVar("T")
 
+TRIES = 4
 CONNECT_SECONDS = 15.0
 _LEAST_SECONDS = 0.1
 """For the transport, where the time is over already: it takes no negative number, and nobody waits for it any more."""
@@ -59,6 +61,12 @@ _OPTIONAL = {
 
 class EndpointError(Exception):
     """There is no answer now; later there may be."""
+
+    reason: RestReason = "engine_busy"
+    """The name of the hold that it leads to."""
+    sentence = ""
+    """What a person is told; empty: that the endpoint has trouble, and why."""
+    fix = ""
 
     def __init__(self, why: str, *, after: float | None = None, is_charged: bool = False) -> None:
         super().__init__(why)
@@ -94,6 +102,9 @@ class Client:
 
     `account` is asked when the first request needs it, and may take its time or raise. Deadlines are by `now`.
     """
+
+    tries = TRIES
+    is_conversing = False
 
     def __init__(self, account: Callable[[], Account], now: Callable[[], float]) -> None:
         self._account = account

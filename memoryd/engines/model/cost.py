@@ -37,10 +37,19 @@ def most_usd(price: Price | None, request: dict[str, Any]) -> float:
     """What a request may cost at most: nothing of it cached, all of it to be cached, and the longest reply."""
     if price is None:
         return 0.0
-    sent = json.dumps([request["system"], request.get("tools", []), request["messages"]], ensure_ascii=False)
-    prompt = len(sent.encode("utf-8", "replace")) / _LEAST_BYTES_PER_TOKEN
+    prompt = _most_prompt_tokens(request)
     usd = prompt * _dearest(price) + float(request["max_tokens"]) * price.output
     return usd * _factor(price, prompt) / _MILLION
+
+
+def most_tokens(request: dict[str, Any]) -> int:
+    """Tokens that a request and its reply may have at most."""
+    return int(_most_prompt_tokens(request)) + int(request["max_tokens"])
+
+
+def _most_prompt_tokens(request: dict[str, Any]) -> float:
+    sent = json.dumps([request["system"], request.get("tools", []), request["messages"]], ensure_ascii=False)
+    return len(sent.encode("utf-8", "replace")) / _LEAST_BYTES_PER_TOKEN
 
 
 def prompt_tokens_for(price: Price | None, usd: float, output_tokens: int) -> float:

@@ -11,6 +11,7 @@ import shlex
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.engines.model.prices import NEWEST
 from memoryd.errors import EngineStoppedError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from memoryd.engines.model.prices import Price
 
 NAME = "anthropic"
+CLAUDE = "claude"
+"""The engine that is the user's own command."""
 OFFICIAL = "https://api.anthropic.com"
 COMMAND_SECONDS = 30.0
 _KEY_BYTES = 4096
@@ -40,7 +43,26 @@ def is_chosen(config: Config) -> bool:
     """Whether a model works for us: asked for, or "auto" with a key in the config."""
     settings = config.anthropic
     names_a_key = bool(settings.api_key_file or settings.api_key_command or settings.api_key_variable)
-    return config.engine == NAME or (config.engine == "auto" and names_a_key)
+    return config.engine in (NAME, CLAUDE) or (config.engine == "auto" and names_a_key)
+
+
+def engine_name(config: Config) -> str:
+    """The engine with a model that the config chooses, as holds and usage know it."""
+    return CLAUDE if config.engine == CLAUDE else NAME
+
+
+def with_models(config: Config) -> Config:
+    """The config with the models of the chosen engine where briefs and limits look for them."""
+    if config.engine != CLAUDE:
+        return config
+    claude = config.claude
+    models = type(config.anthropic)(
+        extraction_model=claude.extraction_model,
+        review_model=claude.review_model,
+        dream_model=claude.dream_model,
+        longest_run_seconds=claude.longest_run_seconds,
+    )
+    return config._replace(anthropic=models)
 
 
 def account_of(settings: Anthropic, environment: Mapping[str, str]) -> Account:
@@ -86,8 +108,10 @@ def is_local(base_url: str) -> bool:
 def price_of(config: Config, model: str) -> Price | None:
     """What a model costs; None: nothing, it runs on this machine. Raises EngineStoppedError where nobody knows.
 
-    A paid model behind a gateway on this machine has a price all the same.
+    A paid model behind a gateway on this machine has a price all the same. For `claude` it is the list price.
     """
+    if config.engine == CLAUDE:
+        return config.budget.price_of(NEWEST.get(model, model))
     price = config.budget.price_of(model)
     if price is None and not is_local(config.anthropic.base_url):
         raise EngineStoppedError(
@@ -104,6 +128,8 @@ def settings_digest(config: Config) -> bytes:
     """
     import hashlib  # noqa: PLC0415 - 5 ms that the embedded engine need not cost
 
+    if config.engine == CLAUDE:
+        return hashlib.blake2b(repr(config.claude).encode(), digest_size=16).digest()
     digest = hashlib.blake2b(repr((config.engine, config.anthropic, config.budget)).encode(), digest_size=16)
     if config.anthropic.api_key_file:
         try:

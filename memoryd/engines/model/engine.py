@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.engines.model import credentials, dream, dream_brief, extract, extraction_brief, meaning_request
 from memoryd.engines.model.agent import RunFailedError
 from memoryd.engines.model.budget import BudgetedCalls, RunCapError
-from memoryd.engines.model.client import BadRequestError, Client
-from memoryd.engines.model.model_windows import answered_window
+from memoryd.engines.model.client import BadRequestError
 from memoryd.engines.model.record_hold import recording_holds
-from memoryd.errors import EngineStoppedError, MemorydError
+from memoryd.engines.model.transport import transport_for
+from memoryd.errors import MemorydError
 from memoryd.paths import is_below
 from memoryd.state import engine_holds, model_calls
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memoryd.clock import Clock
     from memoryd.config import Budget, Config
     from memoryd.engines.base import Signal
+    from memoryd.engines.model.claude.transport import Purpose
     from memoryd.engines.model.prices import Price
     from memoryd.memory.snapshot import Snapshot
     from memoryd.model import Proposal
@@ -55,10 +56,9 @@ class ModelEngine:
     ) -> None:
         self._database = database
         self._paths = paths
-        self._config = config
-        self._environment = environment
+        self._config = credentials.with_models(config)
         self._clock = clock
-        self._client: Client | None = None
+        self._transport = transport_for(database, paths, config, environment, clock)
         # As they are now, before the key is read: what is mended while a request runs is another thing.
         self._settings = credentials.settings_digest(config)
 
@@ -67,23 +67,25 @@ class ModelEngine:
         return self._config.anthropic.dream_model
 
     def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
+        self._transport.close()
 
     def extract(self, snapshot: Snapshot, signal: Signal, review: Review) -> Proposal:
         """What the agent makes of these turns."""
         model = self._config.anthropic.extraction_model
         deadline = self._deadline(signal)
         budget = self._config.budget
-        with self._run(signal.job_id, snapshot.path, model, extraction_brief.prompt_name(), deadline, budget) as run:
+        name = extraction_brief.prompt_name()
+        with self._run("extraction", signal.job_id, snapshot.path, model, name, deadline, budget) as run:
             return extract.extract(
                 snapshot,
                 signal,
                 review,
                 self._paths.place_for(snapshot.path, "staging"),
                 model=model,
-                limits=extraction_brief.limits_of(
-                    self._config, model, run.price, deadline, self._answered_window(model)
+                limits=self._transport.bounded(
+                    extraction_brief.limits_of(
+                        self._config, model, run.price, deadline, self._transport.answered_window(model)
+                    )
                 ),
                 ask=run.calls.ask,
                 now=self._clock.now,
@@ -98,19 +100,21 @@ class ModelEngine:
             signal = signal._replace(project_root="")
         config = self._config._replace(budget=self._dream_budget)
         deadline = self._deadline(signal)
-        with self._run(
-            signal.job_id, snapshot.path, model, dream_brief.prompt_name(), deadline, self._dream_budget
-        ) as run:
+        name = dream_brief.prompt_name()
+        with self._run("dream", signal.job_id, snapshot.path, model, name, deadline, self._dream_budget) as run:
             return dream.dream(
                 snapshot,
                 signal,
                 review,
                 self._paths.place_for(snapshot.path, "dreams"),
                 model=model,
-                limits=dream_brief.limits_of(config, model, run.price, deadline, self._answered_window(model)),
+                limits=self._transport.bounded(
+                    dream_brief.limits_of(config, model, run.price, deadline, self._transport.answered_window(model))
+                ),
                 ask=run.calls.ask,
                 budget=dream.DreamBudget(
-                    lambda: model_calls.spent_by(self._database, signal.job_id).usd, self._dream_budget.usd_per_run
+                    lambda: model_calls.spent_by(self._database, signal.job_id).usd,
+                    self._dream_budget.usd_per_run if run.price is not None else float("inf"),
                 ),
                 now=self._clock.now,
                 note=run.note,
@@ -125,17 +129,11 @@ class ModelEngine:
         def ask(question: Question) -> str:
             deadline = self._deadline(signal)
             name = meaning_request.prompt_name(question)
-            with self._run(signal.job_id, memory_dir, model, name, deadline, budget) as run:
+            with self._run("review", signal.job_id, memory_dir, model, name, deadline, budget) as run:
                 reply = run.calls.ask(meaning_request.request_of(question, model))
                 return meaning_request.text_of(reply)
 
         return ask
-
-    def _answered_window(self, model: str) -> int:
-        """The window that the model's endpoint tells; 0 where the config says it, or nobody does. Within a run."""
-        if self._config.anthropic.context_window_tokens or self._client is None:
-            return 0
-        return answered_window(self._database, self._client, self._config.anthropic.base_url, model, self._clock)
 
     @property
     def _dream_budget(self) -> Budget:
@@ -148,39 +146,41 @@ class ModelEngine:
 
     @contextmanager
     def _run(
-        self, job_id: int, memory_dir: str, model: str, prompt: str, deadline: float, budget: Budget
+        self,
+        purpose: Purpose,
+        job_id: int,
+        memory_dir: str,
+        model: str,
+        prompt: str,
+        deadline: float,
+        budget: Budget,
     ) -> Iterator[_Run]:
         """A run of the agent: with a price and a purse, its errors told as those of a job or of the engine."""
         with recording_holds(self._database, self._config, self._settings, self._clock):
-            price = credentials.price_of(self._config, model)
-            if self._client is None:
-                found = credentials.account_of(self._config.anthropic, self._environment)
-                self._client = Client(lambda: found, self._clock.now)
-            calls = BudgetedCalls(
-                self._database,
-                job_id,
-                memory_dir,
-                self._client,
-                price,
-                budget,
-                self._clock,
-                deadline,
-                prompt,
-            )
-            try:
-                yield _Run(price, calls, partial(model_calls.remark, self._database, job_id))
-            except RunFailedError as error:
-                if error.is_by_reply:
-                    calls.forget_last()
-                raise UnfinishedError(str(error)) from error
-            except RunCapError as error:
-                raise UnfinishedError(str(error)) from error
-            except BadRequestError as error:
-                calls.forget_last()  # it may be what the endpoint does not want to have back
-                if not model_calls.has_answered(self._database, model):
-                    raise EngineStoppedError(
-                        f"{self._config.anthropic.base_url} refuses our requests. It says: {error}",
-                        "change [anthropic] in the config, then: memoryd retry",
-                    ) from error
-                raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
-            engine_holds.lift(self._database, credentials.NAME)
+            price = self._transport.price_of(model)
+            with self._transport.endpoint(purpose) as endpoint:
+                calls = BudgetedCalls(
+                    self._database,
+                    job_id,
+                    memory_dir,
+                    endpoint,
+                    price,
+                    self._transport.caps(budget),
+                    self._clock,
+                    deadline,
+                    prompt,
+                )
+                try:
+                    yield _Run(price, calls, partial(model_calls.remark, self._database, job_id))
+                except RunFailedError as error:
+                    if error.is_by_reply:
+                        calls.forget_last()
+                    raise UnfinishedError(str(error)) from error
+                except RunCapError as error:
+                    raise UnfinishedError(str(error)) from error
+                except BadRequestError as error:
+                    calls.forget_last()  # it may be what the endpoint does not want to have back
+                    if not model_calls.has_answered(self._database, model):
+                        raise self._transport.refusal(error) from error
+                    raise UnfinishedError(f"the endpoint refuses the request: {error}") from error
+            engine_holds.lift(self._database, self._transport.name)

@@ -13,7 +13,6 @@ from memoryd.state import settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memoryd.clock import Clock
     from memoryd.engines.model.client import Client
     from memoryd.state.database import Database
 
@@ -22,13 +21,12 @@ _ANSWER_SECONDS = 8.0
 _DATED = re.compile(r"-20\d{6}$")
 
 
-def answered_window(database: Database, client: Client, base_url: str, model: str, clock: Clock) -> int:
+def answered_window(database: Database, client: Client, base_url: str, model: str, now: float) -> int:
     """Tokens that the endpoint says this model can read; 0 where it does not say, or cannot be asked now.
 
     Whatever is wrong with the endpoint, the request that follows tells it better.
     """
     kept = settings.get(database, settings.MODEL_WINDOWS)
-    now = clock.now()
     if kept is None or kept.value["base_url"] != base_url or not 0 <= now - kept.at < _KEPT_SECONDS:
         try:
             listed = client.models(now + _ANSWER_SECONDS)

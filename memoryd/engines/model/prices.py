@@ -29,3 +29,5 @@ PRICES = {
     "claude-sonnet-5": Price(3.0, 15.0, 0.30, 3.75, 6.0),  # sources differ (2 or 3 USD): the dearer one
     "claude-haiku-4-5": Price(1.0, 5.0, 0.10, 1.25, 2.0),
 }
+NEWEST = {"haiku": "claude-haiku-5-5", "sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
+"""By the names that `claude` takes for the newest of a kind."""

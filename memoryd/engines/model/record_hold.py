@@ -23,16 +23,21 @@ if TYPE_CHECKING:
 @contextmanager
 def recording_holds(database: Database, config: Config, settings: bytes, clock: Clock) -> Iterator[None]:
     """Raises EngineStoppedError and EngineRestsError, each with a hold. `settings`: digest of those that hold."""
+    engine = credentials.engine_name(config)
     try:
         yield
     except EngineStoppedError as error:
-        engine_holds.stop(database, credentials.NAME, error.sentence, error.fix, settings, clock.now())
+        engine_holds.stop(database, engine, error.sentence, error.fix, settings, clock.now())
         raise
     except DayCapError as error:
         now = clock.now()
-        engine_holds.pause(database, credentials.NAME, error.sentence, error.fix, settings, day_of(now)[1], now)
+        engine_holds.pause(database, engine, error.sentence, error.fix, settings, day_of(now)[1], now, error.reason)
         raise
     except EndpointError as error:
-        text = f"The model's endpoint, {config.anthropic.base_url}, has trouble: {str(error).rstrip('.')}."
-        until = engine_holds.rest(database, credentials.NAME, text, error.after, settings, clock.now())
-        raise EngineRestsError(text, "memoryd retry", until=until) from error
+        text = error.sentence
+        if not text:
+            text = f"The model's endpoint, {config.anthropic.base_url}, has trouble: {str(error).rstrip('.')}."
+        until = engine_holds.rest(
+            database, engine, text, error.after, settings, clock.now(), reason=error.reason, fix=error.fix
+        )
+        raise EngineRestsError(text, error.fix or "memoryd retry", until=until) from error

@@ -72,6 +72,8 @@ class ModelReply(NamedTuple):
     """Types of blocks that we do not know, left out."""
     cleared_tokens: int = 0
     """Of the prompt, which the endpoint left out before the model read it, because we had asked for that."""
+    model: str = ""
+    """Who answered, by its full name."""
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -81,7 +83,7 @@ class ModelReply(NamedTuple):
 def reply_from(chunks: Iterable[bytes], content_type: str) -> ModelReply:
     """Read an answer to its end, streamed or not. Raises BrokenReplyError or StreamError."""
     if "event-stream" in content_type:
-        return _from_events(_events(chunks))
+        return reply_of_events(_events(chunks))
     data = b""
     for chunk in chunks:
         data += chunk
@@ -93,7 +95,8 @@ def reply_from(chunks: Iterable[bytes], content_type: str) -> ModelReply:
     return _reply(message, _list(message.get("content")), _usage(message))
 
 
-def _from_events(events: Iterator[dict[str, Any]]) -> ModelReply:
+def reply_of_events(events: Iterator[dict[str, Any]]) -> ModelReply:
+    """The message that events of a stream come to. Raises BrokenReplyError or StreamError."""
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     usage: dict[str, Any] = {}
@@ -164,6 +167,7 @@ def _reply(message: dict[str, Any], blocks: list[Any], usage: Usage) -> ModelRep
         tuple(broken),
         tuple(dropped),
         _cleared_tokens(message),
+        _text(message.get("model"))[:100],
     )
 
 
@@ -265,4 +269,5 @@ def unpacked(data: bytes) -> ModelReply:
         tuple(kept["broken"]),
         tuple(kept["dropped"]),
         kept.get("cleared_tokens", 0),  # of a reply that an older memoryd has kept
+        kept.get("model", ""),
     )

@@ -72,4 +72,5 @@ def test_without_the_network_no_command_for_the_key_is_run(paths: Paths, tmp_pat
     mark = tmp_path / "ran"
     config = parse(f'[anthropic]\napi_key_command = "touch {mark}"\n'.encode(), paths)
     facts = engine.read_engine(World(paths, config, NOW, {"PATH": os.environ["PATH"]}, is_offline=True))
+    assert isinstance(facts, engine.EngineFacts)
     assert (facts.key_error, facts.answer, mark.exists()) == (None, None, False)

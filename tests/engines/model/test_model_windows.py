@@ -72,37 +72,37 @@ def test_the_window_is_what_the_endpoint_lists(
 ) -> None:
     clock = ToldClock()
     with closing(Asked(server, clock)) as client:
-        assert answered_window(database, client, client.url, model, clock) == window  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, model, clock.now()) == window  # type: ignore[arg-type]
 
 
 def test_it_is_asked_once_a_day_for_all_models(database: Database, server: MessagesServer) -> None:
     clock = ToldClock()
     with closing(Asked(server, clock)) as client:
         for model, window in (("small", 32_000), ("silent", 0), ("small", 32_000)):
-            assert answered_window(database, client, client.url, model, clock) == window  # type: ignore[arg-type]
+            assert answered_window(database, client, client.url, model, clock.now()) == window  # type: ignore[arg-type]
         assert client.times == 1
         clock.at += DAY
-        assert answered_window(database, client, client.url, "small", clock) == 32_000  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, "small", clock.now()) == 32_000  # type: ignore[arg-type]
         assert client.times == 2
 
 
 def test_another_endpoint_is_asked_itself(database: Database, server: MessagesServer) -> None:
     clock = ToldClock()
     with closing(Asked(server, clock)) as client:
-        answered_window(database, client, client.url, "small", clock)  # type: ignore[arg-type]
+        answered_window(database, client, client.url, "small", clock.now())  # type: ignore[arg-type]
     models = [{"id": "small", "max_input_tokens": 9_000}]
     with (
         MessagesServer(lambda _: Reply(text("ok")), models=models) as other,
         closing(Asked(other, clock)) as client,
     ):
-        assert answered_window(database, client, client.url, "small", clock) == 9_000  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, "small", clock.now()) == 9_000  # type: ignore[arg-type]
 
 
 def test_an_endpoint_without_a_list_is_not_asked_again_that_day(database: Database) -> None:
     clock = ToldClock()
     with MessagesServer(lambda _: Reply(text("ok"))) as server, closing(Asked(server, clock)) as client:
-        assert answered_window(database, client, client.url, "small", clock) == 0  # type: ignore[arg-type]
-        assert answered_window(database, client, client.url, "small", clock) == 0  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, "small", clock.now()) == 0  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, "small", clock.now()) == 0  # type: ignore[arg-type]
         assert client.times == 1
 
 
@@ -110,8 +110,8 @@ def test_one_that_cannot_be_reached_says_nothing_and_is_asked_again(database: Da
     clock = ToldClock()
     with MessagesServer(lambda _: Reply(text("ok"))) as server, closing(Asked(server, clock)) as client:
         server.stop()
-        assert answered_window(database, client, client.url, "small", clock) == 0  # type: ignore[arg-type]
-        assert answered_window(database, client, client.url, "small", clock) == 0  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, "small", clock.now()) == 0  # type: ignore[arg-type]
+        assert answered_window(database, client, client.url, "small", clock.now()) == 0  # type: ignore[arg-type]
         assert client.times == 2
 
 
