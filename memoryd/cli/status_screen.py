@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memoryd import __version__
-from memoryd.cli.dream_wording import summary
 from memoryd.cli.screen import (
     Column,
     Command,
@@ -23,19 +22,20 @@ from memoryd.cli.screen import (
     strong,
     warn,
 )
+from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.model import MEMORY_TYPES, Due, Wait
+from memoryd.model import MEMORY_TYPES, Due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.cli.screen import Block, Words
     from memoryd.diagnosis.facts import PlanFacts
-    from memoryd.diagnosis.projects import FullIndex, NextDream, ProjectStatus
+    from memoryd.diagnosis.projects import FullIndex, ProjectStatus
     from memoryd.diagnosis.status import Status
     from memoryd.memory.stats import Counted, Fill
-    from memoryd.state.dreams import DreamReport
+    from memoryd.model import Wait
 
 DAMAGE_WORDS = {
     "nul": "NUL bytes, taken out",
@@ -50,23 +50,6 @@ _UNTIL = {
     "engine_stopped": "when the config or the key changes",
     "switched_off": "not by itself",
     "paused": "after the pause",
-}
-_GATE_WORDS = {
-    "switched_off": "off",
-    "paused": "paused",
-    "engine_stopped": "engine stopped",
-    "engine_busy": "engine busy",
-    "engine_missing": "claude is missing",
-    "engine_logged_out": "claude is logged out",
-    "engine_outdated": "claude is too old",
-    "engine_hung": "claude hung",
-    "engine_replaced": "claude was replaced",
-    "limit_reached": "limit reached",
-    "claude_at_work": "claude is at work",
-    "extraction_waits": "sessions are read first",
-    "budget_reached": "budget used up",
-    "backing_off": "waits after a failure",
-    "lock_held": "held",
 }
 _NAMED = 5
 """Items of a kind that are named; `--json` names all."""
@@ -208,25 +191,11 @@ def _now(status: Status) -> Iterator[Block]:
         for job in status.working[:_NAMED]
     ]
     for dream, is_alive in status.dreams.running:
-        rows.append([_name(dream.project_root), _dreaming(dream, status.now, is_alive=is_alive)])
+        rows.append([_name(dream.project_root), running_dream(dream, status.now, is_alive=is_alive)])
         if is_alive:
-            rows += [["", _step(turn.at, turn.phase, turn.line, status.now)] for turn in dream.turns[-_NAMED:]]
+            rows += [["", dream_step(turn.at, turn.phase, turn.line, status.now)] for turn in dream.turns[-_NAMED:]]
     if rows:
         yield Section("now", [Table([Column(), Column()], rows), *_more(len(status.working))])
-
-
-def _dreaming(dream: DreamReport, now: float, *, is_alive: bool) -> Words:
-    if not is_alive:
-        return warn("its process died: memoryd dream-stop, or the next dream, puts right what it left")
-    facts = [f"dreaming for {ago(now - dream.started_at)}, {'stopping' if dream.stop_requested else dream.state}"]
-    facts += [count(dream.tools, "tool call")] if dream.tools else []
-    facts += [count(len(set(dream.files)), "file")] if dream.files else []
-    facts += [f"{dream.usd:.4f} USD"] if dream.usd else []
-    return good(", ".join(facts))
-
-
-def _step(at: float, phase: str, line: str, now: float) -> Words:
-    return [dim(f"{ago(now - at) + ' ago':<11} "), f"{phase:<12}{line}"]
 
 
 # --- projects ---------------------------------------------------------------------------------------------------------
@@ -246,7 +215,7 @@ def _projects(status: Status) -> Iterator[Block]:
         if project.memory_dir in dreaming:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
-            rows.append(["", ["dream: ", *_next_dream(project.dream, status)]])
+            rows.append(["", ["dream: ", *next_dream(project.dream, status)]])
     more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []
     yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
 
@@ -281,31 +250,6 @@ def _filled(fill: Fill) -> Word:
     if fill.is_over:
         return bad(f"{text}: over what clients load")
     return warn(f"{text}: nearly full") if fill.is_near else Word(text)
-
-
-def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
-    """Closed gates with what each waits for, then the open gates."""
-    if isinstance(dream.decision, Due):
-        yield good("at the next check" if status.running else "as soon as memoryd runs")
-        yield f", {dream.decision.why}"
-        return
-    for gate in dream.gates:
-        if isinstance(gate.decision, Wait):
-            yield strong(f"{gate.name} {_awaited(gate.decision, status.now)}")
-            yield dim(" · ")
-    is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Due)]
-    yield dim(f"{', '.join(is_open) or 'none'} ok")
-
-
-def _awaited(decision: Wait, now: float) -> str:
-    """What a gate waits for: `in 5 h`, `2 of 5`."""
-    if decision.reason == "too_few_sessions":  # sessions are counted again earlier, so the time would mislead
-        return decision.why.partition(" sessions")[0]
-    said = _GATE_WORDS.get(decision.reason, "")
-    if decision.until is None:
-        return said
-    left = ago(decision.until - now)
-    return f"{said} for {left}" if said else f"in {left}"
 
 
 # --- sessions and results ---------------------------------------------------------------------------------------------
@@ -346,7 +290,7 @@ def _last(status: Status) -> Iterator[Block]:
             found.append((job.ended_at, job.project_root, _toned("; ".join(what), job.outcome)))
     for dream in status.dreams.last:
         if dream.state != "skipped(dry_run)":
-            words = _toned(f"dream: {_ending(dream, status)}", dream.state)
+            words = _toned(f"dream: {dream_ending(dream, status)}", dream.state)
             found.append((dream.ended_at or dream.started_at, dream.project_root, words))
     found.sort(key=lambda result: result[0], reverse=True)
     rows: list[list[Words]] = [
@@ -358,15 +302,6 @@ def _last(status: Status) -> Iterator[Block]:
 
 def _toned(text: str, outcome: str) -> Word:
     return warn(text) if outcome.startswith(("failed", "refused", "gave_up")) else Word(text)
-
-
-def _ending(dream: DreamReport, status: Status) -> str:
-    change, why = status.dreams.changes.get(dream.job_id, (None, ""))
-    what = "nothing to change" if dream.state == "succeeded_no_output" else dream.state
-    if change is not None:
-        what = f"{summary(why)}: memoryd diff {change}"
-    detail = f": {dream.detail.rstrip('.')}" if dream.detail else ""
-    return f"{what}{detail}" + (f", {dream.usd:.4f} USD" if dream.usd else "")
 
 
 # --- what is no problem, and good to know -----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RULE = "Releases are cut from the branch stable, never from main"
 PROMPT = "cut a release from the right branch"
-EVENTS = ("user-prompt-submit", "session-start", "stop", "session-end")
+EVENTS = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
 
 
 def hook(environment: dict[str, str], event: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -281,7 +281,7 @@ def test_where_the_client_does_not_load_the_index_a_new_session_is_given_it(
 
 
 def test_the_end_of_a_turn_wakes_the_daemon(environment: dict[str, str], project: Path, paths: Paths) -> None:
-    for event in ("stop", "session-end"):
+    for event in ("stop", "pre-compact", "session-end"):
         shutil.rmtree(os.path.dirname(paths.wake_file), ignore_errors=True)
         done = hook(environment, event, sent(project))
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

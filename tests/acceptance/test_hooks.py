@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
-EVENTS = ["UserPromptSubmit", "SessionStart", "Stop", "SessionEnd"]
+EVENTS = ["UserPromptSubmit", "SessionStart", "Stop", "PreCompact", "SessionEnd"]
 UNDO = "New sessions of Claude Code use them. To undo this: memoryd hooks remove\n"
 
 
@@ -49,14 +49,14 @@ def test_install_status_and_remove_leave_the_file_as_it_was(
     done = memoryd(environment, "hooks", "install")
     first, second = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, UNDO)
-    assert first == "Changed ~/.claude/settings.json: 4 hooks of memoryd are in it."
+    assert first == "Changed ~/.claude/settings.json: 5 hooks of memoryd are in it."
     backup = second.removeprefix("What was in it before: ").replace("~", paths.home)
     assert Path(backup).read_bytes() == before
     assert commands(settings)["Stop"] == ["other", f"{sys.executable} -P -m memoryd hook stop || true"]
 
     installed = settings.read_bytes()
     again = memoryd(environment, "hooks", "install", "claude-code")
-    assert again.stdout == "~/.claude/settings.json has all 4 hooks already, and stays as it is.\n"
+    assert again.stdout == "~/.claude/settings.json has all 5 hooks already, and stays as it is.\n"
     assert settings.read_bytes() == installed
 
     done = memoryd(environment, "hooks", "status")
@@ -76,7 +76,7 @@ def test_install_status_and_remove_leave_the_file_as_it_was(
 
 
 def test_without_settings_there_are_none_again_after_removal(environment: dict[str, str], paths: Paths) -> None:
-    assert memoryd(environment, "hooks", "install").stdout.startswith("Made ~/.claude/settings.json: 4 hooks")
+    assert memoryd(environment, "hooks", "install").stdout.startswith("Made ~/.claude/settings.json: 5 hooks")
     done = memoryd(environment, "hooks", "remove")
     assert done.stdout.startswith("Removed ~/.claude/settings.json: nothing but hooks of memoryd was in it.\n")
     assert os.listdir(paths.claude_dir) == []
@@ -94,12 +94,13 @@ def test_status_tells_what_is_missing_and_which_python_is_gone(environment: dict
     assert done.returncode == 3
     assert done.stdout.splitlines()[3:] == [
         "Stop              outdated, /gone is gone",
+        "PreCompact        installed",
         "SessionEnd        missing",
         "fix: memoryd hooks install",
     ]
     found = as_json(environment, "hooks", "status")
     assert (found["client"], found["file"], found["installed"]) == ("claude-code", str(settings), False)
-    assert found["hooks"][2:] == [
+    assert [hook for hook in found["hooks"] if hook["state"] != "installed"] == [
         {
             "event": "Stop",
             "state": "outdated",

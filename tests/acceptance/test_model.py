@@ -111,6 +111,7 @@ def test_a_key_in_the_environment_is_no_consent(
         "base_url": None,
         "spent_today_usd": 0.0,
         "usd_per_day": None,
+        "plan": None,
     }
 
 

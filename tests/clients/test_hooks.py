@@ -54,7 +54,7 @@ def test_what_was_put_in_is_taken_out_to_the_byte(text: str) -> None:
 @given(settings_texts())
 def test_all_hooks_are_there_and_everything_else_says_what_it_said(text: str) -> None:
     installed = with_hooks(text, PYTHON)
-    assert states(installed) == ["installed"] * 4
+    assert states(installed) == ["installed"] * 5
     assert plain(value_of(installed)) == plain(value_of(text))
     assert installed.startswith(BOM) == text.startswith(BOM)
 
@@ -68,7 +68,7 @@ def test_installing_twice_is_installing_once(text: str) -> None:
 @given(settings_texts())
 def test_another_python_replaces_the_hooks_where_they_stand(text: str) -> None:
     assert with_hooks(with_hooks(text, PYTHON), OTHER) == with_hooks(text, OTHER)
-    assert states(with_hooks(text, PYTHON), OTHER) == ["outdated"] * 4
+    assert states(with_hooks(text, PYTHON), OTHER) == ["outdated"] * 5
 
 
 @given(settings_texts(), st.booleans())
@@ -129,6 +129,7 @@ def test_an_empty_file_is_written_as_the_client_writes_its_own() -> None:
         ("UserPromptSubmit", "user-prompt-submit", 5),
         ("SessionStart", "session-start", 5),
         ("Stop", "stop", 5),
+        ("PreCompact", "pre-compact", 2),
         ("SessionEnd", "session-end", 2),
     ]
     assert json.loads(installed)["hooks"]["SessionEnd"] == [
@@ -195,14 +196,14 @@ def test_of_doubled_keys_the_last_gets_the_hooks_and_the_first_never_comes_to_co
     text = '{"hooks": {"Stop": [{"hooks": [{"command": "old"}]}]}, "hooks": {"Stop": [7], "Stop": []}}'
     installed = with_hooks(text, PYTHON)
     assert installed.startswith(text[: text.index('"Stop": []')])
-    assert states(installed) == ["installed"] * 4
+    assert states(installed) == ["installed"] * 5
     assert without_hooks(installed, Before(text)) == text
     assert value_of(without_hooks(installed) or "") == {"hooks": {"Stop": []}}
 
 
 def test_a_hook_in_a_doubled_key_that_does_not_count_is_not_installed_but_removed() -> None:
     text = hooked(HOOKS[2].command(PYTHON))[:-1] + ', "hooks": {}}'
-    assert states(text) == ["missing"] * 4
+    assert states(text) == ["missing"] * 5
     assert without_hooks(text) == '{"hooks": {"Stop": []}, "hooks": {}}'.replace('"Stop": []', "")
 
 

@@ -55,7 +55,7 @@ def test_the_file_keeps_its_mode_and_nothing_is_left_beside_it(paths: Paths, set
     before = settings.read_bytes()
     assert install(paths, PYTHON, NOW).is_changed
     assert (mode(settings), os.listdir(settings.parent)) == (rights, ["settings.json"])
-    assert states(paths) == ["installed"] * 4
+    assert states(paths) == ["installed"] * 5
     assert remove(paths, NOW).after == before
     assert (settings.read_bytes(), mode(settings), os.listdir(settings.parent)) == (before, rights, ["settings.json"])
 
@@ -72,7 +72,7 @@ def test_an_upgrade_keeps_what_is_known_of_the_first_file(paths: Paths, settings
     before = settings.read_bytes()
     install(paths, "/old/python", NOW)
     settings.write_bytes(settings.read_bytes().replace(b'"x"', b'"y"'))
-    assert states(paths) == ["outdated"] * 4
+    assert states(paths) == ["outdated"] * 5
     install(paths, PYTHON, NOW + 1)
     remove(paths, NOW + 2)
     assert settings.read_bytes() == before.replace(b'"x"', b'"y"')
@@ -157,7 +157,7 @@ def test_a_link_is_neither_replaced_nor_followed_by_itself(paths: Paths, setting
     assert real.read_bytes() == before
     changed = install(paths, PYTHON, NOW, follow=True)
     assert (changed.path, settings.is_symlink(), settings.readlink()) == (str(real), True, real)
-    assert states(paths) == ["installed"] * 4
+    assert states(paths) == ["installed"] * 5
     with pytest.raises(ClientError, match="is a link to"):
         remove(paths, NOW)
     assert remove(paths, NOW, follow=True).after == before

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.engines.model import model_windows
 from memoryd.engines.model.client import Client
 from memoryd.engines.model.credentials import Account
 from memoryd.engines.model.model_windows import answered_window, window_among
@@ -36,6 +37,12 @@ class Asked:
 
     def close(self) -> None:
         self._client.close()
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer to load the SDK than a person is made to wait."""
+    monkeypatch.setattr(model_windows, "_ANSWER_SECONDS", 300.0)
 
 
 @pytest.fixture
