@@ -43,8 +43,8 @@ def wrote(name: str, content: str = "x") -> ToolCallDone:
 
 
 def test_the_brief_is_not_that_of_extraction() -> None:
-    assert dream_brief.prompt_name() == "dream 3"
-    assert extraction_brief.prompt_name() == "extract 4"
+    assert dream_brief.prompt_name() == "dream 4"
+    assert extraction_brief.prompt_name() == "extract 5"
     dream = dream_brief.brief_of((), material(), LIMITS)
     assert dream.system != extraction_brief.brief_of((), ()).system
     for phase in ("Orient", "Gather", "Consolidate", "Prune"):
