@@ -253,6 +253,7 @@ class StoredMemory(NamedTuple):
     """Pinned, not understood or not ours to touch: not even a dream changes it."""
     is_hand_edited: bool = False
     """memoryd wrote this file once, and somebody has changed it since."""
+    is_time_known: bool = True  # else only the file has a time, which a copy changes
 
 
 ChangeReason = Literal["learnt", "updated", "taken_back", "merged", "dated", "expired", "moved"]

@@ -90,6 +90,7 @@ class Snapshot:
         is_ours = name not in self.odd and (name, digest(state.data)) in self.contents.made
         is_fixed = name in self.odd or parsed.type is None or (b"pinned" in state.data and parse(state.data).is_pinned)
         evidence = tuple(self.contents.evidence.get(name, ()))
+        said_at = _said_at(state, evidence if is_ours else ())
         return StoredMemory(
             name,
             parsed.type,
@@ -97,9 +98,10 @@ class Snapshot:
             parsed.body,
             is_ours,
             evidence,
-            _written_at(state, evidence if is_ours else ()),
+            state.mtime_ns / 1e9 if said_at is None else said_at,
             is_fixed,
             is_hand_edited=not is_ours and name in self._made_names,
+            is_time_known=said_at is not None,
         )
 
     @cached_property
@@ -107,14 +109,14 @@ class Snapshot:
         return frozenset(name for name, _ in self.contents.made)
 
 
-def _written_at(state: FileState, evidence: Sequence[Evidence]) -> float:
-    """When a memory was said: by its evidence, else by its frontmatter; mtimes get lost in copies."""
-    written_at = state.mtime_ns / 1e9
-    if evidence:
-        return evidence[-1].said_at or written_at
+def _said_at(state: FileState, evidence: Sequence[Evidence]) -> float | None:
+    """When a memory was said: by its evidence, else by the file's own word; times of files get lost in copies."""
+    said = [piece.said_at for piece in evidence if piece.said_at is not None]
+    if said:
+        return said[-1]
     found = _MODIFIED.search(state.data[:FRONTMATTER_BYTES])
     modified = parse_iso(found[1].decode("ascii", "replace")) if found else None
-    return written_at if modified is None else min(modified, written_at)
+    return None if modified is None else min(modified, state.mtime_ns / 1e9)
 
 
 def memories_in(files: Mapping[str, FileState]) -> tuple[StoredMemory, ...]:

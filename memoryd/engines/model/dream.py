@@ -64,7 +64,7 @@ def dream(
     with staged(snapshot, place):
         folders = DreamFolders(snapshot.path, signal.project_root, signal.instructions, signal.sessions)
         review.add_messages(folders.said)
-        manifest = manifest_of(snapshot.memories)
+        manifest = manifest_of(snapshot.memories, with_unknown_times=True)
         material = dream_brief.Material(
             manifest,
             len(snapshot.memories),
