@@ -118,7 +118,7 @@ failed: lint
 client: .client/installed-$(CLIENT)
 
 acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
-	$(BIN)/pytest -m real tests/acceptance
+	$(BIN)/pytest -m real tests/acceptance tests/engines
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m bench

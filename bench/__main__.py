@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench import append, commit, extract, inventory, memory, model, parse, recall, redact, startup, watch
+from bench import append, claude, commit, extract, inventory, memory, model, parse, recall, redact, startup, watch
 
 SUBJECTS = {
     "parse": parse.run,
@@ -23,6 +23,7 @@ SUBJECTS = {
     "commit": commit.run,
     "extract": extract.run,
     "model": model.run,
+    "claude": claude.run,
     "recall": recall.run,
     "redact": redact.run,
     "startup": startup.run,

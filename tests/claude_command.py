@@ -288,6 +288,10 @@ def main() -> int:
         case "endless":
             while True:
                 sys.stdout.write("x" * 1_000_000)
+        case "mute":
+            sys.stdin.readline()
+            say(type="result", subtype="success", is_error=False, result="")
+            signal.pause()
         case words if words.startswith("says:"):
             sys.stdin.readline()
             result = {"is_error": True, "api_error_status": None, "result": words.removeprefix("says:")}

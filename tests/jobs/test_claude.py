@@ -81,6 +81,7 @@ def leftovers(workspace: ModelWorkspace) -> list[str]:
         (NOTHING, {"FAKE_VERSION": "hello"}, "engine_missing", "it is no Claude Code", "--version"),
         (NOTHING, {"FAKE_FAULT": "crash"}, "engine_busy", "ended with code 3", "memoryd retry"),
         (NOTHING, {"FAKE_FAULT": "says:Something new"}, "engine_busy", "Something new", "memoryd retry"),
+        (NOTHING, {"FAKE_FAULT": "mute"}, "engine_busy", "without an answer", "memoryd retry"),
         (NOTHING, {"FAKE_FAULT": "endless"}, "engine_busy", "a line without an end", "memoryd retry"),
         (
             NOTHING,

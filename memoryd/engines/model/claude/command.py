@@ -17,7 +17,8 @@ MARKER_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set for every process that a job starts: a hook of ours that finds it (`clients/hook.py`) says and records nothing."""
 SERVER = "memoryd"
 TOOL_PREFIX = f"mcp__{SERVER}__"
-LEAST_VERSION = (2, 1, 300)
+LEAST_VERSION = (2, 1, 200)
+"""The oldest that a whole extraction was tried with."""
 VERSION_SECONDS = 20.0
 _NEEDED = ("HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "CLAUDE_CONFIG_DIR")
 _NETWORK = (

@@ -61,6 +61,7 @@ class Conversation:
         self._replies: list[ModelReply] = []
         self._ended: RoundEnded | None = None
         self._has_calls = False
+        self._rounds = 0  # that were begun and have not ended
         self._answers: dict[str, ToolAnswer] = {}
         self._waiting: list[tuple[McpCall, _Connection]] = []
         self._to_say = b""
@@ -85,7 +86,8 @@ class Conversation:
         return self._has_calls
 
     def say(self, texts: Sequence[str]) -> None:
-        """A message of the user."""
+        """A message of the user, which begins a round, or another behind the one that goes on."""
+        self._rounds += 1
         content = [{"type": "text", "text": text} for text in texts]
         line = json.dumps({"type": "user", "message": {"role": "user", "content": content}})
         self._to_say += line.encode("utf-8", "replace") + b"\n"
@@ -185,6 +187,7 @@ class Conversation:
                     self._replies.append(event.reply)
                 elif isinstance(event, RoundEnded):
                     self._ended = event
+                    self._rounds -= 1
                 elif missing := self._tools - set(event.tools):
                     raise ClaudeError(
                         "engine_busy",
@@ -194,10 +197,15 @@ class Conversation:
             raise ClaudeError("engine_busy", "claude prints a line without an end.", is_charged=True) from error
 
     def _fail_where_ended(self) -> None:
-        """A round that ended without a message of the model, or with an error, says why."""
+        """Raise what a round that ended with an error says, or that the last one ended without an answer.
+
+        The end of the round before may come after the next was begun, and is no news.
+        """
         ended, self._ended = self._ended, None
         if ended is not None and ended.is_error:
             raise error_of(ended.result, ended.kind, self._model)
+        if self._rounds <= 0:
+            raise ClaudeError("engine_busy", "claude ended its turn without an answer.", is_charged=True)
 
     def _died(self) -> ClaudeError:
         words = one_line(self._process.said())
