@@ -31,6 +31,14 @@ def evidence_of(said: UserMessage, quote: str) -> Evidence:
     return Evidence(said.session_id, said.message_id, words, digest, said.said_at)
 
 
+def quote_from(first: str, last: str, text: str) -> str:
+    """What stands in a text from one sentence to another, with everything between them; empty where it does not."""
+    own, places = _plain(text)
+    start = own.find(_plain(first)[0])
+    end = own.find(_plain(last)[0], max(start, 0))
+    return "" if start < 0 or end < 0 else text[places[start] : places[end + len(_plain(last)[0]) - 1] + 1]
+
+
 def find_quote(quote: str, messages: Iterable[UserMessage]) -> Evidence | None:
     """The newest of the user's messages that holds these words, as evidence, in its own spelling; None where none does.
 
