@@ -169,7 +169,7 @@ def test_the_examples_of_facts_are_kept_with_their_type() -> None:
     rows = re.findall(r"^\| (user|feedback|project|reference) \| .* \| \"(.+)\" \|$", _extraction(), re.MULTILINE)
     assert len(rows) == 4
     for kind, words in rows:
-        (one,) = find([UserMessage("s", "m", 1.8e9, words)])
+        (one,) = find([UserMessage("s", "m", 1.8e9, words)]).written
         assert one.reason == "learnt"
         assert (one.type, one.evidence[-1].quote) == (kind, words)
 

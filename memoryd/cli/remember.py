@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.model import MemoryType
 
 NAME = "remember"
 _LONGEST = 2000
+_CLEAR = 0.6
+"""So likely a type is not asked about."""
+_QUESTION = "you (user), the way to work (feedback), the project, or where to look (reference)"
 _TRIES = 5
 """Attempts at a free name: a program that does not know memoryd's lock, such as an editor, may take it first."""
 HELP = "write a memory by hand"
@@ -28,6 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="+", help="one fact, in a sentence")
     parser.add_argument("--type", choices=("user", "feedback", "project", "reference"), help="otherwise guessed")
     add_project_option(parser)
+
+
+def _type_of(text: str) -> MemoryType:
+    """The type that the words tell; on a terminal the user is asked where they do not."""
+    import sys
+
+    from memoryd.engines.offline.classifier import TYPES, type_probabilities
+
+    likely = type_probabilities(text)
+    best = max(TYPES, key=lambda kind: likely[kind])
+    if likely[best] >= _CLEAR or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return best
+    print(f"What is this about? {_QUESTION} [{best}] ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip().lower()
+    return next((kind for kind in TYPES if answer and kind.startswith(answer)), best)
 
 
 def execute(context: Context) -> int:
@@ -52,9 +71,7 @@ def execute(context: Context) -> int:
     if secret := find_secret(text):
         raise MemorydError(f"That holds a secret ({secret}), and secrets are not kept.", "leave the value out")
     now = context.clock.now()
-    memory = statement(UserMessage("", f"remember:{now}", now, text))
-    if context.arguments.type:
-        memory = memory._replace(type=context.arguments.type)
+    memory = statement(UserMessage("", f"remember:{now}", now, text), context.arguments.type or _type_of(text))
     project = project_of(context)
     database = open_database(context.paths)
     try:

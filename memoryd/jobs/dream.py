@@ -21,10 +21,11 @@ from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit, plan
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
+from memoryd.memory.unconfirmed import unconfirmed_memories, words_of_unconfirmed
 from memoryd.model import Changeset, IndexEdit, Progress
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
-from memoryd.review.verdict import sorted_by_verdict
+from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
 from memoryd.state import dreams
 from memoryd.state.dream_verdicts import NotDone, not_done_by, note_not_done
@@ -148,12 +149,16 @@ class DreamRunner:
         inputs = dream_inputs.read_inputs(self._database, self._paths, self._config, directory, job, since)
         step(Progress("gather", f"Reading {count(len(inputs.sessions), 'session')}"))
         instructions = [redact(text) for text in instructions_at(project_root, self._paths)]
-        signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step)
+        waiting = unconfirmed_memories(self._database, directory.path)
+        signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step, waiting)
         review = self._review(inputs, signal)
         proposal = self._engine.dream(inputs.snapshot, signal, review)
         groups = self._without_undone(directory.path, proposal.groups)
+        open_groups = self._without_undone(directory.path, [held.group for held in proposal.held])
+        asked = [held for held in proposal.held if held.group in open_groups]
         accepted, held = sorted_by_verdict(groups, review.judge(groups), self._config.review)
         noted = tuple(_noted(group) for group in held)
+        held += held_by_engine(asked, review.judge([one.group for one in asked]), self._config.review)
         note_not_done(self._database, job.id, noted)
         names = tuple(change.name for group in accepted for change in group.changes)
         step(Progress("prune", "Making the index right", files=names))
@@ -165,7 +170,8 @@ class DreamRunner:
         def is_refused(evidence: Evidence) -> bool:
             return second_thoughts.is_refused(self._database, memory_dir, evidence)
 
-        context = ReviewContext("dream", inputs.snapshot, signal.messages, signal.now, signal.instructions, is_refused)
+        said = [*words_of_unconfirmed(signal.unconfirmed), *signal.messages]
+        context = ReviewContext("dream", inputs.snapshot, said, signal.now, signal.instructions, is_refused)
         return Review(context, self._engine.meaning_asker(signal, memory_dir))
 
     def _without_undone(self, memory_dir: str, groups: Sequence[Group]) -> list[Group]:
@@ -251,6 +257,7 @@ class _Done(NamedTuple):
             turn_ids=self.turns,
             index_edit=IndexEdit(without=passages, shortened=self.inputs.long_entries),
             held=self.held,
+            accepts=tuple(row_id for group in self.accepted for row_id in group.answers),
         )
 
     def revised(self, committed: Committed | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import Exchange, FileChange, Group, HeldGroup, Progress, Proposal, StoredMemory, UserMessage
+    from memoryd.model import (
+        Exchange,
+        FileChange,
+        Group,
+        HeldGroup,
+        Progress,
+        Proposal,
+        StoredMemory,
+        UserMessage,
+    )
     from memoryd.paths import Paths
     from memoryd.state.changes import PlannedFile
     from memoryd.state.database import Database
@@ -71,6 +80,7 @@ class DreamInputs(NamedTuple):
         project_root: str,
         deadline: float,
         tell: Callable[[Progress], None],
+        unconfirmed: Sequence[StoredMemory],
     ) -> Signal:
         return Signal(
             job_id,
@@ -83,6 +93,7 @@ class DreamInputs(NamedTuple):
             project_root,
             deadline,
             tell,
+            unconfirmed,
         )
 
     def turns_done(self, signal: Signal, proposal: Proposal, held: Sequence[HeldGroup]) -> tuple[int, ...]:

@@ -17,12 +17,13 @@ from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.memory.unconfirmed import unconfirmed_memories, words_of_unconfirmed
 from memoryd.model import Changeset, Exchange
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
-from memoryd.review.verdict import sorted_by_verdict
+from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
-from memoryd.state import history, jobs
+from memoryd.state import history, inbox, jobs
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import NotATranscriptError
 
@@ -200,8 +201,12 @@ def _attempt(task: _Task) -> Outcome:
     instructions = [redact(text) for text in instructions_at(exchanges[-1].said.cwd, task.paths)]
     taken = len(left)
     try:
-        accepted, held, taken = _reviewed(task, snapshot, exchanges, instructions)
-        done = _save(task, accepted, held, tuple(turn.id for turn in left[:taken]), detail)
+        reviewed = _reviewed(task, snapshot, exchanges, instructions)
+        taken = reviewed.taken
+        done = _save(task, reviewed, tuple(turn.id for turn in left[:taken]), detail)
+        # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
+        if reviewed.withdrawn:
+            inbox.withdraw(task.database, reviewed.withdrawn, task.time())
     except RefusedError as error:
         taken = error.turns or taken
         outcome = f"refused({error.guard})"
@@ -220,33 +225,50 @@ def read_job_turns(client: str, path: str, turns: Iterable[jobs.WaitingTurn], me
     return read_turns(client_named(client), path, places, memory_dir, with_calls=True)
 
 
-def _reviewed(
-    task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], instructions: Sequence[str]
-) -> tuple[tuple[Group, ...], tuple[HeldGroup, ...], int]:
-    """Proposal of the engine after review: accepted groups, held groups, number of turns that were read."""
-    signal = Signal(task.job.id, task.time(), exchanges, instructions)
+class _Reviewed(NamedTuple):
+    """What the engine proposes, as review sees it."""
+
+    accepted: tuple[Group, ...]
+    held: tuple[HeldGroup, ...]
+    withdrawn: frozenset[int]
+    """Rows of the inbox that the user's words have made needless."""
+    taken: int
+    """How many of the turns the engine has looked at."""
+
+
+def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], instructions: Sequence[str]) -> _Reviewed:
+    waiting = unconfirmed_memories(task.database, task.memory_dir)
+    signal = Signal(task.job.id, task.time(), exchanges, instructions, unconfirmed=waiting)
     context = ReviewContext(
-        "extract", snapshot, signal.messages, signal.now, instructions, lambda evidence: _is_refused(task, evidence)
+        "extract",
+        snapshot,
+        [*words_of_unconfirmed(waiting), *signal.messages],
+        signal.now,
+        instructions,
+        lambda evidence: _is_refused(task, evidence),
     )
     review = Review(context, task.engine.meaning_asker(signal, task.memory_dir))
     proposal = task.engine.extract(snapshot, signal, review)
     groups = [group for group in proposal.groups if not _is_decided(task, group)]
+    asked = [held for held in proposal.held if not _is_decided(task, held.group)]
     accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
-    return accepted, held, len(exchanges) if proposal.taken is None else proposal.taken
+    beside = held_by_engine(asked, review.judge([held.group for held in asked]), task.review_mode)
+    taken = len(exchanges) if proposal.taken is None else proposal.taken
+    return _Reviewed(accepted, (*held, *beside), proposal.withdrawn, taken)
 
 
-def _save(
-    task: _Task, groups: tuple[Group, ...], held: tuple[HeldGroup, ...], turns: tuple[int, ...], detail: str
-) -> Outcome:
+def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str) -> Outcome:
     """Commit the accepted groups, which closes the job and its turns; without a change they are closed as well.
 
     Raises ChangedMeanwhileError where a file was edited first.
     """
     session_id = task.session.session_id
+    groups, held = reviewed.accepted, reviewed.held
     if not groups:
         task.finish("succeeded_no_output", turns, held=held)
         return Outcome(session_id, "succeeded_no_output", detail=detail, held=_waiting(held))
-    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held)
+    answered = tuple(row_id for group in groups for row_id in group.answers)
+    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held, accepts=answered)
     with open_directory(task.memory_dir, create=True) as directory:
         if commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError

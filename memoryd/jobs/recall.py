@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import elapsed
-from memoryd.errors import MemorydError, StateError
+from memoryd.errors import BusyError, MemorydError, StateError
+from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.quotes import up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
+from memoryd.state.database import open_for_reading
+from memoryd.state.inbox import unconfirmed_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Store
+    from memoryd.state.inbox import Quote
 
 SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
@@ -46,7 +51,8 @@ class Request(NamedTuple):
     """In use right now."""
     read: frozenset[str] = frozenset()
     """Memories that the session has read or written by itself."""
-    least: float = choose.LEAST_PROBABILITY
+    least: float | None = None
+    """How probable a memory has to be; None: as many as there are tell."""
     most_characters: int = 0
     """Longest text that the client takes; 0: no limit."""
     until: float | None = None
@@ -62,6 +68,8 @@ class Recalled(NamedTuple):
     score: float
     at: float
     gone: tuple[str, ...]
+    is_unconfirmed: bool = False
+    """The user said it once; `name` is the file that it would get."""
 
 
 class RecallAnswer(NamedTuple):
@@ -83,6 +91,8 @@ class _Match(NamedTuple):
     candidate: Candidate
     parsed: QuickParse
     may_have_secret: bool
+    quote: Quote | None = None
+    """Of an unconfirmed memory, which has no file."""
 
 
 class _Task(NamedTuple):
@@ -142,7 +152,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     request, memory_dir = task.request, task.memory_dir
     hurry = None if request.until is None else _READING_SECONDS
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
-    if directory is None or not directory.memories:
+    quotes = _quotes(task.paths, memory_dir)
+    if (directory is None or not directory.memories) and not quotes:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
     left = round(task.config.recall.session_kilobytes * 1024)
@@ -151,18 +162,62 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(memory.name for memory in shown)
-    found = rank.candidates(store, directory, rank.query_of(request.prompt))
+    if request.least is None:
+        number = (directory.memories if directory is not None else 0) + len(quotes)
+        request = request._replace(least=choose.least_probability(number))
+        task = task._replace(request=request)
+    query = rank.query_of(request.prompt)
+    found = rank.candidates(store, directory, query) if directory is not None else []
     matches, answer = (
         _by_probability(task, [candidate for candidate in found if candidate.memory.name not in known]),
         RecallAnswer(),
     )
     if task.config.recall.selector == "model":
         matches, answer = _by_model(task, matches, known)
+    matches = _with_quotes(matches, _quoted(task, store, quotes, query, known))
     if not matches:
-        is_known = any(candidate.probability >= request.least and candidate.memory.name in known for candidate in found)
+        is_known = any(
+            candidate.probability >= _least(request) and candidate.memory.name in known for candidate in found
+        )
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
-    return _Chosen(matches[: task.config.recall.most_memories], store.gone(directory.id), most_bytes), answer
+    gone = store.gone(directory.id) if directory is not None else {}
+    return _Chosen(matches[: task.config.recall.most_memories], gone, most_bytes), answer
+
+
+def _least(request: Request) -> float:
+    return choose.LEAST_PROBABILITY if request.least is None else request.least
+
+
+def _quotes(paths: Paths, memory_dir: str) -> dict[str, Quote]:
+    """The unconfirmed memories of a directory, by the names that their terms are kept under."""
+    with suppress(StateError, BusyError):  # the memories themselves are worth more than these
+        database = open_for_reading(paths)
+        if database is not None:
+            with closing(database):
+                return {f"unconfirmed:{one.row_id}": one for one in unconfirmed_quotes(database, memory_dir)}
+    return {}
+
+
+def _quoted(
+    task: _Task, store: Store, quotes: Mapping[str, Quote], query: rank.Query, known: frozenset[str]
+) -> list[_Match]:
+    """The unconfirmed memories that are probable enough."""
+    texts = {name: one.text for name, one in quotes.items()}
+    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now())
+    found = rank.candidates(store, directory, query) if directory is not None else []
+    return [
+        _Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
+        for one in found
+        if one.probability >= _least(task.request) and one.memory.name not in known and one.memory.name in quotes
+    ]
+
+
+def _with_quotes(matches: list[_Match], quoted: list[_Match]) -> list[_Match]:
+    """Both, the most probable first; what a model has chosen keeps its place before the quotes."""
+    if not quoted or any(match.candidate.probability == 0.0 for match in matches):
+        return [*matches, *quoted]
+    return sorted((*matches, *quoted), key=lambda match: -match.candidate.probability)
 
 
 def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
@@ -170,7 +225,7 @@ def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
 
     For a tool in use, manuals are left out and pitfalls get a bonus.
     """
-    least = task.request.least
+    least = _least(task.request)
     names = choose.names_of_tools(task.request.tools)
     matches = []
     for candidate in found:
@@ -250,27 +305,37 @@ def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
 def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer) -> RecallAnswer:
     """Answer with as many memories as fit."""
     request, now = task.request, task.clock.now()
-    memories = [
-        surface.Memory(
-            match.candidate.memory.name,
-            match.parsed.type or "",
-            *_without_secrets(match),
-            match.candidate.memory.mtime_ns / 1e9,
-            chosen.gone.get(match.candidate.memory.name, ()),
-        )
-        for match in chosen.matches
-    ]
+    memories = [_surface_memory(match, chosen.gone) for match in chosen.matches]
     pieces = surface.pieces_of(memories, now, most_bytes=chosen.most_bytes, most_characters=request.most_characters)
     if not pieces:
         return answer._replace(why_not=NO_ROOM)
     fitting = {piece.name for piece in pieces}
     recalled = tuple(
-        Recalled(memory.name, memory.type, memory.description, match.candidate.probability, memory.at, memory.gone)
+        Recalled(
+            match.quote.file if match.quote else memory.name,
+            memory.type,
+            memory.description,
+            match.candidate.probability,
+            memory.at,
+            memory.gone,
+            memory.is_unconfirmed,
+        )
         for memory, match in zip(memories, chosen.matches, strict=True)
         if memory.name in fitting
     )
     shown = tuple(shown_log.Shown(piece.name, piece.bytes) for piece in pieces)
     return answer._replace(memories=recalled, text=surface.rendered(pieces), shown=shown)
+
+
+def _surface_memory(match: _Match, gone: Mapping[str, tuple[str, ...]]) -> surface.Memory:
+    known = match.candidate.memory
+    description, body = _without_secrets(match)
+    if match.quote is not None:
+        return surface.Memory(
+            known.name, match.parsed.type or "", description, body, match.quote.said_at, is_unconfirmed=True
+        )
+    at = known.mtime_ns / 1e9
+    return surface.Memory(known.name, match.parsed.type or "", description, body, at, gone.get(known.name, ()))
 
 
 def _without_secrets(match: _Match) -> tuple[str, str]:

@@ -41,6 +41,14 @@ def repository_evidence(path: str, line: int, commit: str, quote: str) -> Eviden
     return evidence_of(UserMessage(REPOSITORY, place, None, quote), quote)
 
 
+def quote_from(first: str, last: str, text: str) -> str:
+    """What stands in a text from one sentence to another, with everything between them; empty where it does not."""
+    own, places = _plain(text)
+    start = own.find(_plain(first)[0])
+    end = own.find(_plain(last)[0], max(start, 0))
+    return "" if start < 0 or end < 0 else text[places[start] : places[end + len(_plain(last)[0]) - 1] + 1]
+
+
 def find_quote(quote: str, messages: Iterable[UserMessage]) -> Evidence | None:
     """The newest of the user's messages that holds these words, as evidence, in its own spelling; None where none does.
 

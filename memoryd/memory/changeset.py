@@ -34,9 +34,12 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
     if not revision.body.strip():
         changes, target = removals, revision.files[0]
     elif not revision.files:
-        target = revision.file_name or free_name(f"{revision.type}_{revision.name.replace('-', '_')}", taken)
-        taken.add(target.casefold())
-        changes = [FileChange(target, None, _new_file(revision, now))]
+        target = _new_name(revision, taken)
+        said_at = _said_at(revision, now)
+        changes = [FileChange(target, None, _new_file(revision, said_at), after_mtime_ns=_mtime_ns(said_at, now))]
+    elif revision.is_renamed:
+        target = _new_name(revision, taken)
+        changes = [FileChange(target, None, _rewritten(snapshot, revision, now)), *removals]
     else:
         target = revision.files[0]
         changes = [removals[0]._replace(after=_rewritten(snapshot, revision, now)), *removals[1:]]
@@ -46,10 +49,27 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
         tuple((target, piece) for piece in _evidence(snapshot, revision)),
         revision.reason,
         revision.from_index,
+        revision.answers,
     )
 
 
-def _new_file(revision: Revision, now: float) -> bytes:
+def _new_name(revision: Revision, taken: set[str]) -> str:
+    name = revision.file_name or free_name(f"{revision.type}_{revision.name.replace('-', '_')}", taken)
+    taken.add(name.casefold())
+    return name
+
+
+def _said_at(revision: Revision, now: float) -> float:
+    """When the newest words were said that a new memory rests on: it is as old as they are."""
+    said = [piece.said_at for piece in revision.evidence if piece.said_at is not None]
+    return min(max(said), now) if said else now
+
+
+def _mtime_ns(said_at: float, now: float) -> int | None:
+    return None if said_at >= now else int(said_at * 1e9)
+
+
+def _new_file(revision: Revision, said_at: float) -> bytes:
     if revision.type is None:
         raise RefusedError("valid frontmatter", f"A new memory without a type: {revision.line}.")
     newest = revision.evidence[-1] if revision.evidence else None
@@ -60,7 +80,7 @@ def _new_file(revision: Revision, now: float) -> bytes:
         body=revision.body,
         session_id=newest.session_id if newest else "",
         evidence=newest.hash if newest else "",
-        modified=iso(now),
+        modified=iso(said_at),
         keys=revision.keys,
     ).render()
 
@@ -95,8 +115,10 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
 def _evidence(snapshot: Snapshot, revision: Revision) -> list[Evidence]:
     """Evidence of a revision; a merge has that of its sources too, oldest first."""
     known = snapshot.contents.evidence
-    inherited = [piece for name in revision.files[1:] for piece in known.get(name, ())] if revision.body else []
-    own = {(piece.message_id, piece.hash) for piece in known.get(revision.files[0], ())} if revision.files else set()
+    others = revision.files if revision.is_renamed else revision.files[1:]
+    inherited = [piece for name in others for piece in known.get(name, ())] if revision.body else []
+    is_kept = bool(revision.files) and not revision.is_renamed
+    own = {(piece.message_id, piece.hash) for piece in known.get(revision.files[0], ())} if is_kept else set()
     found: dict[tuple[str, str], Evidence] = {}
     for piece in (*inherited, *revision.evidence):
         key = (piece.message_id, piece.hash)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
+from memoryd.language.titles import slug_of, title_and_rest
 from memoryd.memory import guards
 from memoryd.memory import index as indexing
 from memoryd.memory.apply import apply, resume, revert, sync
@@ -85,7 +86,7 @@ def _has_more_to_close(changeset: Changeset) -> bool:
 
 
 def _touches_inbox(changeset: Changeset) -> bool:
-    return bool(changeset.held) or changeset.accepts is not None
+    return bool(changeset.held) or bool(changeset.accepts)
 
 
 def recover(database: Database, directory: MemoryDirectory, now: float) -> int:
@@ -228,8 +229,12 @@ def _topic(name: str, data: bytes) -> indexing.Topic:
     words = (document.name or name.removesuffix(".md")).replace("_", " ").replace("-", " ").strip()
     first_line = next((line.strip("# \t\r") for line in document.body.splitlines() if line.strip("# \t\r-")), "")
     # A file may hold a secret that its writer put there; every session reads the index.
-    title, hook = words[:1].upper() + words[1:], document.description or ("" if document.problem else first_line)
-    return indexing.Topic(redact(title), redact(hook))
+    told = redact(document.description or ("" if document.problem else first_line))
+    if document.name and document.description:
+        title, rest = title_and_rest(told)
+        if slug_of(title) == document.name:  # its short form: the rule itself, and beside it what it does not say
+            return indexing.Topic(title, rest)
+    return indexing.Topic(redact(words[:1].upper() + words[1:]), told)
 
 
 def _said(data: bytes) -> str:

@@ -94,8 +94,8 @@ def prepare(database: Database, memory_dir: str, changeset: Changeset, files: It
             job_id=changeset.job_id,
             change_id=change_id,
         )
-        if changeset.accepts is not None:
-            inbox_intake.begin_acceptance(database, changeset.accepts, change_id)
+        for row_id in changeset.accepts:
+            inbox_intake.begin_acceptance(database, row_id, change_id)
     return change_id
 
 

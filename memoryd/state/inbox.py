@@ -10,7 +10,7 @@ from memoryd.model import Evidence, FileChange, Group, HeldGroup
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from memoryd.state.database import Database
 
@@ -59,7 +59,7 @@ class ClosedRow(NamedTuple):
     id: int
     memory_dir: str
     outcome: str
-    """accepted, rejected, expired, displaced, refused, dropped."""
+    """accepted, rejected, expired, displaced, withdrawn, refused, dropped."""
     reason: str
     session_id: str
     closed_at: float
@@ -89,6 +89,31 @@ def waiting(database: Database, memory_dir: str | None = None) -> list[InboxRow]
         (memory_dir,),
     )
     return [_row(database, row) for row in rows]
+
+
+class Quote(NamedTuple):
+    """What recall needs of an unconfirmed memory."""
+
+    row_id: int
+    file: str
+    """That it would get."""
+    text: bytes
+    """That this would hold."""
+    quote: str
+    said_at: float
+
+
+def unconfirmed_quotes(database: Database, memory_dir: str) -> list[Quote]:
+    """The unconfirmed memories of a directory, oldest first, in one query: somebody waits for it."""
+    rows = database.query(
+        "SELECT inbox.id, inbox_files.name, after, quote, coalesce(said_at, at) FROM inbox"
+        " JOIN inbox_files ON inbox_files.inbox_id = inbox.id AND inbox_files.position = 0"
+        " JOIN inbox_evidence ON inbox_evidence.inbox_id = inbox.id AND inbox_evidence.position = 0"
+        " WHERE inbox.memory_dir = ? AND state = 'unconfirmed' AND after IS NOT NULL AND at IS NOT NULL"
+        " AND closed_at IS NULL ORDER BY inbox.id",
+        (memory_dir,),
+    )
+    return [Quote(*row) for row in rows]
 
 
 def find(database: Database, row_id: int) -> InboxRow | None:
@@ -198,6 +223,15 @@ def reject(database: Database, row_id: int, now: float) -> None:
             " AND evidence.hash = inbox_evidence.hash AND changes.state = 'applied' AND undone_by IS NULL)",
             (row_id,),
         )
+
+
+def withdraw(database: Database, row_ids: Collection[int], now: float) -> None:
+    """Close rows that the user's own later words have made needless. A row that was answered meanwhile stays answered."""
+    database.execute(
+        f"UPDATE inbox SET closed_at = ?, outcome = 'withdrawn' WHERE {IS_UNANSWERED}"  # noqa: S608 - ours
+        " AND id IN (SELECT value FROM json_each(?))",
+        (now, json.dumps(sorted(row_ids))),
+    )
 
 
 def check_waited(database: Database, row_id: int, update: sqlite3.Cursor) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from memoryd.cli.history import describe
 from memoryd.config import Config
+from memoryd.engines.offline import Findings
 from memoryd.engines.offline import engine as offline
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.due import due, extract_due
@@ -36,8 +37,11 @@ TAKE_BACK = "forget what I just said"
 
 
 def plain_engine(
-    messages: Iterable[UserMessage], memories: Callable[[], Sequence[StoredMemory]] = lambda: (), _: Sequence[str] = ()
-) -> list[Revision]:
+    messages: Iterable[UserMessage],
+    memories: Callable[[], Sequence[StoredMemory]] = lambda: (),
+    _: Sequence[str] = (),
+    _waiting: Sequence[StoredMemory] = (),
+) -> Findings:
     """`KEY = value` is a fact; `drop KEY` takes it back. For tests of the job around it."""
     found: list[Revision] = []
     for said in messages:
@@ -49,7 +53,7 @@ def plain_engine(
         elif said.text.startswith("drop "):
             name = f"project_{said.text.removeprefix('drop ')}.md"
             found += [Revision("taken_back", said.text, (name,), evidence=(evidence,))] if name in ours else []
-    return found
+    return Findings(tuple(found))
 
 
 @pytest.fixture
@@ -296,7 +300,7 @@ WISHES = (
     "always answer in German",
     "please remember: the release branch is called stable",
 )
-CHANGES = ("the freeze moved to next Wednesday", "the freeze moved to next Thursday")
+CHANGES = ("the freeze moved to next Wednesday", "remember that Dana is out until Thursday")
 IDLE = ("hello", "thanks, looks good")
 
 
