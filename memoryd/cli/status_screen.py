@@ -23,6 +23,7 @@ from memoryd.cli.screen import (
     warn,
 )
 from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
+from memoryd.cli.status_engine import engine_lines
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.cli.screen import Block, Words
-    from memoryd.diagnosis.facts import PlanFacts
     from memoryd.diagnosis.projects import FullIndex, ProjectStatus
     from memoryd.diagnosis.status import Status
     from memoryd.memory.stats import Counted, Fill
@@ -57,7 +57,6 @@ _LAST = 6
 _NAMES = 3
 _NAME = 18
 """Widest column of project names."""
-_NEARLY_SPENT = 0.8
 _DAY_SECONDS = 86_400
 
 
@@ -117,16 +116,7 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         how = f", by {status.running.watching}"
         place.append(dim(how) if status.running.watching == "events" else warn(how))
     yield "watches", place
-    engine = status.engine
-    if engine.plan is not None:
-        yield from _plan(engine.plan, engine.model, status)
-    elif engine.model:
-        yield "engine", [engine.model, dim(f" at {engine.base_url.partition('://')[2]}")]
-        yield "spent", _spent(status)
-    else:
-        yield "engine", ["offline", dim(": no model, no network, free")]
-        if engine.base_url:
-            yield "", f'{engine.base_url} is not used without a key: engine = "anthropic" would'
+    yield from engine_lines(status)
     totals = status.totals
     if totals is None:
         yield "sessions", dim("not looked at yet")
@@ -152,25 +142,6 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     if status.to_review:
         wait = "waits" if status.to_review == 1 else "wait"
         yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
-
-
-def _plan(plan: PlanFacts, model: str, status: Status) -> Iterator[tuple[str, Words]]:
-    """The user's own command: which, since when, what it last answered, what it took."""
-    known = f" {plan.version}, in use for {ago(status.now - (plan.since or 0.0))}" if plan.version else ", not used yet"
-    yield "engine", [f"{model} by your claude", dim(f" ({short(plan.command, status.home)}{known})")]
-    if plan.answered is not None:
-        yield "answered", f"{plan.answered.model}, {ago(status.now - plan.answered.at)} ago"
-    yield "plan", plan.sentence
-
-
-def _spent(status: Status) -> Words:
-    engine = status.engine
-    if not engine.has_price:
-        return "nothing: this model has no price"
-    text = f"{engine.spent_usd:.2f} of {engine.usd_per_day:g} USD today"
-    if engine.spent_usd >= engine.usd_per_day:
-        return bad(text)
-    return warn(text) if engine.spent_usd >= engine.usd_per_day * _NEARLY_SPENT else text
 
 
 def _counted_dreams(status: Status) -> str:
