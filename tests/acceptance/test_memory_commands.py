@@ -41,14 +41,14 @@ def shell(environment: dict[str, str], paths: Paths, tmp_path: Path) -> Shell:
 
 
 def test_remember_why_forget_undo(shell: Shell) -> None:
-    name = "feedback_never_push_main_without_asking.md"
+    name = "feedback_never_push_to_main_without_asking.md"
     code, text = shell("remember", "never push to main without asking, because every push deploys")
     assert (code, text) == (0, f"saved ~/.claude/projects/{shell.memory.parent.name}/memory/{name}\n")
     file = shell.memory / name
     content, mtime = file.read_bytes(), file.stat().st_mtime_ns
     assert file.stat().st_mode & 0o777 == 0o600
     assert shell.memory.stat().st_mode & 0o777 == 0o700
-    code, text = shell("why", "feedback_never_push_main_without_asking")
+    code, text = shell("why", "feedback_never_push_to_main_without_asking")
     assert code == 0
     assert '"never push to main without asking, because every push deploys"' in text
     assert shell("forget", name)[0] == 0
@@ -86,9 +86,9 @@ def test_a_secret_is_not_remembered(shell: Shell) -> None:
 
 def test_restore_and_diff(shell: Shell) -> None:
     shell("remember", "always run the linter")
-    shell("forget", "feedback_run_linter")
-    code, text = shell("restore", "feedback_run_linter")
-    assert (code, text) == (0, "restore: feedback_run_linter.md is as it was\n")
+    shell("forget", "feedback_always_run_the_linter")
+    code, text = shell("restore", "feedback_always_run_the_linter")
+    assert (code, text) == (0, "restore: feedback_always_run_the_linter.md is as it was\n")
     assert shell("undo")[0] == 0
     assert shell("history", "feedback-run-linter")[1].count("\n") == 4
     code, text = shell("diff", "1")
@@ -112,7 +112,7 @@ def test_a_change_of_another_project_is_not_restored_here(
 ) -> None:
     shell("remember", "always run the linter")
     other = Shell(environment, paths, tmp_path / "other")
-    code, text = other("restore", "feedback_run_linter", "--change", "1")
+    code, text = other("restore", "feedback_always_run_the_linter", "--change", "1")
     assert code == 1
     assert text.startswith("memoryd: Change 1 is of another project.")
 
@@ -126,12 +126,12 @@ def test_looking_makes_nothing(environment: dict[str, str], shell: Shell) -> Non
 
 def test_an_edited_memory_is_not_taken_by_undo(shell: Shell) -> None:
     shell("remember", "always run the linter")
-    with (shell.memory / "feedback_run_linter.md").open("a") as file:
+    with (shell.memory / "feedback_always_run_the_linter.md").open("a") as file:
         file.write("And the formatter.\n")
     code, text = shell("undo")
     assert code == 1
-    assert "feedback_run_linter.md was edited since and stays as it is." in text
-    assert "And the formatter." in (shell.memory / "feedback_run_linter.md").read_text()
+    assert "feedback_always_run_the_linter.md was edited since and stays as it is." in text
+    assert "And the formatter." in (shell.memory / "feedback_always_run_the_linter.md").read_text()
 
 
 def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
@@ -150,7 +150,7 @@ def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
     listed = shell.json("memories")
     assert isinstance(listed, list)
     assert {memory["file"]: bool(memory["problem"]) for memory in listed} == {
-        "feedback_run_linter.md": False,
+        "feedback_always_run_the_linter.md": False,
         "broken.md": True,
         "bomb.md": True,
         "crlf.md": False,
@@ -161,7 +161,7 @@ def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
     assert shell("remember", "never use mocks")[0] == 0
     assert {name: (shell.memory / name).read_bytes() for name in odd} == odd
     index = (shell.memory / "MEMORY.md").read_text()
-    for name in (*odd, "feedback_run_linter.md", "feedback_never_mocks.md"):
+    for name in (*odd, "feedback_always_run_the_linter.md", "feedback_never_use_mocks.md"):
         assert f"({name})" in index
     assert "passwd" not in index
 
@@ -200,10 +200,10 @@ def test_extract_now_and_backfill(environment: dict[str, str], paths: Paths) -> 
     with path.open("ab") as file:
         file.write(session.turn("never use mocks"))
     done = run_memoryd(environment, "extract-now")
-    assert done.stdout == "saved ~/.claude/projects/-code-acme/memory/feedback_never_mocks.md\n"
+    assert done.stdout == "saved ~/.claude/projects/-code-acme/memory/feedback_never_use_mocks.md\n"
     assert done.stderr == "1 session read, 1 memory saved.\n"
     (worked,) = as_json(environment, "backfill", "--yes")
-    assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_tabs.md"])
+    assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_use_tabs.md"])
     assert as_json(environment, "backfill", "--yes") == []
 
 
@@ -212,8 +212,8 @@ def test_demo_shows_the_whole_way_and_leaves_nothing(environment: dict[str, str]
     scratch.mkdir()
     done = run_memoryd({**environment, "TMPDIR": str(scratch)}, "demo")
     assert done.returncode == 0
-    assert "Never push to main without asking." in done.stdout
-    assert "**Why:** Every push deploys." in done.stdout
+    assert "never push to main without asking" in done.stdout
+    assert "**Why:** every push deploys" in done.stdout
     assert os.listdir(scratch) == []
     assert os.listdir(environment["HOME"]) == []
 

@@ -102,7 +102,7 @@ def test_a_key_in_the_environment_is_no_consent(
         config.write_text(engine + config.read_text())
     known = environment | {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
     say(paths, session, "never use mocks")
-    assert run_memoryd(known, "extract-now").stdout.endswith("feedback_never_mocks.md\n")
+    assert run_memoryd(known, "extract-now").stdout.endswith("feedback_never_use_mocks.md\n")
     assert server.requests == []
     status = as_json(known, "status")
     assert status["engine"] == {

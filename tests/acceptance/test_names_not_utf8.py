@@ -109,7 +109,7 @@ def test_a_dream_goes_on_without_them(shop: Shop) -> None:
 def test_extraction_and_the_commands_around_memory_go_on_without_them(shop: Shop) -> None:
     shop.say("never push to main without asking, because every push deploys")
     (worked,) = as_json(shop.environment, "extract-now")
-    assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_never_push_main_without_asking.md"])
+    assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_never_push_to_main_without_asking.md"])
     assert shop("remember", "always use tabs in makefiles").returncode == 0
     assert shop("forget", "feedback_linter").returncode == 0
     assert shop("restore", "feedback_linter").returncode == 0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PAUSED = r"memoryd is paused since \d{4}-\d\d-\d\d \d\d:\d\d"
 WISH = "from now on, keep commits small"
-SAVED = "-code-acme/memory/feedback_commits_small.md"
+SAVED = "-code-acme/memory/feedback_keep_commits_small.md"
 
 
 @pytest.fixture

@@ -99,9 +99,9 @@ def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dic
         path = write(paths.transcripts_root, session, session.turn("always run the linter, because CI is slow"))
         daemon.says("saved")
         with open(f"{memory}/MEMORY.md", encoding="utf-8") as file:
-            assert file.read() == "- [Run linter](feedback_run_linter.md) — Always run the linter; CI is slow\n"
+            assert file.read() == "- [Always run the linter](feedback_always_run_the_linter.md) — CI is slow\n"
         (change,) = as_json(quick, "history", "--all")
-        assert (change["kind"], change["files"]) == ("extract", ["feedback_run_linter.md"])
+        assert (change["kind"], change["files"]) == ("extract", ["feedback_always_run_the_linter.md"])
         assert memoryd(quick, "undo", str(change["change"])).returncode == 0
         assert os.listdir(memory) == []  # as before
         append(path, session.turn("thanks"))
@@ -138,7 +138,7 @@ def test_killed_it_goes_on_where_it_was(quick: dict[str, str], paths: Paths) -> 
         daemon.stop(signal.SIGKILL)
     append(path, session.turn("never push to main"))
     with Daemon(quick) as daemon:
-        daemon.says("feedback_never_push_main.md")
+        daemon.says("feedback_never_push_to_main.md")
     assert as_json(quick, "status")["turns"]["waiting"] == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.offline.classifier import is_joined, is_reason, worth_of
@@ -76,14 +77,19 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
     ]
 
 
-def own_sentences(said: UserMessage) -> list[str]:
+def own_sentences(said: UserMessage) -> tuple[str, ...]:
     """The sentences of a message up to where words are dictated for somebody else, without secrets."""
+    return _own_sentences(said.text)
+
+
+@lru_cache(maxsize=16)  # each step over a message asks
+def _own_sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
-    for sentence in filter(None, map(without_secrets, sentences_of(said.text))):
+    for sentence in filter(None, map(without_secrets, sentences_of(text))):
         if pattern("facts", "dictates").search(sentence):
             break
         found.append(sentence)
-    return found
+    return tuple(found)
 
 
 def _fact(sentences: Sequence[str], span: tuple[int, int], likely: float, *, is_gone: bool) -> StatedFact:
