@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "demo",
+    "audit",
     "run",
     "service",
     "hooks",

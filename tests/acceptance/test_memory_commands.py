@@ -242,3 +242,19 @@ def test_search_finds_a_memory_and_what_was_said_and_writes_nothing(shell: Shell
     assert f"resume: cd {shell.place} && claude --resume {session.id}\n" in done.stdout
     assert done.stderr == "The 2 newest; there are more: memoryd search pnpm --limit 0\n"
     assert run_memoryd(shell.environment, "search", "nowhere").stderr == "Nothing was found.\n"
+
+
+def test_audit_tells_what_was_said_more_than_once_and_what_keeps_it(shell: Shell) -> None:
+    for name in (1, 2):
+        session = Session(name, cwd=str(shell.place))
+        write(shell.paths.transcripts_root, session, session.turn("use pnpm, not npm"), "-x")
+    done = run_memoryd(shell.environment, "audit", "--days", "100000")
+    assert done.stdout.startswith(
+        "You said 1 thing to your agents more than once, in 2 messages of yours in 2 sessions."
+    )
+    assert '"use pnpm, not npm"\n    2 times in 2 sessions, 2026-10-18\n' in done.stdout
+    assert done.stderr.endswith("memoryd backfill\n")
+    report = as_json(shell.environment, "audit", "--days", "100000")
+    assert list(report) == ["sessions", "messages", "repeated"]
+    assert list(report["repeated"][0]) == ["text", "times", "sessions", "first_at", "last_at", "said"]
+    assert not os.path.exists(shell.paths.state_dir)
