@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, SupportsBytes
+from typing import Literal, NamedTuple, SupportsBytes, get_args
 
 # --- what a transcript says -------------------------------------------------------------------------------------------
 
@@ -218,6 +218,7 @@ class Evidence(NamedTuple):
 
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
+MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 
 
 class UserMessage(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,23 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
             monkeypatch.delenv(variable)
     monkeypatch.setenv("HOME", str(home))
     return dict(os.environ)
+
+
+class PassingTime:
+    """The time that `clock.elapsed` shows; a test moves it forward, instead of waiting for it on a busy machine."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ahead = 0.0
+        real = time.clock_gettime
+        monkeypatch.setattr(time, "clock_gettime", lambda clock: real(clock) + self._ahead)
+
+    def skip(self, seconds: float = 3600.0) -> None:
+        self._ahead += seconds
+
+
+@pytest.fixture
+def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
+    return PassingTime(monkeypatch)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tests.messages_server import Answer, Request
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 HEADERS = {"content-type": "application/json", "anthropic-version": "2026-10-21", "authorization": "Bearer test-key"}
 BETA = {"anthropic-beta": "something-else, context-management-2025-06-27"}
 CONTEXT = {"edits": [{"type": "clear_tool_uses_20250919"}]}
@@ -72,7 +72,9 @@ def post(server: MessagesServer, body: Any, headers: dict[str, str] = HEADERS, p
         connection.close()
 
 
-def sdk(server: MessagesServer, key: str = "test-key", timeout: float = PATIENCE_SECONDS) -> anthropic.Anthropic:
+def sdk(
+    server: MessagesServer, key: str = "test-key", timeout: float | anthropic.Timeout = PATIENCE_SECONDS
+) -> anthropic.Anthropic:
     return anthropic.Anthropic(base_url=server.url, api_key=key, max_retries=0, timeout=timeout)
 
 
@@ -343,10 +345,13 @@ def test_a_hang_is_a_timeout() -> None:
         reached.set()
         return Hang(threading.Event())
 
-    with MessagesServer(answer) as server, sdk(server, timeout=0.05) as client:
+    with (
+        MessagesServer(answer) as server,
+        sdk(server, timeout=anthropic.Timeout(PATIENCE_SECONDS, read=0.05)) as client,
+    ):
         with pytest.raises(anthropic.APITimeoutError):
             ask(client, streamed=True)
-        assert reached.wait(PATIENCE_SECONDS)  # a busy server reads the request after the client has given up
+        assert reached.wait(PATIENCE_SECONDS)
         assert (server.answered, server.requests[0].usage) == ([], {})
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from memoryd import __version__
 from memoryd.clock import SystemClock
-from memoryd.config import settled
+from memoryd.config import settings_in_force
 from memoryd.errors import MemorydError
 from memoryd.formatting import shown
 from memoryd.paths import paths_from
@@ -61,7 +61,7 @@ COMMANDS = (
 )
 """In the order in which `--help` lists them; each is a module here, with hyphens for underscores."""
 _UNLISTED = ("child",)
-"""For the daemon."""
+"""Commands that the daemon starts; `--help` does not list them."""
 
 INTERRUPTED = 130
 _STDERR = 2
@@ -69,7 +69,7 @@ _STDERR = 2
 EPILOG = """\
 exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy,
 77 key refused, 78 bad config, 130 interrupted.
-Data goes to standard output, talk to standard error.
+Data goes to standard output, messages to standard error.
 """
 
 
@@ -85,7 +85,7 @@ class Context(NamedTuple):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Like argparse, with the nearest command for one that does not exist."""
+        """Print the usage error, and name the nearest command where the one that was typed does not exist."""
         import difflib
 
         names = COMMANDS
@@ -99,14 +99,15 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"memoryd: {message}\n  fix: {prog} --help\n")
 
     def format_help(self) -> str:
-        """With the description broken where the window ends; what is indented stays as it is."""
+        """Help text, wrapped at the width of the terminal; indented lines are left as they are."""
         import shutil
         import textwrap
 
         width = min(100, shutil.get_terminal_size().columns) - 2
         paragraphs = (self.description or "").strip().split("\n\n")
         self.description = "\n\n".join(
-            one if one.startswith(" ") or "\n " in one else textwrap.fill(one, width) for one in paragraphs
+            paragraph if paragraph.startswith(" ") or "\n " in paragraph else textwrap.fill(paragraph, width)
+            for paragraph in paragraphs
         )
         return super().format_help()
 
@@ -117,7 +118,7 @@ def command_of(name: str) -> ModuleType:
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands, or of the one with this name: to import the others takes longer than most of them."""
+    """Parser of all commands, or of `only` one: importing all of them takes longer than most commands run."""
     top = _Parser(
         prog="memoryd",
         description="Watches the transcripts of your coding agents and remembers what will matter next time.",
@@ -129,7 +130,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     for command in map(command_of, [only] if only in (*COMMANDS, *_UNLISTED) else COMMANDS):
         sub = commands.add_parser(
             command.NAME,
-            **({"help": command.HELP} if command.HELP else {}),  # one without help is not listed
+            **({"help": command.HELP} if command.HELP else {}),  # a command without help text is not listed
             description=command.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -139,7 +140,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    _open_what_is_closed()
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail
@@ -152,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if name.startswith("ANTHROPIC_"):
                 del os.environ[name]  # the SDK would take keys and headers from there; only the config may name one
         places = paths_from(environment)
-        places, settings = settled(places, any_config=getattr(arguments, "any_config", False))
+        places, settings = settings_in_force(places, any_config=getattr(arguments, "any_config", False))
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -170,13 +171,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:
-            return 0  # the reader has seen enough: `memoryd projects | head`
+            return 0  # the reader closed the pipe: `memoryd projects | head`
         print("memoryd: The output cannot be written: no space left.\n  fix: df -h .", file=sys.stderr)
         return 1
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import, where Python wraps it
             return INTERRUPTED
-        # Only its kind: what it says may quote a transcript.
+        # Only the type is recorded: the message may quote a transcript.
         _failed(
             arguments,
             environment,
@@ -192,8 +193,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _open_what_is_closed() -> None:
-    """Started without its three streams (`2>&-`), the next file that we open would become one of them."""
+def _open_closed_streams() -> None:
+    """Open the standard streams that are closed (`2>&-`): the next file that is opened would take the place of one."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
@@ -206,9 +207,9 @@ def _open_what_is_closed() -> None:
 def _failed(
     arguments: argparse.Namespace, environment: Mapping[str, str], places: Paths | None, error: MemorydError
 ) -> int:
-    """The exit code of an error. If it has ended the daemon, whoever started that is told why."""
+    """Exit code of an error. One that ended the daemon is also recorded, for `status` and the service manager."""
     if arguments.called != "run":
         return error.exit_code
-    from memoryd.daemon.last_failure import Failure, tell
+    from memoryd.daemon.last_failure import Failure, report
 
-    return tell(environment, places, Failure(SystemClock().now(), error.exit_code, error.sentence, error.fix))
+    return report(environment, places, Failure(SystemClock().now(), error.exit_code, error.sentence, error.fix))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = "child"
 HELP = ""  # not for people: `extract-now` is
 _LAST_SECONDS = 20
-"""The daemon waits longer than this before it kills."""
+"""Time to finish a session after SIGTERM; the daemon waits longer than this before it kills."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def execute(context: Context) -> int:
 
 
 def _dream(context: Context, memory_dir: str, root: str) -> int:
-    """What came of it is in the database; what kept it from beginning is told by the gates."""
+    """Run one dream. Its result is in the database; why it did not start is shown by the gates in `status`."""
     from memoryd.cli.dream_now import stoppable
     from memoryd.cli.extract_now import engine
     from memoryd.errors import BusyError, MemorydError, StateError
@@ -48,16 +48,16 @@ def _dream(context: Context, memory_dir: str, root: str) -> int:
         with engine(context, database) as chosen, stoppable(context, memory_dir), suppress(BusyError):
             DreamRunner(database, context.paths, context.config, context.clock, chosen).dream(memory_dir, root)
     except StateError:
-        raise  # perhaps before there was a job to tell of it: the daemon says that the dreamer ended badly
+        raise  # there may be no job row yet: the daemon reports that the child failed
     except MemorydError:
-        return 0  # the job tells
+        return 0  # the job row has the reason
     finally:
         database.close()
     return 0
 
 
 def _upkeep(context: Context) -> int:
-    """What was done is noted in the database. Told to stop, it dies at once: there is nothing that it could leave half done."""
+    """Run upkeep and record it in the database. SIGTERM ends it at once: no step can be left half done."""
     # A database that is made smaller is copied first: beside it, where room was looked for. SQLite reads this as it loads.
     os.putenv("SQLITE_TMPDIR", context.paths.state_dir)
     from memoryd.jobs.upkeep import upkeep
@@ -90,7 +90,7 @@ def _extract(context: Context) -> int:
     stop = threading.Event()
 
     def on_term(*_: object) -> None:
-        """The daemon stops: finish this session if that is soon, leave the others."""
+        """Finish this session if that takes less than the last seconds, and start no other."""
         stop.set()
         signal.alarm(_LAST_SECONDS)
 

@@ -56,7 +56,7 @@ def execute(context: Context) -> int:
 
 
 def _files(database: Database, change: Change) -> list[PlannedFile]:
-    """What was changed. A dream may have moved words out of the index, and what was edited meanwhile it has left alone."""
+    """Files that a change wrote, with the index where a dream changed it; files edited meanwhile are left out."""
     from memoryd.state import history
 
     files = history.files_of(database, change.id)
@@ -67,7 +67,7 @@ def _files(database: Database, change: Change) -> list[PlannedFile]:
 
 
 def _not_done(database: Database, change: Change, name: str | None) -> list[str]:
-    """What review kept a dream from doing."""
+    """Lines about groups that review held or refused."""
     from memoryd.state.dream_verdicts import not_done_by
 
     if change.kind != "dream" or change.job_id is None:
@@ -77,5 +77,5 @@ def _not_done(database: Database, change: Change, name: str | None) -> list[str]
 
 
 def _applied(changes: list[Change]) -> list[Change]:
-    """What was indeed changed: an undo that met an edit was not."""
+    """Changes that were applied; an undo of a file that was edited since was not."""
     return [change for change in changes if change.state == "applied"]

@@ -1,6 +1,6 @@
-"""Look at the transcripts and work on every turn that waits, at once and in the foreground.
+"""Read the transcripts and work on every turn that waits, at once and in the foreground.
 
-What the transcripts held when memoryd first saw them is history and not touched: that is what `backfill` is for.
+Turns from before memoryd first saw a transcript are history, and left to `memoryd backfill`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         refuse_while_paused(database, context.clock.now())
-        look(context, database)
+        ingest(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
         with engine(context, database) as chosen:
@@ -52,7 +52,7 @@ def execute(context: Context) -> int:
                 review_mode=context.config.review,
                 clock=context.clock,
             )
-            return tell(context, done)
+            return extract_and_print(context, done)
     finally:
         database.close()
 
@@ -64,8 +64,8 @@ def engine(context: Context, database: Database) -> AbstractContextManager[Engin
     return chosen_engine(database, context.paths, context.config, context.environment, context.clock)
 
 
-def look(context: Context, database: Database) -> None:
-    """Read everything there is to read."""
+def ingest(context: Context, database: Database) -> None:
+    """Ingest what is new in all transcripts."""
     from memoryd.clients import ALL
     from memoryd.jobs.ingest import Ingester
 
@@ -74,22 +74,22 @@ def look(context: Context, database: Database) -> None:
         pass
 
 
-def tell(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
-    """Do the work, then print what came of it; 1 where something failed. What ends the work early is raised after that."""
+def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
+    """Run the extractions and print their results; 1 where one failed. An error that ends them early is raised after that."""
     done: list[ExtractedDirectory] = []
     ended: MemorydError | None = None
     try:
         for outcome in worked:
-            done.append(outcome)  # noqa: PERF402 - what was done before an error is told
+            done.append(outcome)  # noqa: PERF402 - results before an error are printed
     except (EngineStoppedError, BusyError) as error:
         ended = error
-    code = _tell(context, done)
+    code = _print_outcomes(context, done)
     if ended is not None:
         raise ended
     return code
 
 
-def _tell(context: Context, done: list[ExtractedDirectory]) -> int:
+def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
     saved = [(worked, name) for worked in done for name in worked.outcome.saved]
     failed = [worked for worked in done if worked.outcome.outcome == "failed"]
     if context.arguments.json:

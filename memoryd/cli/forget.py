@@ -1,6 +1,6 @@
-"""Take a memory out of its directory and of the index. What it rested on does not bring it back.
+"""Remove a memory from its directory and the index. The words it came from do not bring it back.
 
-It stays in the history: `memoryd undo` or `memoryd restore FILE` bring it again.
+It stays in the history: `memoryd undo` or `memoryd restore FILE` brings it back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
 
 NAME = "forget"
-HELP = "take a memory away"
+HELP = "remove a memory"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ NAME = "history"
 HELP = "what was changed, and why"
 _MOST = 50
 _NAMED = 3
-"""So many files of a dream are named in its line; `diff` shows them all."""
+"""Files of a dream that are named in its line; `diff` shows all of them."""
 T = TypeVar("T")
 
 
@@ -49,8 +49,8 @@ def execute(context: Context) -> int:
         not_done = inbox.closed(database, memory_dir, name, _MOST)
         accepted = inbox.rows_accepted_by(database, [change.id for change in changes])
         if context.arguments.json:
-            told = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
-            print_json(_merged(told, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
+            rows = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
+            print_json(_merged(rows, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
             return 0
     finally:
         database.close()
@@ -66,7 +66,7 @@ def execute(context: Context) -> int:
 
 
 def _merged(changes: list[tuple[float, T]], not_done: list[tuple[float, T]]) -> list[T]:
-    """Both by their times, each in its own order: a clock that was set back changes nothing about that."""
+    """Both lists merged by time. Each keeps its own order, also where the clock was set back."""
     from heapq import merge
 
     return [what for _, what in merge(changes, not_done, key=lambda row: row[0], reverse=True)][:_MOST]
@@ -115,7 +115,7 @@ def _as_json(database: Database, change: Change) -> dict[str, Any]:
 
 
 def describe_closed(row: ClosedRow) -> str:
-    """What was proposed and not done, in one line."""
+    """Line about a proposal that was not made."""
     return f"{'-':>5}  {_moment(row.closed_at)}  review    {shown(', '.join(row.names))} ({row.outcome}): {shown(row.reason)}"
 
 
@@ -124,7 +124,7 @@ def _moment(at: float) -> str:
 
 
 def describe(change: Change) -> str:
-    """One change in one line."""
+    """Line about a change."""
     when = _moment(change.at)
     notes = "" if change.state == "applied" else f" ({change.state})"
     if change.kind == "extract" and change.why != "what you said":

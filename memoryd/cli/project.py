@@ -39,7 +39,7 @@ def project_of(context: Context) -> Project:
 
 
 def own_project_of(context: Context) -> Project:
-    """The same, but not where an older project has its memory directory: their memories must not meet."""
+    """Project as in `project_of`. Raises where an older project has the same memory directory, which must not mix."""
     from memoryd.state.projects import other_owner_of
 
     project = project_of(context)
@@ -69,7 +69,7 @@ def _is_known(context: Context, memory_dir: str) -> bool:
 
 @contextmanager
 def memory_of(project: Project) -> Iterator[MemoryDirectory]:
-    """The project's memory directory, which must be there: looking makes nothing."""
+    """Memory directory of a project. Raises MemorydError where there is none; it is not created."""
     from memoryd.memory.directory import open_directory
 
     try:
@@ -80,13 +80,13 @@ def memory_of(project: Project) -> Iterator[MemoryDirectory]:
 
 
 def file_meant(given: str) -> str:
-    """The file name that a person means, with or without `.md`, a path, or hyphens; it need not be there any more."""
+    """File name from what a person typed: with or without `.md`, a path, or hyphens. The file need not exist."""
     name = escaped(os.path.basename(given))
     return name if name.endswith(".md") else f"{name.replace('-', '_')}.md"
 
 
 def memory_name(directory: MemoryDirectory, given: str) -> str:
-    """The file that a person means by a name, with or without `.md` or the path. Raises MemorydError."""
+    """Existing file from what a person typed, with or without `.md` or a path. Raises MemorydError."""
     name = os.path.basename(given)
     names = directory.listing().topics
     for candidate in (name, f"{name}.md", file_meant(given)):

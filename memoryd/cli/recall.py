@@ -68,14 +68,14 @@ def _show(context: Context, answer: RecallAnswer, memory_dir: str) -> None:
             {
                 "selected": [
                     {
-                        "file": one.name,
-                        "type": one.type or None,
-                        "description": one.description,
-                        "score": round(one.score, 3),
-                        "modified_at": iso(one.at),
-                        "gone": list(one.gone),
+                        "file": memory.name,
+                        "type": memory.type or None,
+                        "description": memory.description,
+                        "score": round(memory.score, 3),
+                        "modified_at": iso(memory.at),
+                        "gone": list(memory.gone),
                     }
-                    for one in answer.memories
+                    for memory in answer.memories
                 ],
                 "selector": answer.selector,
                 "why_not": answer.why_not or None,

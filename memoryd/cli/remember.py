@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "remember"
 _LONGEST = 2000
 _TRIES = 5
-"""Only a program that does not know memoryd's lock can take a name that was free: an editor, the client."""
+"""Attempts at a free name: a program that does not know memoryd's lock, such as an editor, may take it first."""
 HELP = "write a memory by hand"
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = "review"
 HELP = "say yes or no to what memoryd was not sure of"
 _PLACES = 5
-"""So many other projects are named."""
+"""Other projects that are named at most."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def execute(context: Context) -> int:
         if arguments.json:
             print_json([as_json(row) for row in rows])
         elif not rows:
-            _tell_nothing_waits(context, database)
+            _print_nothing_waits(context, database)
         elif arguments.list:
             from memoryd.cli.review_screen import list_blocks
             from memoryd.cli.screen import Screen
@@ -80,14 +80,14 @@ def execute(context: Context) -> int:
 
 
 def as_json(row: InboxRow) -> dict[str, Any]:
-    """One row; a group of several files is told by its first, and the others stand in `also`."""
+    """Row of the inbox; of a group of files the first is shown, and `also` has the others."""
     from memoryd.cli.review_screen import op_of
     from memoryd.clock import iso
     from memoryd.memory.quick_parse import quick_parse
 
     first, *others = row.group.changes
     words = row.newest_words
-    told = {
+    fields = {
         "id": row.id,
         "project": row.project,
         "state": row.held.state,
@@ -105,14 +105,14 @@ def as_json(row: InboxRow) -> dict[str, Any]:
         {"op": op_of(other), "file": other.name, "before": _text(other.before), "after": _text(other.after)}
         for other in others
     ]
-    return {**told, "also": also} if also else told
+    return {**fields, "also": also} if also else fields
 
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _tell_nothing_waits(context: Context, database: Database) -> None:
+def _print_nothing_waits(context: Context, database: Database) -> None:
     import shlex
 
     from memoryd.state import inbox
@@ -124,7 +124,7 @@ def _tell_nothing_waits(context: Context, database: Database) -> None:
         command = f"memoryd review --project {shlex.quote(place.project)}"
         if place.project == place.memory_dir:  # whose project is not known
             command = "memoryd review --all"
-        told = f"{count(place.number, 'change')} in {short(place.project, context.paths.home)}"
-        print(f"{told}: {shown(command)}", file=sys.stderr)
+        changes = f"{count(place.number, 'change')} in {short(place.project, context.paths.home)}"
+        print(f"{changes}: {shown(command)}", file=sys.stderr)
     if len(elsewhere) > _PLACES:
         print("and elsewhere: memoryd review --all", file=sys.stderr)

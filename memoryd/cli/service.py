@@ -2,7 +2,7 @@
 
     memoryd service install      start it now and at every login; also after an upgrade
     memoryd service status       whether it is installed and runs, and why not
-    memoryd service restart      stop it in order, start it again
+    memoryd service restart      stop it cleanly, start it again
     memoryd service remove       stop it and take the unit away; memories and state stay
 
 docs/service.md has the rest.
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="action", required=True)
     install = actions.add_parser("install", help="start it now and at every login; also after an upgrade")
     status = actions.add_parser("status", help="whether it is installed and runs, and why not")
-    actions.add_parser("restart", help="stop it in order, start it again")
+    actions.add_parser("restart", help="stop it cleanly, start it again")
     remove = actions.add_parser("remove", help="stop it and take the unit away; memories and state stay")
     for action in (install, remove):
         action.add_argument("--force", action="store_true", help="also if somebody else wrote the unit")
@@ -57,8 +57,8 @@ def _install(context: Context, service: Manager) -> int:
     from memoryd.service.units import kept_variables
 
     before = service.state()
-    _refuse_what_is_not_ours(context, before)
-    _refuse_another(context, before)
+    _refuse_foreign_unit(context, before)
+    _refuse_second_daemon(context, before)
     variables = kept_variables(context.environment, context.paths)
     service.write(sys.executable, variables)
     print(f"{'Rewrote' if before.is_installed else 'Wrote'} {short(service.file, context.paths.home)}.")
@@ -66,7 +66,7 @@ def _install(context: Context, service: Manager) -> int:
     print(f"memoryd runs (process {state.pid}) and starts at every login.")
     if variables:
         print(f"It keeps these variables of this shell: {', '.join(sorted(variables))}.")
-    _tell_what_is_missing(context, state)
+    _print_what_is_missing(context, state)
     print("What it does: memoryd status. To undo this: memoryd service remove", file=sys.stderr)
     return 0
 
@@ -75,7 +75,7 @@ def _restart(context: Context, service: Manager) -> int:
     before = service.state()
     if not before.is_installed:
         raise ServiceError("There is no service to restart.", "memoryd service install")
-    _refuse_another(context, before)
+    _refuse_second_daemon(context, before)
     state = _start(context, service)
     print(f"memoryd runs again (process {state.pid}).")
     return 0
@@ -87,7 +87,7 @@ def _remove(context: Context, service: Manager) -> int:
     from memoryd.formatting import short
 
     before = service.state()
-    _refuse_what_is_not_ours(context, before)
+    _refuse_foreign_unit(context, before)
     service.remove()
     home = context.paths.home
     if before.is_installed:
@@ -183,10 +183,10 @@ def _blocks(context: Context, state: State, failed: Failure | None, running: Ins
 
 
 def _start(context: Context, service: Manager) -> State:
-    """Start it, wait until it is ready. Raises ServiceError with its own reason where it is not."""
+    """Start the service and wait until it is ready. Raises ServiceError with the reason that the daemon recorded."""
     from memoryd.daemon import last_failure
 
-    last_failure.clear(context.paths)  # what is found there afterwards is of this start
+    last_failure.clear(context.paths)  # so that a failure found later is of this start
     service.start()
     state = service.state()
     failed = last_failure.last(context.paths)
@@ -197,7 +197,7 @@ def _start(context: Context, service: Manager) -> State:
     raise ServiceError(f"memoryd does not start: {state.text or state.active}", "memoryd service status")
 
 
-def _refuse_what_is_not_ours(context: Context, state: State) -> None:
+def _refuse_foreign_unit(context: Context, state: State) -> None:
     if state.is_installed and not state.is_ours and not context.arguments.force:
         raise ServiceError(
             f"{state.file} was not written by memoryd, so it stays as it is.",
@@ -205,8 +205,8 @@ def _refuse_what_is_not_ours(context: Context, state: State) -> None:
         )
 
 
-def _refuse_another(context: Context, state: State) -> None:
-    """One daemon per user: with another the service would end at once, with 75."""
+def _refuse_second_daemon(context: Context, state: State) -> None:
+    """Refuse while another daemon runs: there is one per user, so the service would exit with 75."""
     from memoryd.daemon.single_instance import running_instance
 
     running = running_instance(context.paths)
@@ -216,7 +216,7 @@ def _refuse_another(context: Context, state: State) -> None:
         )
 
 
-def _tell_what_is_missing(context: Context, state: State) -> None:
+def _print_what_is_missing(context: Context, state: State) -> None:
     from memoryd.service.systemd import lingers
 
     anthropic = context.config.anthropic

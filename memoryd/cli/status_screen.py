@@ -1,4 +1,4 @@
-"""`memoryd status` as a screen: what is alive at the top, what is wrong at the bottom, where the eye ends."""
+"""`memoryd status` as a screen: what runs at the top, problems at the bottom, where a reader ends."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from memoryd.cli.screen import (
 )
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.memory.stats import TYPES
-from memoryd.model import Due, Wait
+from memoryd.model import MEMORY_TYPES, Due, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,11 +60,11 @@ _GATE_WORDS = {
     "lock_held": "held",
 }
 _NAMED = 5
-"""So many of a kind are named; `--json` names all."""
+"""Items of a kind that are named; `--json` names all."""
 _LAST = 6
 _NAMES = 3
 _NAME = 18
-"""So wide is the column of a project's name at most."""
+"""Widest column of project names."""
 _NEARLY_SPENT = 0.8
 _DAY_SECONDS = 86_400
 
@@ -80,10 +79,10 @@ def blocks(status: Status) -> Iterator[Block]:
     yield from _last(status)
     yield from _notes(status)
     if status.problems:
-        told: list[Block] = []
+        lines: list[Block] = []
         for problem in status.problems:
-            told += [Paragraph(problem.text), Command(problem.fix)] if problem.fix else [Paragraph(problem.text)]
-        yield Section(bad("problem" if len(status.problems) == 1 else "problems"), told)
+            lines += [Paragraph(problem.text), Command(problem.fix)] if problem.fix else [Paragraph(problem.text)]
+        yield Section(bad("problem" if len(status.problems) == 1 else "problems"), lines)
     elif status.running is not None:
         yield Section(good("All is well."), [])
 
@@ -112,7 +111,7 @@ def _head(status: Status) -> Iterator[Block]:
 
 
 def _moment(at: float, now: float) -> str:
-    """The time of day; of another day also the date."""
+    """Time of day, with the date if it is not today."""
     if abs(now - at) < _DAY_SECONDS:
         return clock_time(at)
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
@@ -172,7 +171,7 @@ def _spent(status: Status) -> Words:
 
 
 def _counted_dreams(status: Status) -> str:
-    """`3 succeeded, 1 refused`: one word for all guards that refused one."""
+    """Dreams by result: `3 succeeded, 1 refused`. All guards count as `refused`."""
     words: dict[str, int] = {}
     for outcome, number in status.dreams.outcomes:
         word = "succeeded" if outcome.startswith("succeeded") else outcome.partition("(")[0]
@@ -217,7 +216,7 @@ def _projects(status: Status) -> Iterator[Block]:
     named, others = status.projects.named, status.projects.others
     if not named:
         return
-    dreaming = {one.memory_dir for one, is_alive in status.dreams.running if is_alive}
+    dreaming = {dream.memory_dir for dream, is_alive in status.dreams.running if is_alive}
     rows: list[list[Words]] = []
     for project in named:
         rows.append([strong(_name(project.root)), _sessions(project, status.now)])
@@ -247,7 +246,7 @@ def _memories(counted: Counted) -> Words:
     total = sum(counted.types.values())
     if not total:
         return "no memories yet"
-    kinds = [f"{counted.types[kind]:,} {kind}" for kind in TYPES if counted.types.get(kind)]
+    kinds = [f"{counted.types[kind]:,} {kind}" for kind in MEMORY_TYPES if counted.types.get(kind)]
     kinds += [f"{counted.types['']:,} without a type"] if counted.types.get("") else []
     return [f"{total:,} {'memory' if total == 1 else 'memories'}: {', '.join(kinds)}; index ", _filled(counted.fill)]
 
@@ -265,7 +264,7 @@ def _filled(fill: Fill) -> Word:
 
 
 def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
-    """Each gate that says no with what it waits for, then those that are open."""
+    """Closed gates with what each waits for, then the open gates."""
     if isinstance(dream.decision, Due):
         yield good("at the next check" if status.running else "as soon as memoryd runs")
         yield f", {dream.decision.why}"
@@ -279,8 +278,8 @@ def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
 
 
 def _awaited(decision: Wait, now: float) -> str:
-    """`in 5 h`, `2 of 5`: what a gate waits for."""
-    if decision.reason == "too_few_sessions":  # it is counted again before, which is no promise
+    """What a gate waits for: `in 5 h`, `2 of 5`."""
+    if decision.reason == "too_few_sessions":  # sessions are counted again earlier, so the time would mislead
         return decision.why.partition(" sessions")[0]
     said = _GATE_WORDS.get(decision.reason, "")
     if decision.until is None:
@@ -315,7 +314,7 @@ def _wait(decision: Wait, now: float, *, is_running: bool) -> Words:
 
 
 def _last(status: Status) -> Iterator[Block]:
-    """What the last jobs and dreams brought; a job that found nothing says nothing."""
+    """Results of the last jobs and dreams; jobs without a result are left out."""
     found: list[tuple[float, str, Words]] = []
     for job in status.last:
         if job.outcome != "succeeded_no_output" or job.detail:
@@ -327,9 +326,9 @@ def _last(status: Status) -> Iterator[Block]:
             found.append((job.ended_at, job.project_root, _toned("; ".join(what), job.outcome)))
     for dream in status.dreams.last:
         if dream.state != "skipped(dry_run)":
-            told = _toned(f"dream: {_ending(dream, status)}", dream.state)
-            found.append((dream.ended_at or dream.started_at, dream.project_root, told))
-    found.sort(key=lambda one: one[0], reverse=True)
+            words = _toned(f"dream: {_ending(dream, status)}", dream.state)
+            found.append((dream.ended_at or dream.started_at, dream.project_root, words))
+    found.sort(key=lambda result: result[0], reverse=True)
     rows: list[list[Words]] = [
         [dim(f"{ago(status.now - at)} ago"), _name(root), what] for at, root, what in found[:_LAST]
     ]
@@ -354,30 +353,30 @@ def _ending(dream: DreamReport, status: Status) -> str:
 
 
 def _notes(status: Status) -> Iterator[Block]:
-    told: list[Block] = [Paragraph([warn(f"{one.name}: "), one.text]) for one in status.notes]
-    named = {one.memory_dir for one in status.projects.named}  # how full theirs are stands there already
-    full = [one for one in status.projects.full if one.left_out or os.path.dirname(one.path) not in named]
-    told += [Paragraph(_full(one, status.home)) for one in full[:_NAMED]]
-    told += _more(len(full))
+    notes: list[Block] = [Paragraph([warn(f"{note.name}: "), note.text]) for note in status.notes]
+    named = {project.memory_dir for project in status.projects.named}  # how full theirs are stands there already
+    full = [index for index in status.projects.full if index.left_out or os.path.dirname(index.path) not in named]
+    notes += [Paragraph(_full(index, status.home)) for index in full[:_NAMED]]
+    notes += _more(len(full))
     if status.damaged:
-        told.append(Paragraph(f"damage in {count(len(status.damaged), 'transcript')}; the rest was read"))
+        notes.append(Paragraph(f"damage in {count(len(status.damaged), 'transcript')}; the rest was read"))
         for damage in status.damaged[:_NAMES]:
             kinds = "; ".join(f"{number:,}x {DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
-            told.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
-        told += _more(len(status.damaged), _NAMES)
+            notes.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
+        notes += _more(len(status.damaged), _NAMES)
     if status.odd:
-        told.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
-        told += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
-        told += _more(len(status.odd), _NAMES)
-    if told:
-        yield Section("notes", told)
+        notes.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
+        notes += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
+        notes += _more(len(status.odd), _NAMES)
+    if notes:
+        yield Section("notes", notes)
 
 
-def _full(one: FullIndex, home: str) -> Words:
-    words: list[str | Word] = [f"{short(one.path, home)}: ", _filled(one.fill)]
-    if one.left_out:
-        names = ", ".join(one.left_out[:_NAMES])
-        others = len(one.left_out) - _NAMES
+def _full(index: FullIndex, home: str) -> Words:
+    words: list[str | Word] = [f"{short(index.path, home)}: ", _filled(index.fill)]
+    if index.left_out:
+        names = ", ".join(index.left_out[:_NAMES])
+        others = len(index.left_out) - _NAMES
         words.append(f"; no line for {names}" + (f" and {others:,} more" if others > 0 else ""))
     return words
 

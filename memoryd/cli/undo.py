@@ -1,9 +1,9 @@
-"""Take a change back: bytes and times are as before. Undo an undo, and the change is there again.
+"""Undo a change: files have their former bytes and times again. Undoing an undo makes the change again.
 
-    memoryd undo        the last change in this project that still stands
+    memoryd undo        the last change in this project that is not undone
     memoryd undo 12     change 12
 
-A file that was edited since stays as it is. What the change rested on does not bring it back by itself.
+A file that was edited since stays as it is. The words that the change came from do not bring it back.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def change_meant(database: Database, number: str) -> Change:
 def commit_and_tell(
     context: Context, database: Database, memory_dir: str, changeset_in: Callable[[MemoryDirectory], Changeset]
 ) -> int:
-    """Commit a second thought and say file by file what came of it; 1 where an edit kept one from it.
+    """Commit an undo or restore and print the result of each file; 1 where a file was edited since.
 
-    It is made under the lock under which it is committed: what another command did just before counts.
+    The changeset is made under the lock of the commit, so that what another command did just before counts.
     """
     from memoryd.memory.commit import commit
     from memoryd.memory.directory import open_directory

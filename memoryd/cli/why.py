@@ -1,4 +1,4 @@
-"""Show what a memory rests on: the words of yours, when and in which session they were said, and its changes.
+"""Show what a memory rests on: your words, when and in which session you said them, and its changes.
 
 A memory that a dream merged rests on what its sources rested on; they are named.
 """
@@ -65,10 +65,10 @@ def execute(context: Context) -> int:
         print(f"{shown(name)} {became}: memoryd restore {shown(name)} puts it back.", file=sys.stderr)
     if merged_from:
         print(f"{shown(', '.join(merged_from))} became part of {shown(name)}, with what it rested on.")
-    for one in evidence:
-        when = iso(one.said_at) if one.said_at else "some time"
-        where = f"in session {one.session_id}" if one.session_id else "to memoryd"
-        print(f'You said, {where}, at {when}:\n    "{shown(one.quote)}"')
+    for piece in evidence:
+        when = iso(piece.said_at) if piece.said_at else "some time"
+        where = f"in session {piece.session_id}" if piece.session_id else "to memoryd"
+        print(f'You said, {where}, at {when}:\n    "{shown(piece.quote)}"')
     if not evidence and is_there:
         print(f"memoryd knows of nothing you said that {shown(name)} rests on: somebody else wrote it.")
     for change in changes:
@@ -77,7 +77,7 @@ def execute(context: Context) -> int:
 
 
 def _merged_from(directory: MemoryDirectory, name: str) -> list[str]:
-    """The files that became part of a memory, as it says itself."""
+    """Files that a dream merged into a memory, as its frontmatter says."""
     from memoryd.memory.document import parse
 
     state = directory.read(name)
@@ -85,7 +85,7 @@ def _merged_from(directory: MemoryDirectory, name: str) -> list[str]:
 
 
 def _heir(database: Database, change: Change, name: str) -> str | None:
-    """The memory that a dream made this one part of, in its last change."""
+    """Memory that a dream merged this one into, in its last change."""
     from memoryd.state import history
 
     return history.heir_of(database, change.id, name) if change.kind == "dream" else None
@@ -100,12 +100,12 @@ def _as_json(
         "file": name,
         "evidence": [
             {
-                "session": one.session_id or None,
-                "message": one.message_id,
-                "said_at": iso(one.said_at) if one.said_at else None,
-                "quote": one.quote,
+                "session": piece.session_id or None,
+                "message": piece.message_id,
+                "said_at": iso(piece.said_at) if piece.said_at else None,
+                "quote": piece.quote,
             }
-            for one in evidence
+            for piece in evidence
         ],
         "changes": [change.id for change in changes],
         "merged_from": merged_from,

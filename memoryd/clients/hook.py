@@ -78,9 +78,9 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
 
         wake(paths)
         return _Said()
-    from memoryd.config import settled
+    from memoryd.config import settings_in_force
 
-    paths, config = settled(paths, any_config=True)
+    paths, config = settings_in_force(paths, any_config=True)
     if not config.features.recall:
         return _Said()
     memory_dir = _memory_dir(call.cwd, paths, config)

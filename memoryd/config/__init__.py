@@ -1,6 +1,6 @@
-"""The config file: TOML to named tuples."""
+"""Config file: TOML to named tuples."""
 
-from memoryd.config.parse import LEAST_WINDOW_TOKENS, key_names, load, parse, settled
+from memoryd.config.parse import LEAST_WINDOW_TOKENS, key_names, load, parse, settings_in_force
 from memoryd.config.schema import (
     Anthropic,
     Budget,
@@ -35,5 +35,5 @@ __all__ = [
     "key_names",
     "load",
     "parse",
-    "settled",
+    "settings_in_force",
 ]

@@ -1,7 +1,7 @@
 """Every setting, its sentence and its default.
 
-Named tuples, since every command and every hook needs them at once: a dataclass takes ten times as long to define. And with
-their annotations as they are: of one that is a string, a named tuple compiles it.
+Named tuples, since every command and every hook imports them: a dataclass takes ten times as long to define. Annotations are
+not strings, since a named tuple would compile those.
 """
 
 import re
@@ -13,13 +13,13 @@ from memoryd.engines.model.prices import PRICES, Price
 
 
 class Key(NamedTuple):
-    """What is said of a setting, beside its type."""
+    """Sentence, least value and example of a setting."""
 
     sentence: str
-    """As it stands in config.example.toml; a test keeps the two equal."""
+    """Sentence in config.example.toml; a test keeps the two equal."""
     least: float | None = None
     example: str = ""
-    """What stands there for a value, where the default says nothing."""
+    """Value in the example, where the default says nothing."""
 
 
 class ClaudeCode(NamedTuple):

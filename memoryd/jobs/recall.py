@@ -1,4 +1,4 @@
-"""Recall: the memories that help with a prompt, put together from what is kept, what the session knows, and the room left."""
+"""Recall job: choose and render the memories that help with a prompt."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ ALL_KNOWN = "the session knows what is relevant"
 
 
 _READING_SECONDS = 1.0
-"""Where a client waits, memories that have changed are read for so long; the rest is read with the next prompt."""
+"""Time for reading changed memories while a client waits; the rest is read with the next prompt."""
 _SPARE_SECONDS = 0.7
 _ASKED_CHARACTERS = 32_000
 
 
 class Request(NamedTuple):
-    """What is asked, and what is known of whoever asks."""
+    """Prompt, and what is known of the session that asks."""
 
     prompt: str
     session_id: str = ""
-    """Empty: nobody's session; then there is no budget, and nothing counts as shown."""
+    """Empty outside a session: no budget then, and nothing counts as shown."""
     tools: tuple[str, ...] = ()
     """In use right now."""
     read: frozenset[str] = frozenset()
     """Memories that the session has read or written by itself."""
     least: float = choose.LEAST_PROBABILITY
     most_characters: int = 0
-    """That the client takes; 0: any number."""
+    """Longest text that the client takes; 0: no limit."""
     until: float | None = None
     """When the client stops waiting, as `elapsed` counts; None: it does not."""
 
 
 class Recalled(NamedTuple):
-    """One memory that is handed over."""
+    """Memory that is shown to the client."""
 
     name: str
     type: str
@@ -67,26 +67,26 @@ class Recalled(NamedTuple):
 class RecallAnswer(NamedTuple):
     memories: tuple[Recalled, ...] = ()
     text: str = ""
-    """What a client is shown: all of them, inside our mark."""
+    """Text for the client: all memories, inside the mark of memoryd."""
     why_not: str = ""
-    """Why it gets nothing."""
+    """Reason why nothing is shown."""
     selector: str = "local"
     fallback: str = ""
     """Why the model did not choose, where the config wants that."""
     shown: tuple[shown_log.Shown, ...] = ()
-    """What a session has in front of it once it got the text; for `put_down`."""
+    """Memories that the session knows once it has the text; for `record_shown`."""
 
 
 class _Match(NamedTuple):
-    """A candidate and what its file says now."""
+    """Candidate, with the present content of its file."""
 
     candidate: Candidate
-    glance: QuickParse
+    parsed: QuickParse
     may_have_secret: bool
 
 
 class _Task(NamedTuple):
-    """One prompt, and what it is answered with."""
+    """One prompt with everything that is needed to answer it."""
 
     paths: Paths
     config: Config
@@ -126,7 +126,7 @@ def recall(
 
 
 def record_shown(paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float) -> None:
-    """What a session was shown does not come again. Behind the handing over: a kill between must not hide a memory."""
+    """Record what a session was shown, so that it is not shown again. Called after the answer: a kill must not hide a memory."""
     if not request.session_id or not answer.shown:
         return
     try:
@@ -150,45 +150,48 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
         left -= shown_log.spent(task.paths, request.session_id)
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
-    known = request.read.union(one.name for one in shown)
+    known = request.read.union(memory.name for memory in shown)
     found = rank.candidates(store, directory, rank.query_of(request.prompt))
-    matches, answer = _by_probability(task, [one for one in found if one.memory.name not in known]), RecallAnswer()
+    matches, answer = (
+        _by_probability(task, [candidate for candidate in found if candidate.memory.name not in known]),
+        RecallAnswer(),
+    )
     if task.config.recall.selector == "model":
         matches, answer = _by_model(task, matches, known)
     if not matches:
-        is_known = any(one.probability >= request.least and one.memory.name in known for one in found)
+        is_known = any(candidate.probability >= request.least and candidate.memory.name in known for candidate in found)
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
     return _Chosen(matches[: task.config.recall.most_memories], store.gone(directory.id), most_bytes), answer
 
 
 def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
-    """The candidates that are probable enough, with what their files say, the most probable first.
+    """Candidates that are probable enough, with their files, the most probable first.
 
-    Of a tool in use right now, the manual is left out and the traps are wanted more.
+    For a tool in use, manuals are left out and pitfalls get a bonus.
     """
     least = task.request.least
     names = choose.names_of_tools(task.request.tools)
     matches = []
-    for one in found:
-        if one.probability + (choose.PITFALL_BONUS if names else 0.0) < least:
-            continue  # it need not even be read
-        probability = one.probability
-        glance = read_memory(task.memory_dir, one.memory.name)
-        if names and choose.speaks_of(glance, names):
-            if choose.is_manual(glance):
+    for candidate in found:
+        if candidate.probability + (choose.PITFALL_BONUS if names else 0.0) < least:
+            continue  # not read
+        probability = candidate.probability
+        parsed = read_memory(task.memory_dir, candidate.memory.name)
+        if names and choose.speaks_of(parsed, names):
+            if choose.is_manual(parsed):
                 continue
-            if choose.is_pitfall(glance):
+            if choose.is_pitfall(parsed):
                 probability = min(1.0, probability + choose.PITFALL_BONUS)
         if probability >= least:
-            # Asked behind the reading: what has changed since its terms were taken may have got a secret with that.
-            may_have_secret = one.memory.has_secret or not is_unchanged(task.memory_dir, one.memory)
-            matches.append(_Match(one._replace(probability=probability), glance, may_have_secret))
+            # Checked after reading: a file that changed since it was indexed may have got a secret.
+            may_have_secret = candidate.memory.has_secret or not is_unchanged(task.memory_dir, candidate.memory)
+            matches.append(_Match(candidate._replace(probability=probability), parsed, may_have_secret))
     return sorted(matches, key=lambda match: -match.candidate.probability)
 
 
 def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tuple[list[_Match], RecallAnswer]:
-    """What a model picks from the manifest; where it does not, everything as it was, and why."""
+    """Memories that a model picks from the manifest; the local matches where it fails, with the reason."""
     from memoryd.jobs.selection import select_by_model  # noqa: PLC0415 - this way is slow anyway
     from memoryd.memory.directory import HEAD_BYTES, open_directory  # noqa: PLC0415
     from memoryd.memory.manifest import manifest_of  # noqa: PLC0415
@@ -225,31 +228,31 @@ def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tupl
 
 
 def _seconds_for_model(task: _Task) -> float:
-    """As the config says, but never so long that the local choice would come too late."""
+    """Time for the model: as configured, but short enough for the local choice to follow."""
     seconds, until = task.config.recall.model_seconds, task.request.until
     return seconds if until is None else max(0.0, min(seconds, until - elapsed() - _SPARE_SECONDS))
 
 
 def _asked(prompt: str) -> str:
-    """What stands in the middle of a very long prompt was pasted, and takes long to search for secrets."""
+    """Prompt without the middle of a very long one: it was pasted, and takes long to search for secrets."""
     most = _ASKED_CHARACTERS
     return prompt if len(prompt) <= 2 * most else f"{prompt[:most]}\n{prompt[-most:]}"
 
 
 def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
     """A memory that only the model thought of."""
-    glance = read_memory(memory_dir, name)
-    known = IndexedMemory(0, name, mtime_ns, 0, 0, glance.type or "", has_secret=True)
-    return _Match(rank.Candidate(known, 0.0, ()), glance, may_have_secret=True)
+    parsed = read_memory(memory_dir, name)
+    known = IndexedMemory(0, name, mtime_ns, 0, 0, parsed.type or "", has_secret=True)
+    return _Match(rank.Candidate(known, 0.0, ()), parsed, may_have_secret=True)
 
 
 def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer) -> RecallAnswer:
-    """As much as there is room for, in words."""
+    """Answer with as many memories as fit."""
     request, now = task.request, task.clock.now()
     memories = [
         surface.Memory(
             match.candidate.memory.name,
-            match.glance.type or "",
+            match.parsed.type or "",
             *_without_secrets(match),
             match.candidate.memory.mtime_ns / 1e9,
             chosen.gone.get(match.candidate.memory.name, ()),
@@ -261,17 +264,17 @@ def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer) -> RecallAnswe
         return answer._replace(why_not=NO_ROOM)
     fitting = {piece.name for piece in pieces}
     recalled = tuple(
-        Recalled(one.name, one.type, one.description, match.candidate.probability, one.at, one.gone)
-        for one, match in zip(memories, chosen.matches, strict=True)
-        if one.name in fitting
+        Recalled(memory.name, memory.type, memory.description, match.candidate.probability, memory.at, memory.gone)
+        for memory, match in zip(memories, chosen.matches, strict=True)
+        if memory.name in fitting
     )
     shown = tuple(shown_log.Shown(piece.name, piece.bytes) for piece in pieces)
     return answer._replace(memories=recalled, text=surface.rendered(pieces), shown=shown)
 
 
 def _without_secrets(match: _Match) -> tuple[str, str]:
-    """Description and body. A client or a person may have written a secret there; whether one did is known already."""
-    description, body = match.glance.description, match.glance.body
+    """Description and body, redacted where the index says that the file has a secret."""
+    description, body = match.parsed.description, match.parsed.body
     if not match.may_have_secret:
         return description, body
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms that hardly any memory costs

@@ -66,7 +66,7 @@ def _new_file(revision: Revision, now: float) -> bytes:
 
 
 def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
-    """Only what changes is touched: other keys, comments and the blank line above the text stay."""
+    """Edit a file in place: other keys, comments and the blank line above the text stay."""
     document, *others = (parse(snapshot.files[name].data) for name in revision.files)
     values: dict[tuple[str, ...], str] = {}
     if revision.description and revision.description != document.description:
@@ -75,7 +75,7 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
         values |= {("type",): revision.type, ("metadata", "type"): revision.type}
     if revision.evidence:
         values["metadata", "evidence"] = revision.evidence[-1].hash
-    if others:  # also where the target says it all: then this is the change that ties them together
+    if others:  # also where the target has the whole text: the change then only records the sources
         earlier = str(document.metadata.get("mergedFrom") or "").split()
         values["metadata", "mergedFrom"] = " ".join(dict.fromkeys((*earlier, *revision.files[1:])))
     values["metadata", "modified"] = iso(now)
@@ -85,13 +85,13 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
             document = document.with_value(path, value)
     except DocumentError as error:
         raise RefusedError("valid frontmatter", f"{revision.files[0]} cannot be edited: {error}.") from error
-    # Who looked for one of the others finds this one from now on.
+    # Searches for the merged memories find this one from now on.
     keys = (*(revision.keys or document.keys), *(key for other in others for key in other.keys))
     return document.with_keys(keys).with_body(head.replace("\r\n", "\n") + revision.body.strip("\n") + "\n").render()
 
 
 def _evidence(snapshot: Snapshot, revision: Revision) -> list[Evidence]:
-    """A merge inherits what its sources rested on; what is newer comes last."""
+    """Evidence of a revision; a merge has that of its sources too, oldest first."""
     known = snapshot.contents.evidence
     inherited = [piece for name in revision.files[1:] for piece in known.get(name, ())] if revision.body else []
     own = {(piece.message_id, piece.hash) for piece in known.get(revision.files[0], ())} if revision.files else set()

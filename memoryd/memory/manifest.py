@@ -1,4 +1,4 @@
-"""The manifest: a line for each memory, newest first, from which a model tells what is there. Pure."""
+"""Manifest: a line for each memory, newest first, that shows a model what exists. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def manifest_of(memories: Iterable[StoredMemory], most: int = MOST_LINES) -> lis
 
 
 def _line(memory: StoredMemory) -> str:
-    # In this order: a cut hides secrets.
+    # Redacted before it is cut: half a secret is not recognised.
     says = redact(" ".join((memory.description or memory.body).split()))[:_DESCRIPTION_CHARACTERS]
     line = f"- [{memory.type or 'unknown'}] {memory.name} ({iso(memory.written_at)}): {says}"
     return line.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Why an engine rests: its key was refused, its endpoint has trouble, or the day's budget is used up."""
+"""Holds of an engine: its key was refused, its endpoint fails, or the day's budget is used up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Hold(NamedTuple):
 
 
 def stop(database: Database, engine: str, text: str, fix: str, settings: bytes, now: float) -> None:
-    """The engine cannot work with these settings."""
+    """Hold the engine until its settings change."""
     database.execute(
         "INSERT OR REPLACE INTO holds VALUES (?, 'engine_stopped', ?, ?, NULL, ?, 0, ?)",
         (engine, text, fix, settings, now),
@@ -28,7 +28,7 @@ def stop(database: Database, engine: str, text: str, fix: str, settings: bytes, 
 
 
 def pause(database: Database, engine: str, text: str, fix: str, settings: bytes, until: float, now: float) -> None:
-    """The budget is used up, until the day turns or the settings change."""
+    """Hold the engine until the next day, or until its settings change: the budget is used up."""
     database.execute(
         "INSERT OR REPLACE INTO holds VALUES (?, 'budget_reached', ?, ?, ?, ?, 0, ?)",
         (engine, text, fix, until, settings, now),
@@ -36,7 +36,7 @@ def pause(database: Database, engine: str, text: str, fix: str, settings: bytes,
 
 
 def rest(database: Database, engine: str, text: str, after: float | None, settings: bytes, now: float) -> float:
-    """The endpoint has trouble: wait as long as it asks for, or longer after every failure in a row. Returns until when."""
+    """Hold the engine for as long as the endpoint asks, or longer after every failure in a row. Returns until when."""
     with database.transaction():
         known = database.query("SELECT failures FROM holds WHERE engine = ? AND reason = 'engine_busy'", (engine,))
         failures = 1 + (known[0]["failures"] if known else 0)
@@ -49,14 +49,14 @@ def rest(database: Database, engine: str, text: str, after: float | None, settin
 
 
 def lift(database: Database, engine: str) -> bool:
-    """The engine works again, or shall be tried; False where it did not rest."""
+    """End the hold; False where there was none."""
     if not database.query("SELECT 1 FROM holds WHERE engine = ?", (engine,)):
         return False
     return database.execute("DELETE FROM holds WHERE engine = ?", (engine,)).rowcount > 0
 
 
 def current_hold(database: Database, engine: str, settings: bytes, now: float) -> Hold | None:
-    """What keeps the engine from working now. What is about settings is over when they are no longer the same."""
+    """Hold that applies now; it ends when the settings it is about change."""
     rows = database.query("SELECT * FROM holds WHERE engine = ?", (engine,))
     if not rows:
         return None

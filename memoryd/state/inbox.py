@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 KEPT_DAYS = 30
-"""What is not answered by then has expired."""
+"""Rows that are not answered in this time expire."""
 IS_WAITING = "at IS NOT NULL AND closed_at IS NULL"
 """Rows that are shown for an answer; `at` is NULL as long as the commit is not closed that brings them."""
 IS_UNANSWERED = f"{IS_WAITING} AND accepted_by IS NULL"
-"""And no commit has begun that makes their change: these may be closed in another way."""
+"""Waiting rows that no commit has begun to apply, so that they may be closed otherwise."""
 _ROWS = (
     "SELECT *, coalesce((SELECT root FROM projects WHERE projects.memory_dir = inbox.memory_dir ORDER BY projects.id"
     " LIMIT 1), memory_dir) AS project FROM inbox"
@@ -54,7 +54,7 @@ class InboxRow(NamedTuple):
 
 
 class ClosedRow(NamedTuple):
-    """What `history` tells of a group that no longer waits, or never did."""
+    """Group that no longer waits, or never did, as `history` shows it."""
 
     id: int
     memory_dir: str
@@ -97,7 +97,7 @@ def find(database: Database, row_id: int) -> InboxRow | None:
 
 
 def waiting_counts(database: Database) -> list[WaitingCount]:
-    """How many wait where, most first."""
+    """Waiting rows by project, most first."""
     rows = database.query(
         f"SELECT memory_dir, project, count(*) AS number FROM ({_ROWS}) WHERE {IS_WAITING} GROUP BY memory_dir"  # noqa: S608 - ours
         " ORDER BY number DESC, memory_dir"
@@ -180,9 +180,9 @@ def _row(database: Database, row: sqlite3.Row) -> InboxRow:
 
 
 def reject(database: Database, row_id: int, now: float) -> None:
-    """Close a row with a no: nothing is made of the same words again. Raises AnsweredError.
+    """Close a row with a no: the same words are not proposed again. Raises AnsweredError.
 
-    Words that a memory rests on which the user has let stand are not refused: only this use of them is.
+    Words that another memory rests on are not refused as evidence.
     """
     with database.transaction():
         ended = database.execute(
@@ -208,7 +208,7 @@ def check_waited(database: Database, row_id: int, update: sqlite3.Cursor) -> Non
 
 
 def expire(database: Database, before: float, now: float) -> int:
-    """Close what has waited since before then; return how many."""
+    """Close rows that have waited since before this time; return how many."""
     return database.execute(
         f"UPDATE inbox SET closed_at = ?, outcome = 'expired' WHERE {IS_UNANSWERED} AND at < ?",  # noqa: S608 - ours
         (now, before),
@@ -216,7 +216,7 @@ def expire(database: Database, before: float, now: float) -> int:
 
 
 def drop_contents(database: Database, closed_before: float) -> None:
-    """Forget the texts of rows that were closed before then; that they were there, and why, stays known."""
+    """Delete the texts of rows that were closed before this time; names and reasons stay."""
     database.execute(
         "UPDATE inbox_files SET before = NULL, after = NULL WHERE (before IS NOT NULL OR after IS NOT NULL)"
         " AND inbox_id IN (SELECT id FROM inbox WHERE closed_at < ?)",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Spent(NamedTuple):
-    """What requests used, and what they cost. Reserved counts as spent until it is known better."""
+    """Tokens and cost of requests. A reserved amount counts as spent until the request is settled."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -21,10 +21,10 @@ class Spent(NamedTuple):
     output_tokens: int = 0
     usd: float = 0.0
     unsettled_usd: float = 0.0
-    """The part of it that nobody knows for sure: sent, and never answered."""
+    """Part of `usd` of requests that were sent and never answered."""
 
     def plus(self, other: Spent) -> Spent:
-        return Spent(*(one + another for one, another in zip(self, other, strict=True)))  # type: ignore[arg-type]
+        return Spent(*(mine + others for mine, others in zip(self, other, strict=True)))  # type: ignore[arg-type]
 
 
 _SPENT = (
@@ -71,12 +71,12 @@ def settle(database: Database, step_id: int, spent: Spent, reply: bytes | None) 
 
 
 def forget_reply(database: Database, step_id: int) -> None:
-    """Of a reply that is of no use: the next try asks again."""
+    """Delete a reply that cannot be used; the next try asks again."""
     database.execute("UPDATE steps SET reply = NULL WHERE id = ?", (step_id,))
 
 
 def forget_replies(database: Database, job_id: int) -> None:
-    """Of a job that closes, and of those on the same session that were cut off before it. Inside its transaction."""
+    """Delete the replies of a job that closes, and of interrupted jobs on the same session. Called in its transaction."""
     database.execute(
         "UPDATE steps SET reply = NULL WHERE reply IS NOT NULL AND job_id IN (SELECT other.id FROM jobs JOIN jobs AS"
         " other USING (memory_dir, session_id) WHERE jobs.id = ?)",
@@ -96,7 +96,7 @@ def used_cache(database: Database, model: str, prompt: str, before: int, since: 
 
 
 def spent_between(database: Database, begin: float, end: float) -> float:
-    """USD, with what is reserved."""
+    """USD that were spent or reserved in a span of time."""
     rows = database.query(f"SELECT {_SPENT} FROM steps WHERE sent_at >= ? AND sent_at < ?", (begin, end))  # noqa: S608 - ours
     usd: float = rows[0][5]
     return usd

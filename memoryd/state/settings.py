@@ -1,4 +1,4 @@
-"""Small settings in the database: a pause that the user asked for, when the last upkeep was."""
+"""Settings in the database, by name: a pause, the last upkeep, the last job in the log."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def put(database: Database, name: str, value: Any, now: float) -> None:
 
 
 def drop(database: Database, name: str) -> bool:
-    """Whether there was one."""
+    """Delete a setting; whether there was one."""
     return database.execute("DELETE FROM settings WHERE name = ?", (name,)).rowcount > 0

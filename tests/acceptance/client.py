@@ -12,7 +12,7 @@ from tests.messages_server import MessagesServer
 if TYPE_CHECKING:
     from tests.messages_server import Request, Status
 
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 180
 INSTALLED = Path(__file__).parents[2] / ".client" / "node_modules" / "@anthropic-ai"
 NOBODY = "http://127.0.0.1:9"  # the port of `discard`, where nothing listens
 

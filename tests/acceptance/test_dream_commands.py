@@ -304,7 +304,10 @@ def test_a_dream_whose_process_died_is_put_right(cluttered: Shop, dreaming: subp
     dreaming.wait()
     assert "its process died: memoryd dream-stop" in cluttered("status").stdout
     stopped = cluttered("dream-stop")
-    assert (stopped.returncode, stopped.stderr) == (0, "Its process had died already. What it left is put right.\n")
+    assert (stopped.returncode, stopped.stderr) == (
+        0,
+        "Its process had died already. What it left has been cleaned up.\n",
+    )
     assert cluttered.files() == before
     assert not (cluttered.memory / LOCK).exists()
 

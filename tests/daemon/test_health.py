@@ -26,14 +26,14 @@ JUMPED = Trouble("clock_jumped", "The clock jumped.")
 def test_each_is_told_when_it_begins_and_when_it_is_over_and_stands_in_the_lock(paths: Paths) -> None:
     said: list[str] = []
     with only_instance(paths, NOW) as held, structlog.testing.capture_logs() as logged:
-        condition = DaemonHealth(held, said.append, structlog.get_logger())
+        health = DaemonHealth(held, said.append, structlog.get_logger())
 
         def tell(watching: str, *troubles: Trouble) -> tuple[str, tuple[Trouble, ...]]:
             said.clear()
-            condition.tell(watching, list(troubles))
+            health.report(watching, list(troubles))
             running = running_instance(paths)
             assert running
-            assert condition.names == [one.name for one in troubles]
+            assert health.names == [one.name for one in troubles]
             return running.watching, running.troubles
 
         assert tell("events") == ("events", ())
@@ -64,10 +64,10 @@ def test_a_lock_file_that_cannot_be_written_ends_nothing(paths: Paths, monkeypat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with only_instance(paths, NOW) as held:
-        condition = DaemonHealth(held, said.append, structlog.get_logger())
+        health = DaemonHealth(held, said.append, structlog.get_logger())
         monkeypatch.setattr(os, "pwrite", full)
-        condition.tell("events", [LIMIT])
-        condition.tell("events", [LIMIT])
+        health.report("events", [LIMIT])
+        health.report("events", [LIMIT])
     assert said == ["The limit is reached.", "  fix: sudo raise it"]
 
 

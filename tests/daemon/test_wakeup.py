@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 RINGS = 300
 THREADS = 4
 

@@ -71,7 +71,7 @@ def screen(found: Status) -> str:
 def test_a_daemon_tells_since_when_it_runs_and_how_it_watches(paths: Paths, ingester: Ingester) -> None:
     ingester.ingest(NOW)
     with only_instance(paths, NOW - 2 * HOUR) as held:
-        held.tell("events")
+        held.write_state("events")
         shown = screen(found := look(paths))
     assert shown.startswith("● memoryd 0.1.0 running since ")
     assert f" (2 h, process {os.getpid()})\n\nwatches   ~/.claude/projects, by events\n" in shown
@@ -96,7 +96,7 @@ def test_a_trouble_with_a_fix_is_a_problem_and_one_without_a_note(paths: Paths) 
         Trouble("clock_jumped", "The clock jumped."),
     ]
     with only_instance(paths, NOW) as held:
-        held.tell("polling", troubles)
+        held.write_state("polling", troubles)
         shown = screen(found := look(paths))
     assert found.problems == (Problem("Too many watches.", "sudo sysctl fs.inotify.max_user_watches=524288"),)
     assert status.exit_code(found) == 1

@@ -371,14 +371,14 @@ def test_a_transcript_deleted_between_scan_and_read_is_passed_over(
     write(paths.transcripts_root, lost, lost.turn(), folder="-a")
     turn = kept.turn()
     write(paths.transcripts_root, kept, turn, folder="-b")
-    read_one = Ingester._read_one
+    read_one = Ingester._read_file
 
     def deleting(self: Ingester, file: Any) -> Any:
         if lost.id in file.found.path:
             os.remove(file.found.path)
         return read_one(self, file)
 
-    monkeypatch.setattr(Ingester, "_read_one", deleting)
+    monkeypatch.setattr(Ingester, "_read_file", deleting)
     ingester.ingest(NOW + 5)
     ingester.ingest(NOW + 10)
     assert delivered(database) == {id_of(turn): "waiting"}

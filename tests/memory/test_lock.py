@@ -67,7 +67,7 @@ class StillClock:
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         assert not event.is_set()
-        assert seconds == lock_module.SETTLE_SECONDS
+        assert seconds == lock_module.CLIENT_WRITE_SECONDS
         self._meanwhile()
         return False
 
@@ -740,7 +740,7 @@ class RaceClock:
         return time.time()
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        assert seconds == lock_module.SETTLE_SECONDS
+        assert seconds == lock_module.CLIENT_WRITE_SECONDS
         return event.wait(self._settle_seconds)
 
 

@@ -159,7 +159,7 @@ def test_a_text_without_a_hint_of_secrets_is_returned_as_it_is(text: str) -> Non
 def test_a_megabyte_of_one_thing_is_read_at_once(unit: str) -> None:
     began = time.process_time()
     redact(unit * (1_000_000 // len(unit)))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10  # where a pattern begins anew at every character, minutes
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def with_hooks(text: str, python: str) -> str:
     while (surplus := _surplus(text)) is not None:
         text = _cut(text, surplus, None)
     for hook in HOOKS:
-        entry = next((one for one in _entries(text) if one.event == hook.event), None)
+        entry = next((entry for entry in _entries(text) if entry.event == hook.event), None)
         text = _added(text, hook, python) if entry is None else _renewed(text, entry, hook.command(python))
     return text
 

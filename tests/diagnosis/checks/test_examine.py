@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -14,6 +15,8 @@ from memoryd.errors import StateError
 from tests.diagnosis.checks.checking import verdicts
 
 if TYPE_CHECKING:
+    import pytest
+
     from memoryd.diagnosis.facts import World
     from memoryd.paths import Paths
 
@@ -73,16 +76,32 @@ def test_a_library_that_is_missing_is_named(world: World) -> None:
     assert (check.verdict, check.text) == ("problem", "this could not be looked at: the library psutil is missing")
 
 
-def test_an_examination_that_hangs_is_left_behind(world: World) -> None:
+def test_an_examination_that_hangs_is_left_behind(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is over as soon as the other one is done."""
     over = threading.Event()
+    threads: list[threading.Thread] = []
+    well = Check("clock", "ok", "fine")
+    times = chain([0.0], repeat(3600.0))
 
     def hangs(_: World) -> list[Check]:
         over.wait()
         return []
 
-    well = Check("clock", "ok", "fine")
+    def is_well(_: World) -> list[Check]:
+        threads.append(threading.current_thread())
+        return [well]
+
+    def passing() -> float:
+        at = next(times)
+        if at:
+            while not threads:
+                threading.Event().wait(0.001)
+            threads[0].join(60)
+        return at
+
+    monkeypatch.setattr("memoryd.diagnosis.checks.elapsed", passing)
     try:
-        found = examine(world, [("one", hangs), ("two", lambda _: [well])], longest_seconds=0.1)
+        found = examine(world, [("one", hangs), ("two", is_well)])
     finally:
         over.set()
     assert verdicts(found[0].checks) == [("examination", "problem")]
