@@ -53,8 +53,6 @@ class Interrupt(NamedTuple):
 
 Entry = Prompt | Reply | Results | Interrupt
 
-# --- turns ------------------------------------------------------------------------------------------------------------
-
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
 
 

@@ -123,9 +123,7 @@ def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
             else ""
         )
         print(
-            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}".replace(
-                "memorys", "memories"
-            ),
+            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}",
             file=sys.stderr,
         )
     return 1 if failed else 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.cli import COMMANDS, EVERYDAY
 from memoryd.clients import ALL
 from memoryd.config import Config, load
 from memoryd.jobs.ingest import Ingester
@@ -254,8 +256,12 @@ def test_a_mistyped_line_exits_2_and_says_what_helps(
 
 def test_help_of_every_command_can_be_learned_from(environment: dict[str, str]) -> None:
     top = memoryd(environment, "--help").stdout
+    assert re.findall(r"^  ([a-z-]+)  ", top, re.MULTILINE) == list(EVERYDAY)
+    assert len(EVERYDAY) == 10
+    every = memoryd(environment, "--help", "all").stdout
+    assert re.findall(r"^  ([a-z-]+)  ", every, re.MULTILINE) == list(COMMANDS)
+    assert memoryd(environment, "--help", "forget").stdout == memoryd(environment, "forget", "--help").stdout
     for command in ("run", "status", "projects", "config", "paths"):
-        assert f"\n    {command} " in top
         assert len(memoryd(environment, command, "--help").stdout.splitlines()) > 5
 
 
@@ -357,5 +363,5 @@ def test_json_stays_json_in_every_case(environment: dict[str, str]) -> None:
 def test_a_command_that_does_not_exist_is_answered_without_those_of_the_daemon(environment: dict[str, str]) -> None:
     done = memoryd(environment, "xyzzy")
     assert done.returncode == 2
-    assert "'status'" in done.stderr
-    assert "child" not in done.stderr
+    assert done.stderr == "memoryd: there is no command `xyzzy`\n  fix: memoryd --help all\n"
+    assert "child" not in memoryd(environment, "chid").stderr

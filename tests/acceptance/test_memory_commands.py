@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,8 +57,8 @@ def test_remember_why_forget_undo(shell: Shell) -> None:
     assert (shell.memory / "MEMORY.md").read_bytes() == b""
     code, text = shell("why", name)
     assert code == 0
-    assert f"{name} is no longer there: memoryd restore {name} puts it back." in text
-    assert "forget" in text
+    assert text.startswith(f"{name} is no longer there: you had it forgotten (")
+    assert f"puts it back: memoryd restore {name}\n" in text
     assert shell("undo") == (0, f"undo: {name} is as it was\n")
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (content, mtime)
     from_anywhere = run_memoryd(shell.environment, "why", str(file))  # as the terminal shows it
@@ -169,11 +170,11 @@ def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["why", "nothing"], 1, "There are no memories in"),
+        (["why", "nothing"], 1, "There is no memory nothing in ~/"),
         (["undo"], 1, "There is no change here that could be undone."),
         (["undo", "x"], 2, "'x' is no number of a change."),
         (["undo", "99"], 1, "There is no change 99."),
-        (["restore", "nothing"], 1, "The history knows no nothing.md here."),
+        (["restore", "nothing"], 1, "There is no memory nothing in ~/"),
         (["diff"], 1, "No change is known of that."),
         (["remember", "  "], 2, "There is nothing to remember."),
     ],
@@ -258,3 +259,117 @@ def test_audit_tells_what_was_said_more_than_once_and_what_keeps_it(shell: Shell
     assert list(report) == ["sessions", "messages", "repeated"]
     assert list(report["repeated"][0]) == ["text", "times", "sessions", "first_at", "last_at", "said"]
     assert not os.path.exists(shell.paths.state_dir)
+
+
+def test_a_part_of_a_name_is_enough_where_it_fits_one(shell: Shell) -> None:
+    shell("remember", "ask dana before you touch billing")
+    shell("remember", "always review in small steps")
+    shell("remember", "always review on paper")
+    dana, first, second = sorted(path.name for path in shell.memory.glob("[a-z]*.md"))
+    code, text = shell("forget", "review")
+    assert code == 1
+    assert text == f"memoryd: 2 memories fit review: {first}, {second}.\n  fix: memoryd forget {first}\n"
+    assert shell("forget", "Ask-Dana")[0] == 0
+    assert shell("why", "dana")[1].startswith(f"{dana} is no longer there: you had it forgotten (")
+    assert shell("restore", "dana") == (0, f"restore: {dana} is as it was\n")
+    for command in ("why", "diff", "history"):
+        assert dana in shell(command, "dana")[1]
+
+
+def test_commands_say_where_else_there_is_something(shell: Shell, tmp_path: Path) -> None:
+    other = Shell(shell.environment, shell.paths, tmp_path / "site")
+    session = Session(cwd=str(other.place))
+    write(shell.paths.transcripts_root, session, session.turn("hello"), other.memory.parent.name)
+    other("remember", "always review on paper")
+    (name,) = (path.name for path in other.memory.glob("[a-z]*.md"))
+    run_memoryd(shell.environment, "extract-now")  # which gets to know the projects
+    assert f"1 memory in {other.place}: memoryd memories --project {other.place}\n" in shell("memories")[1]
+    assert f"1 change in {other.place}: memoryd history --project {other.place}\n" in shell("history")[1]
+    assert shell("undo")[1] == (
+        f"memoryd: There is no change here that could be undone; the last one is change 1 in {other.place}.\n"
+        "  fix: memoryd undo 1\n"
+    )
+    code, text = shell("forget", "paper")
+    assert (code, f"{name} is in {other.place}.\n  fix: memoryd forget {other.memory / name}\n" in text) == (1, True)
+    assert f" s old, {other.place})\n    Always review on paper\n" in shell("memories", "--all")[1]
+    assert name in shell("history", "--all")[1]
+    assert shell("undo", "--all") == (0, f"undo: {name} taken away\n")
+
+
+def test_memories_are_filtered_by_words_type_and_age(shell: Shell) -> None:
+    shell("remember", "--type", "feedback", "always review on paper")
+    shell("remember", "--type", "reference", "the board is on the wall")
+    feedback, reference = sorted(shell.memory.glob("[a-z]*.md"))
+    os.utime(feedback, (0, 0))
+
+    def listed(*arguments: str) -> list[str]:
+        found = shell.json("memories", *arguments)
+        assert isinstance(found, list)
+        return [memory["file"] for memory in found]
+
+    assert listed("PAPER") == listed("--type", "feedback") == listed("--older", "1d") == [feedback.name]
+    assert listed("--newer", "1d") == [reference.name]
+    assert listed() == [reference.name, feedback.name]
+    assert shell("memories", "--newer", "soon")[0] == 2
+    assert "None of the 2 memories in " in shell("memories", "nowhere")[1]
+
+
+def test_why_knows_the_words_after_a_rename_and_without_the_database(shell: Shell) -> None:
+    session = Session(cwd=str(shell.place))
+    text = "ok. never push to main without asking. then fix the parser"
+    write(shell.paths.transcripts_root, session, session.turn(text), shell.memory.parent.name)
+    run_memoryd(shell.environment, "backfill", "--yes")
+    (path,) = shell.memory.glob("[a-z]*.md")
+    path.rename(path.with_name("feedback_renamed.md"))
+    text = shell("why", "renamed")[1]
+    assert f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id}, " in text
+    shutil.rmtree(shell.paths.state_dir)
+    text = shell("why", "renamed")[1]
+    assert f"You said, in session {session.id}, at 2026-10-18T09:00:01Z:\n" in text
+    assert "never push to main without asking" in text
+    for transcript in Path(shell.paths.transcripts_root).glob("*/*.jsonl"):
+        transcript.unlink()
+    assert f"says that it rests on session {session.id}; memoryd has no record" in shell("why", "renamed")[1]
+
+
+def test_why_tells_the_words_that_took_a_memory_back(shell: Shell) -> None:
+    first, second = Session("first", cwd=str(shell.place)), Session("second", cwd=str(shell.place))
+    write(shell.paths.transcripts_root, first, first.turn("never push to main without asking"), "-x")
+    run_memoryd(shell.environment, "backfill", "--yes")
+    (path,) = shell.memory.glob("[a-z]*.md")
+    write(shell.paths.transcripts_root, second, second.turn("forget what I said about push to main"), "-x")
+    run_memoryd(shell.environment, "backfill", "--yes")
+    if path.exists():  # a doubt: the yes of the user takes it back
+        shell("review", "accept", str(as_json(shell.environment, "review", "--list", "--all")[0]["id"]))
+    code, text = shell("why", path.name)
+    assert (code, path.exists()) == (0, False)
+    assert "forget what I said about push to main" in text
+    assert "took it away" in text or "taking it away" in text
+    path.write_text("x")
+    shell("forget", path.name)
+    assert shell.json("why", path.name)["removed_by"]["kind"] == "forget"  # type: ignore[index]
+
+
+def test_why_of_the_index_is_a_sentence(shell: Shell) -> None:
+    shell("remember", "always review on paper")
+    for given in ("MEMORY", "MEMORY.md", str(shell.memory / "MEMORY.md")):
+        code, text = shell("why", given)
+        assert (code, text.startswith("MEMORY.md is the index: a line for each memory")) == (0, True)
+
+
+def test_a_memory_that_was_removed_by_hand_is_told(shell: Shell) -> None:
+    shell("remember", "always review on paper")
+    (path,) = shell.memory.glob("[a-z]*.md")
+    path.unlink()
+    assert "It was taken away by hand, or by another program" in shell("why", path.name)[1]
+
+
+def test_a_difference_is_data_too(shell: Shell) -> None:
+    shell("remember", "always review on paper")
+    (path,) = shell.memory.glob("[a-z]*.md")
+    told = shell.json("diff")
+    assert isinstance(told, dict)
+    assert list(told) == ["change", "at", "kind", "files", "refused"]
+    (file,) = told["files"]
+    assert (file["file"], file["before"], file["after"]) == (path.name, None, path.read_text())
+    assert file["diff"].startswith("--- nothing\n")
