@@ -86,7 +86,7 @@ def run(directory: str) -> None:
 def _turn_by_turn(home: str) -> Sent:
     """As the daemon does it: each turn is worked on when it has ended."""
     turns = [(session, turn) for session, all_turns in _made_up() for turn in all_turns]
-    return _extract(home, [[one] for one in turns])
+    return _extract(home, [[said] for said in turns])
 
 
 def _at_once(home: str, sessions: Iterable[tuple[str, list[bytes]]]) -> Sent:

@@ -913,9 +913,9 @@ def test_a_model_has_its_own_cache(meter: Meter) -> None:
 
 
 def test_the_speaker_is_part_of_the_prefix(meter: Meter) -> None:
-    one = [{"role": "user", "content": [block("a"), marked("b")]}]
+    first = [{"role": "user", "content": [block("a"), marked("b")]}]
     other = [{"role": "user", "content": [block("a")]}, {"role": "assistant", "content": [marked("b")]}]
-    assert meter.bill(messages=one) == (0, 200, 0)
+    assert meter.bill(messages=first) == (0, 200, 0)
     assert meter.bill(messages=[*other, {"role": "user", "content": [block("c")]}]) == (0, 200, 100)
 
 

@@ -75,11 +75,12 @@ def fit(messages: list[Message]) -> linear_model.Model:
     weights = [worth.coef_[0], *(kinds.coef_[list(kinds.classes_).index(kind)] for kind in linear_model.TYPES)]
     biases = [worth.intercept_[0], *(kinds.intercept_[list(kinds.classes_).index(kind)] for kind in linear_model.TYPES)]
     biases[1 + linear_model.TYPES.index("project")] += PROJECT_BIAS
-    scales = [float(np.abs(one).max()) / 127 for one in weights]
+    scales = [float(np.abs(weight).max()) / 127 for weight in weights]
     tables = [
-        array("b", np.round(one / scale).astype(np.int8).tobytes()) for one, scale in zip(weights, scales, strict=True)
+        array("b", np.round(weight / scale).astype(np.int8).tobytes())
+        for weight, scale in zip(weights, scales, strict=True)
     ]
-    return linear_model.Model(BUCKETS, tuple(float(one) for one in biases), tuple(scales), tuple(tables))
+    return linear_model.Model(BUCKETS, tuple(float(bias) for bias in biases), tuple(scales), tuple(tables))
 
 
 def report(messages: list[Message], model: linear_model.Model) -> str:
@@ -101,8 +102,10 @@ def report(messages: list[Message], model: linear_model.Model) -> str:
 def main() -> None:
     sessions = [messages_of(session) for session in sessions_in("sessions")]
     for fold in range(FOLDS if "--folds" in sys.argv else 0):
-        rest = [message for number, one in enumerate(sessions) if number % FOLDS != fold for message in one]
-        left_out = [message for number, one in enumerate(sessions) if number % FOLDS == fold for message in one]
+        rest = [message for number, messages in enumerate(sessions) if number % FOLDS != fold for message in messages]
+        left_out = [
+            message for number, messages in enumerate(sessions) if number % FOLDS == fold for message in messages
+        ]
         print(f"fold {fold + 1}: {report(left_out, fit(rest))}", flush=True)
     model = fit([message for session in sessions for message in session])
     heldout = [message for session in sessions_in("heldout") for message in messages_of(session)]

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.cli.extract_now import engine, extract_and_print, ingest
-    from memoryd.jobs.due import due, extract_due
+    from memoryd.cli.extract_now import extract_and_print, extractions, ingest
+    from memoryd.jobs.due import due
     from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state import notices
     from memoryd.state.database import open_database
@@ -53,18 +53,7 @@ def execute(context: Context) -> int:
         if not context.arguments.yes and not _agreed(f"{what}, {_price(context, database, sessions)}"):
             print("Nothing was done.", file=sys.stderr)
             return 0
-        with engine(context, database) as chosen:
-            done = extract_due(
-                database,
-                context.paths,
-                sessions,
-                now,
-                engine=chosen,
-                review_mode=context.config.review,
-                with_history=True,
-                clock=context.clock,
-            )
-            code = extract_and_print(context, done)
+        code = extract_and_print(context, extractions(context, database, sessions, now, with_history=True))
         notices.drop(database, notices.DELETED)
         return code
     finally:

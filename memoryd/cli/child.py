@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import EngineRestsError, EngineStoppedError
@@ -81,8 +81,8 @@ def _upkeep(context: Context) -> int:
 
 
 def _extract(context: Context) -> int:
-    from memoryd.cli.extract_now import engine
-    from memoryd.jobs.due import due, extract_due
+    from memoryd.cli.extract_now import extractions
+    from memoryd.jobs.due import due
     from memoryd.recall.refresh import MemoryPlace, after_work
     from memoryd.state import pauses
     from memoryd.state.database import open_database
@@ -101,17 +101,9 @@ def _extract(context: Context) -> int:
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now)
         worked: dict[str, str] = {}
-        with engine(context, database) as chosen, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
-            for done in extract_due(
-                database,
-                context.paths,
-                sessions,
-                now,
-                engine=chosen,
-                review_mode=context.config.review,
-                gives_way=True,
-                clock=context.clock,
-            ):
+        extracted = extractions(context, database, sessions, now, gives_way=True)
+        with closing(extracted), suppress(EngineStoppedError, EngineRestsError):  # `status` shows why
+            for done in extracted:
                 worked[done.memory_dir] = done.project_root
                 if stop.is_set() or pauses.current_pause(database, context.clock.now()) is not None:
                     break

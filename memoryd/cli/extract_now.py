@@ -14,13 +14,14 @@ from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
     from contextlib import AbstractContextManager
 
     from memoryd.cli import Context
     from memoryd.engines.base import Engine
     from memoryd.errors import MemorydError
     from memoryd.jobs.due import ExtractedDirectory
+    from memoryd.model import WaitingSession
     from memoryd.state.database import Database
 
 NAME = "extract-now"
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.due import due, extract_due
+    from memoryd.jobs.due import due
     from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state.database import open_database
 
@@ -42,17 +43,7 @@ def execute(context: Context) -> int:
         ingest(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
-        with engine(context, database) as chosen:
-            done = extract_due(
-                database,
-                context.paths,
-                sessions,
-                now,
-                engine=chosen,
-                review_mode=context.config.review,
-                clock=context.clock,
-            )
-            return extract_and_print(context, done)
+        return extract_and_print(context, extractions(context, database, sessions, now))
     finally:
         database.close()
 
@@ -62,6 +53,32 @@ def engine(context: Context, database: Database) -> AbstractContextManager[Engin
     from memoryd.engines.choose import chosen_engine
 
     return chosen_engine(database, context.paths, context.config, context.environment, context.clock)
+
+
+def extractions(
+    context: Context,
+    database: Database,
+    sessions: dict[str, list[WaitingSession]],
+    now: float,
+    *,
+    with_history: bool = False,
+    gives_way: bool = False,
+) -> Generator[ExtractedDirectory, None, None]:
+    """Extract these sessions with the engine that the config names; it is closed with the generator."""
+    from memoryd.jobs.due import extract_due
+
+    with engine(context, database) as chosen:
+        yield from extract_due(
+            database,
+            context.paths,
+            sessions,
+            now,
+            engine=chosen,
+            review_mode=context.config.review,
+            with_history=with_history,
+            gives_way=gives_way,
+            clock=context.clock,
+        )
 
 
 def ingest(context: Context, database: Database) -> None:

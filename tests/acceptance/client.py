@@ -32,7 +32,7 @@ def words_of(request: Request) -> list[str]:
             case str():
                 return value.splitlines()
             case list():
-                return [line for one in value for line in texts(one)]
+                return [line for item in value for line in texts(item)]
             case {"text": words}:
                 return texts(words)
             case {"content": content}:

@@ -220,7 +220,7 @@ def test_the_result_as_json(cluttered: Shop) -> None:
         "diff": None,
     }
     assert {"reason": "expired", "files": [FREEZE]}.items() <= next(
-        one for one in result["revised"] if one["reason"] == "expired"
+        revision for revision in result["revised"] if revision["reason"] == "expired"
     ).items()
     nothing = cluttered.json("dream-now", "--dry-run")
     assert (nothing["outcome"], nothing["revised"], nothing["diff"]) == ("skipped(dry_run)", [], None)
@@ -282,7 +282,7 @@ def test_ctrl_c_ends_a_dream_and_nothing_has_changed(cluttered: Shop, dreaming: 
 def test_dream_stop_ends_the_dream_of_another_process(cluttered: Shop, dreaming: subprocess.Popen[str]) -> None:
     before = cluttered.files()
     running = cluttered.json("status")["dreams"]["running"]
-    assert [(one["alive"], one["state"], one["phase"]) for one in running] == [(True, "starting", "gather")]
+    assert [(dream["alive"], dream["state"], dream["phase"]) for dream in running] == [(True, "starting", "gather")]
     assert [turn["phase"] for turn in running[0]["turns"]] == ["orient", "gather"]
     shown = cluttered("status").stdout
     assert re.search(r"\nnow\n  shop  dreaming for \d+ s, starting\n", shown)
@@ -376,7 +376,7 @@ def test_status_tells_which_gate_says_no_and_until_when(cluttered: Shop, paths: 
     assert (asked["project"], asked["memory_dir"]) == (str(cluttered.place.resolve()), str(cluttered.memory))
     assert (asked["decision"], asked["gate"], asked["reason"]) == ("wait", "time", "too_soon")
     assert asked["gates"] == {"switch": True, "time": False, "throttle": True, "sessions": False, "lock": True}
-    assert [(one["gate"], one["reason"]) for one in asked["checks"] if one["until"]] == [
+    assert [(check["gate"], check["reason"]) for check in asked["checks"] if check["until"]] == [
         ("time", "too_soon"),
         ("sessions", "too_few_sessions"),
     ]

@@ -272,9 +272,9 @@ def test_where_the_client_does_not_load_the_index_a_new_session_is_given_it(
     environment: dict[str, str], project: Path, paths: Paths
 ) -> None:
     start = [sent(project, source=source) for source in ("startup", "clear", "compact", "resume", "fork")]
-    assert [bool(hook(environment, "session-start", one).stdout) for one in start] == [False] * 5
+    assert [bool(hook(environment, "session-start", call).stdout) for call in start] == [False] * 5
     Path(paths.claude_settings).write_text('{"autoMemoryEnabled": false}')
-    assert [bool(hook(environment, "session-start", one).stdout) for one in start] == [True, True, True, False, False]
+    assert [bool(hook(environment, "session-start", call).stdout) for call in start] == [True, True, True, False, False]
     text = context_in(hook(environment, "session-start", start[0]))
     assert RULE in text
     assert text.startswith("<memoryd-recall>")

@@ -109,8 +109,8 @@ def test_status_tells_what_is_missing_and_which_python_is_gone(environment: dict
         },
         {"event": "SessionEnd", "state": "missing", "command": None, "python": None, "python_exists": None},
     ]
-    doctor = [one for one in as_json(environment, "doctor", "--offline") if one["name"] == "hooks"]
-    assert [(one["verdict"], one["fix"]) for one in doctor] == [("problem", "memoryd hooks install")]
+    doctor = [check for check in as_json(environment, "doctor", "--offline") if check["name"] == "hooks"]
+    assert [(check["verdict"], check["fix"]) for check in doctor] == [("problem", "memoryd hooks install")]
     assert memoryd(environment, "hooks", "install").returncode == 0
     assert as_json(environment, "hooks", "status")["installed"] is True
 

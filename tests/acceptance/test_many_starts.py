@@ -54,22 +54,22 @@ def test_of_many_started_at_once_one_lives_and_the_others_name_it(
         for _ in range(100 if torture else 40)
     ]
     with ThreadPoolExecutor(len(started)) as pool:
-        ends = {pool.submit(one.communicate): one for one in started}
+        ends = {pool.submit(process.communicate): process for process in started}
         try:
             gave_way = {
                 ends[end]: end.result()[1] for end in islice(as_completed(ends, MANY_SECONDS), len(started) - 1)
             }
             (alive,) = set(started) - set(gave_way)
             words = f"memoryd: memoryd is already running (process {alive.pid}).\n  fix: memoryd status\n"
-            assert {(one.returncode, said) for one, said in gave_way.items()} == {(75, words)}
+            assert {(process.returncode, said) for process, said in gave_way.items()} == {(75, words)}
             running = running_instance(paths)
             assert running
             assert running.pid == alive.pid
             alive.terminate()
             assert alive.wait(PATIENCE_SECONDS) == 0
         finally:
-            for one in started:
-                one.kill()
+            for process in started:
+                process.kill()
 
 
 # --- again and again --------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def test_memories_of_a_directory_with_odd_files(shell: Shell) -> None:
     (shell.memory / "link.md").symlink_to("/etc/passwd")
     listed = shell.json("memories")
     assert isinstance(listed, list)
-    assert {one["file"]: bool(one["problem"]) for one in listed} == {
+    assert {memory["file"]: bool(memory["problem"]) for memory in listed} == {
         "feedback_run_linter.md": False,
         "broken.md": True,
         "bomb.md": True,

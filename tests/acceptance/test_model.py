@@ -76,7 +76,10 @@ def test_a_whole_extraction(
     assert database is not None
     evidence = evidence_of(database, f"{paths.transcripts_root}/-code-acme/memory", "project_nonce_00000001.md")
     database.close()
-    assert [one.quote for one in evidence] == ["keep nonce-00000001 is queue 5.", "keep now nonce-00000001 is queue 6."]
+    assert [piece.quote for piece in evidence] == [
+        "keep nonce-00000001 is queue 5.",
+        "keep now nonce-00000001 is queue 6.",
+    ]
     rows = as_json(environment, "usage")
     billed = usage_of(server.answered)
     assert sum(row["calls"] for row in rows) == len(server.answered)

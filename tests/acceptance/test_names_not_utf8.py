@@ -117,7 +117,7 @@ def test_extraction_and_the_commands_around_memory_go_on_without_them(shop: Shop
 
 
 def test_what_is_shown_names_them_in_escapes_or_not_at_all(shop: Shop) -> None:
-    listed = {one["file"]: one["problem"] for one in shop.json("memories")}
+    listed = {memory["file"]: memory["problem"] for memory in shop.json("memories")}
     assert listed == {
         "feedback_linter.md": None,
         "project_freeze.md": None,
@@ -129,7 +129,7 @@ def test_what_is_shown_names_them_in_escapes_or_not_at_all(shop: Shop) -> None:
     (project,) = as_json(shop.environment, "status")["memories"]
     assert {kind: number for kind, number in project["types"].items() if number} == {"feedback": 1, "project": 1}
     recalled = shop.json("recall", "when do I have to run the linter before a push?")
-    assert [one["file"] for one in recalled["selected"]] == ["feedback_linter.md"]
+    assert [memory["file"] for memory in recalled["selected"]] == ["feedback_linter.md"]
     assert "(%FF.md)" in shop("context").stdout
     assert shop.json("verify")["checked"] == 2
     assert "Traceback" not in shop("doctor").stderr

@@ -44,7 +44,7 @@ def test_it_is_shown_and_said_and_nothing_is_half_done(environment: dict[str, st
     assert not change["kept"]
     assert memoryd(environment, "history", *here).stdout.endswith(f"{name} (no longer kept)\n")
     memory_dir = change["memory_dir"]
-    before = {one: os.stat(os.path.join(memory_dir, one)).st_mtime_ns for one in os.listdir(memory_dir)}
+    before = {file: os.stat(os.path.join(memory_dir, file)).st_mtime_ns for file in os.listdir(memory_dir)}
     for command in (["undo"], ["undo", "1"], ["diff"], ["diff", "1"], ["diff", name], ["restore", name]):
         done = memoryd(environment, *command, *here)
         assert (done.returncode, done.stdout) == (1, "")
@@ -52,7 +52,7 @@ def test_it_is_shown_and_said_and_nothing_is_half_done(environment: dict[str, st
             "memoryd: Change 1 is older than history is kept (`history.keep_days` and `history.keep_megabytes` in the"
             " config): what it did can no longer be shown, undone or restored.\n  fix: memoryd history\n"
         )
-    assert {one: os.stat(os.path.join(memory_dir, one)).st_mtime_ns for one in os.listdir(memory_dir)} == before
+    assert {file: os.stat(os.path.join(memory_dir, file)).st_mtime_ns for file in os.listdir(memory_dir)} == before
     assert as_json(environment, "why", name, *here)["changes"] == [1]
     assert memoryd(environment, "forget", name, *here).returncode == 0
     assert memoryd(environment, "undo", *here).returncode == 0

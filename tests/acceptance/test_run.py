@@ -79,8 +79,8 @@ def test_what_the_client_saved_and_what_fails_is_told_by_name(quick: dict[str, s
         daemon.says(f"beta {failing.id[:8]}: 1 turn waiting (backing_off): it failed once")
         status = as_json(quick, "status")
         assert status["turns"]["outcomes"] == {"skipped(main_agent_saved)": 1}
-        assert [(one["decision"], one["reason"]) for one in status["waiting"]] == [("wait", "backing_off")]
-        assert [one["outcome"] for one in status["last"]] == ["failed", "skipped(main_agent_saved)"]
+        assert [(session["decision"], session["reason"]) for session in status["waiting"]] == [("wait", "backing_off")]
+        assert [job["outcome"] for job in status["last"]] == ["failed", "skipped(main_agent_saved)"]
         (problem,) = status["problems"]
         assert problem["problem"].startswith("1 session could not be worked on: The memory directory")
         assert problem["fix"] == "memoryd retry"

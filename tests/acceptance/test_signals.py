@@ -42,10 +42,10 @@ class Model:
 
 @pytest.fixture
 def model() -> Iterator[Model]:
-    one = Model()
-    with one.server:
-        yield one
-        one.gate.set()
+    model = Model()
+    with model.server:
+        yield model
+        model.gate.set()
 
 
 @pytest.fixture

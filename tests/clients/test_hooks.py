@@ -22,7 +22,7 @@ def value_of(text: str) -> Any:
 
 
 def states(text: str, python: str = PYTHON) -> list[str]:
-    return [one.state for one in state_of_hooks(text, python)]
+    return [hook.state for hook in state_of_hooks(text, python)]
 
 
 def plain(value: Any) -> Any:
@@ -146,7 +146,7 @@ def test_an_empty_file_is_written_as_the_client_writes_its_own() -> None:
 
 def test_a_python_with_a_blank_in_its_path_is_quoted_and_found_again() -> None:
     found = state_of_hooks(with_hooks("{}", OTHER), PYTHON)
-    assert {one.python for one in found} == {OTHER}
+    assert {hook.python for hook in found} == {OTHER}
     assert found[2].command == "'/home/me/my venv/bin/python3' -P -m memoryd hook stop || true"
 
 

@@ -28,7 +28,7 @@ def settings(paths: Paths) -> Path:
 
 
 def states(paths: Paths) -> list[str]:
-    return [one.state for one in look(paths, {}, PYTHON)]
+    return [hook.state for hook in look(paths, {}, PYTHON)]
 
 
 def mode(path: Path | str) -> int:
@@ -210,6 +210,6 @@ def test_a_python_that_is_gone_is_seen(paths: Paths, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.touch(mode=0o755)
     install(paths, str(python), NOW)
-    assert {one.python_exists for one in look(paths, {}, PYTHON)} == {True}
+    assert {hook.python_exists for hook in look(paths, {}, PYTHON)} == {True}
     python.unlink()
-    assert {(one.state, one.python_exists) for one in look(paths, {}, str(python))} == {("installed", False)}
+    assert {(hook.state, hook.python_exists) for hook in look(paths, {}, str(python))} == {("installed", False)}

@@ -52,7 +52,7 @@ class World:
 
     def check_the_next_one_ends_it(self) -> None:
         settings_file.install(self.paths, sys.executable, NOW + 1)
-        assert {one.state for one in settings_file.look(self.paths, {}, sys.executable)} == {"installed"}
+        assert {hook.state for hook in settings_file.look(self.paths, {}, sys.executable)} == {"installed"}
         assert os.listdir(self.paths.claude_dir) == ["settings.json"]
         settings_file.remove(self.paths, NOW + 2)
         assert self.read() == ORIGINAL

@@ -150,7 +150,7 @@ def test_children_know_nothing_of_the_supervisor(database: Database, paths: Path
     variables = Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")
     team.children.stop(0)
     assert f"HOME={environment['HOME']}".encode() in variables
-    assert not [one for one in variables if one.startswith((b"NOTIFY_", b"WATCHDOG_"))]
+    assert not [variable for variable in variables if variable.startswith((b"NOTIFY_", b"WATCHDOG_"))]
 
 
 def test_one_that_does_not_hear_is_killed_when_the_time_is_over(team: Team) -> None:

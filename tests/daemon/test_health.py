@@ -33,7 +33,7 @@ def test_each_is_told_when_it_begins_and_when_it_is_over_and_stands_in_the_lock(
             health.report(watching, list(troubles))
             running = running_instance(paths)
             assert running
-            assert health.names == [one.name for one in troubles]
+            assert health.names == [trouble.name for trouble in troubles]
             return running.watching, running.troubles
 
         assert tell("events") == ("events", ())
@@ -87,8 +87,8 @@ def test_a_clock_that_jumped_is_named(now: float, elapsed: float, text: str | No
     watch = ClockWatch()
     assert watch.look(NOW, 0) == []
     found = watch.look(now, elapsed)
-    assert [(one.name, one.fix) for one in found] == ([] if text is None else [("clock_jumped", "")])
-    assert all(one.text.startswith(text or "") for one in found)
+    assert [(trouble.name, trouble.fix) for trouble in found] == ([] if text is None else [("clock_jumped", "")])
+    assert all(trouble.text.startswith(text or "") for trouble in found)
 
 
 def test_a_jump_is_named_for_an_hour_and_is_no_jump_any_more() -> None:

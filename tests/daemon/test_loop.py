@@ -127,14 +127,14 @@ class Running:
     @property
     def troubles(self) -> list[str]:
         running = running_instance(self.paths)
-        return [one.name for one in running.troubles] if running else []
+        return [trouble.name for trouble in running.troubles] if running else []
 
 
 @pytest.fixture
 def running(paths: Paths, environment: dict[str, str]) -> Running:
-    one = Running(paths, environment)
-    one.configure()
-    return one
+    running = Running(paths, environment)
+    running.configure()
+    return running
 
 
 @pytest.fixture

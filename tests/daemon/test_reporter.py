@@ -170,7 +170,7 @@ ECHO = f"messages.0.content.0.text: {SAID}"
         (Reply(text(SAID), stop_reason="refusal"), "refused(model)"),
         (Reply(text(SAID), stop_reason="max_tokens"), "failed"),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_an_endpoint_repeats_is_not_logged(
     database: Database, paths: Paths, capfd: pytest.CaptureFixture[str], answer: Answer, outcome: str

@@ -89,19 +89,19 @@ def busy(code: int = 429, headers: dict[str, str] | None = None) -> Status:
 
 def billed(*requests: Request) -> float:
     """What the server charged, in USD."""
-    usages = [one.usage for one in requests if one.usage]
+    usages = [request.usage for request in requests if request.usage]
     return sum(
         usd_of(
             HAIKU,
             Usage(
-                one["input_tokens"],
-                one["cache_read_input_tokens"],
-                one["cache_creation_input_tokens"],
-                one["cache_creation"]["ephemeral_1h_input_tokens"],
-                one["output_tokens"],
+                usage["input_tokens"],
+                usage["cache_read_input_tokens"],
+                usage["cache_creation_input_tokens"],
+                usage["cache_creation"]["ephemeral_1h_input_tokens"],
+                usage["output_tokens"],
             ),
         )
-        for one in usages
+        for usage in usages
     )
 
 
@@ -214,7 +214,7 @@ def test_who_met_trouble_at_the_endpoint_goes_last(database: Database, paths: Pa
 
         def waiting() -> list[str]:
             found = due(database, paths, model_workspace.config, model_workspace.clock.now())
-            return sorted(one.session_id for sessions in found.values() for one in sessions)
+            return sorted(session.session_id for sessions in found.values() for session in sessions)
 
         model_workspace.clock.at += 60
         assert waiting() == [second.id]
@@ -626,7 +626,7 @@ def test_a_clock_that_was_set_back_ends_a_rest(database: Database, paths: Paths)
 def test_no_session_is_lost_over_all_this(database: Database, paths: Paths) -> None:
     """Whatever goes wrong and however often, each turn is done once in the end."""
     troubles: list[Answer] = [busy(529), busy(500), Drop(NOTHING, 40), Garbage(b"<html>"), STOPS[0][0], busy(503)]
-    answers = in_turn(*(one for one in troubles for _ in range(TRIES)))
+    answers = in_turn(*(trouble for trouble in troubles for _ in range(TRIES)))
     with with_model(database, paths, answers) as model_workspace:
         for name in range(3):
             model_workspace.say(f"hello {name}", "and more", session=Session(name))
@@ -868,7 +868,7 @@ def test_an_answer_that_was_paid_for_is_not_asked_for_again(database: Database, 
         with pytest.raises(EngineRestsError):
             model_workspace.work()
         assert model_workspace.work() == [("succeeded", (RULE_MD,))]
-        assert [len(one.body["messages"]) for one in model_workspace.server.requests] == [1, 3, 3, 3, 3, 3]
+        assert [len(request.body["messages"]) for request in model_workspace.server.requests] == [1, 3, 3, 3, 3, 3]
         sent = [*model_workspace.server.requests, *model_workspace.server.reviews]
         assert spent(model_workspace).usd == pytest.approx(billed(*sent))
         assert database.query("SELECT 1 FROM steps WHERE reply IS NOT NULL") == []
@@ -901,7 +901,7 @@ def test_a_reply_that_leads_to_a_request_which_is_refused_is_asked_for_again(dat
         model_workspace.say("hello")
         assert model_workspace.work() == [("failed", ())]
         assert model_workspace.work() == [DONE]
-        assert [len(one.body["messages"]) for one in model_workspace.server.requests] == [1, 3, 1]
+        assert [len(request.body["messages"]) for request in model_workspace.server.requests] == [1, 3, 1]
 
 
 def test_a_request_that_is_refused_is_a_failure_of_its_session_alone(database: Database, paths: Paths) -> None:
@@ -962,9 +962,9 @@ def test_a_model_on_this_machine_needs_no_key_has_no_price_and_no_cache(database
         assert server.violations == []
         assert model_workspace.server.requests == []
         sent = [*server.requests, *server.reviews]
-        assert [(one.headers["authorization"], one.headers["x-api-key"], one.body["model"]) for one in sent] == [
-            ("Bearer none", "none", "qwen3:8b")
-        ] * 2
+        assert [
+            (request.headers["authorization"], request.headers["x-api-key"], request.body["model"]) for request in sent
+        ] == [("Bearer none", "none", "qwen3:8b")] * 2
         counted = usage_of(sent)
         assert spent(model_workspace) == Spent(2, counted["input_tokens"], 0, 0, counted["output_tokens"])
 
@@ -988,7 +988,7 @@ def test_an_endpoint_that_does_not_know_breakpoints_is_asked_without(database: D
     with with_model(database, paths, answer) as model_workspace:
         model_workspace.say(words)
         assert model_workspace.work() == [("succeeded", (RULE_MD,))]
-        assert [b'"cache_control":{' in one.raw for one in model_workspace.server.requests] == [True, False]
+        assert [b'"cache_control":{' in request.raw for request in model_workspace.server.requests] == [True, False]
         assert words in model_workspace.server.requests[1].body["messages"][0]["content"][-1]["text"]
         assert spent(model_workspace).calls == 2
 
@@ -1001,8 +1001,8 @@ def test_an_endpoint_that_does_not_know_context_management_is_asked_without() ->
         for _ in range(2):
             assert client.send(request, 60.0).content == (text("nothing"),)
         client.close()
-        assert ["context_management" in one.body for one in server.requests] == [True, False, False]
-        assert all("cache_control" in one.body["system"][0] for one in server.requests)
+        assert ["context_management" in sent.body for sent in server.requests] == [True, False, False]
+        assert all("cache_control" in sent.body["system"][0] for sent in server.requests)
         assert server.violations == []
 
 

@@ -161,7 +161,7 @@ class Dream:
     def answers(self) -> list[tuple[str, bool]]:
         """What the model was told about the calls of its last turn but one."""
         results = tool_results(self.model_workspace.server.requests[-1])
-        return [(str(one["content"]), bool(one.get("is_error"))) for one in results]
+        return [(str(result["content"]), bool(result.get("is_error"))) for result in results]
 
 
 def told(proposal: Proposal) -> list[tuple[str, str, list[str]]]:
@@ -612,7 +612,9 @@ def test_an_update_goes_through_the_check_and_the_commit(database: Database, pat
         done = dreamt(dream)
         assert (done.outcome, done.refused) == ("succeeded", ())
         assert dream.bodies() == {"feedback_size.md": "Keep every review under 300 changed lines.\n"}
-        assert [one.quote for one in history.evidence_of(database, str(dream.memory), "feedback_size.md")] == [LATER]
+        assert [piece.quote for piece in history.evidence_of(database, str(dream.memory), "feedback_size.md")] == [
+            LATER
+        ]
         assert dream.model_workspace.outcomes() == ["succeeded"]
 
 

@@ -97,9 +97,9 @@ IDENTIFIERS = {
     ),
 }
 PAIRS = [
-    (kind, wish.format(one), wish.format(other))
+    (kind, wish.format(subject), wish.format(other))
     for kind, pairs in IDENTIFIERS.items()
-    for (one, other), wish in product(pairs, WISHES)
+    for (subject, other), wish in product(pairs, WISHES)
 ]
 PROJECTS = 30
 """Ten pairs share a project: a memory of one pair must not get in the way of another one either."""

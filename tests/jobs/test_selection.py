@@ -174,12 +174,12 @@ def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
         for start in range(0, len(SECRETS), 20):
             part = SECRETS[start : start + 20]
             states = {
-                f"m{number}.md": FileState(f"---\nname: a\ntype: user\n---\n{one.text}\n".encode(), 0, 0o600)
-                for number, one in enumerate(part)
+                f"m{number}.md": FileState(f"---\nname: a\ntype: user\n---\n{sample.text}\n".encode(), 0, 0o600)
+                for number, sample in enumerate(part)
             }
             select(
                 model_workspace,
-                query="\n\n".join(one.text for one in part),
+                query="\n\n".join(sample.text for sample in part),
                 manifest_lines=[*manifest_of(memories_in(states)), f"- [user] a.md: {TOKEN}"],
                 tools=(f"Bash {TOKEN}",),
             )
@@ -188,9 +188,9 @@ def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
         sent = b"".join(request.raw for request in model_workspace.server.requests)
         assert TOKEN[:20].encode() not in sent
         leaked = [
-            one.marked
-            for one in SECRETS
-            for secret in one.secrets
+            sample.marked
+            for sample in SECRETS
+            for secret in sample.secrets
             if len(secret) >= 12
             and "\n" not in secret
             and json.dumps(secret, ensure_ascii=False)[1:-1].encode() in sent
@@ -278,7 +278,7 @@ def test_an_endpoint_that_knows_no_schema_is_asked_without(database: Database, p
 
     with with_model(database, paths, answer) as model_workspace:
         assert select(model_workspace).names == (NAMES[0],)
-        assert [sorted({"thinking", "output_config"} & {*one.body}) for one in model_workspace.server.requests] == [
+        assert [sorted({"thinking", "output_config"} & {*sent.body}) for sent in model_workspace.server.requests] == [
             ["output_config", "thinking"],
             ["output_config"],
             [],

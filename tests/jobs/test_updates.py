@@ -148,7 +148,7 @@ def test_what_was_taken_back_and_is_said_again_rests_on_the_new_words_alone(plai
     assert plain.work() == [("succeeded", ("project_port.md",))]
     evidence = history.evidence_of(plain.database, str(plain.memory), "project_port.md")
     (last,) = plain.database.query("SELECT prompt_id FROM turns ORDER BY id DESC LIMIT 1")
-    assert [(one.quote, one.message_id) for one in evidence] == [("port = 80", last["prompt_id"])]
+    assert [(piece.quote, piece.message_id) for piece in evidence] == [("port = 80", last["prompt_id"])]
 
 
 def test_the_evidence_of_a_withdrawal_that_was_undone_counts_again(plain: Workspace) -> None:
@@ -158,7 +158,7 @@ def test_the_evidence_of_a_withdrawal_that_was_undone_counts_again(plain: Worksp
     plain.work()
     plain.undo()
     evidence = history.evidence_of(plain.database, str(plain.memory), "project_port.md")
-    assert [one.quote for one in evidence] == ["port = 80"]
+    assert [piece.quote for piece in evidence] == ["port = 80"]
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------

@@ -444,8 +444,8 @@ def test_a_value_is_set_alone_or_not_at_all(text: str, path: str, value: str) ->
         after = before.with_value(keys, value)
     except DocumentError:
         return
-    outer = {key: one for key, one in after.values.items() if key != keys[0]}
-    assert outer == {key: one for key, one in before.values.items() if key != keys[0]}
+    outer = {key: entry for key, entry in after.values.items() if key != keys[0]}
+    assert outer == {key: entry for key, entry in before.values.items() if key != keys[0]}
     assert (after.metadata if len(keys) == 2 else after.values)[keys[-1]] == value
     assert (after.body, after.with_value(keys, value).text) == (before.body, after.text)
 

@@ -106,7 +106,7 @@ def test_every_memory_is_on_it_oldest_first(memories: Memories) -> None:
 def test_what_is_pinned_is_fixed(memories: Memories) -> None:
     memories.put("pinned.md", a_memory(pinned=True))
     memories.put("loose.md", a_memory("Pinned notes go to the board."))
-    assert {one.name: one.is_fixed for one in memories.all()} == {
+    assert {memory.name: memory.is_fixed for memory in memories.all()} == {
         "pinned.md": True,
         "loose.md": False,
     }

@@ -122,7 +122,7 @@ def test_a_budget_stops_behind_a_line_and_the_next_pass_goes_on(path: Path) -> N
     last: tuple[Turn, ...] = ()
     while True:
         reading = read_new_turns(ALL[0], str(path), cursor, last, budget_bytes=1000)
-        seen += [one for one in ids(reading) if one not in seen]
+        seen += [message_id for message_id in ids(reading) if message_id not in seen]
         cursor, last, passes = reading.cursor, reading.turns[-1:], passes + 1
         if reading.complete:
             break

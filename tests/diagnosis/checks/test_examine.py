@@ -31,7 +31,7 @@ def test_every_check_is_explained() -> None:
 
 
 def test_a_fresh_home_has_one_problem_that_nothing_runs(world: World) -> None:
-    problems = [check for one in examine(world) for check in one.checks if check.verdict == "problem"]
+    problems = [check for examined in examine(world) for check in examined.checks if check.verdict == "problem"]
     assert [check.name for check in problems if check.name not in OF_THE_MACHINE] == ["daemon"]
     assert all(check.fix for check in problems)
 
@@ -53,7 +53,7 @@ def test_an_examination_that_fails_is_a_line_and_the_others_go_on(world: World) 
 
     well = Check("clock", "ok", "fine")
     found = examine(world, [("one", breaks), ("two", cannot_ask), ("three", cannot_look), ("four", lambda _: [well])])
-    assert [one.checks for one in found] == [
+    assert [examined.checks for examined in found] == [
         (
             Check(
                 "examination",
@@ -112,7 +112,7 @@ def test_a_damaged_database_is_told_once(world: World, paths: Paths) -> None:
     os.makedirs(paths.state_dir, mode=0o700)
     Path(paths.database).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     Path(paths.database).chmod(0o600)
-    found = {one.title: one.checks for one in examine(world)}
+    found = {examined.title: examined.checks for examined in examine(world)}
     assert verdicts(found["database"]) == [("database", "problem")]
     others = [check for title, checks in found.items() for check in checks if title != "database"]
     problems = [check.name for check in others if check.verdict == "problem"]
