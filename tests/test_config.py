@@ -68,6 +68,7 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
             "line 2: there is no key `scan.intervall_seconds`; did you mean `scan.interval_seconds`?",
         ),
         ("\n\nscam = 1", "line 3: there is no key `scam`; did you mean `scan`?"),
+        ("[recal]\nselector = 'local'", "line 1: there is no key `recal`; did you mean `recall`?"),
         ("quiet_secnds = 1", "line 1: there is no key `quiet_secnds`; did you mean `turns.quiet_seconds`?"),
         ("quiet_seconds = 1", "line 1: there is no key `quiet_seconds`; did you mean `turns.quiet_seconds`?"),
         ("[log]\nzzz = 1", "line 2: there is no key `log.zzz`; known here: `level`."),

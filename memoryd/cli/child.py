@@ -25,6 +25,7 @@ _LAST_SECONDS = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
     parser.add_argument("--upkeep", action="store_true")
+    parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
 
 
 def execute(context: Context) -> int:
@@ -32,6 +33,8 @@ def execute(context: Context) -> int:
         return _dream(context, *context.arguments.dream)
     if context.arguments.upkeep:
         return _upkeep(context)
+    if context.arguments.reindex:
+        return _reindex(context, context.arguments.reindex)
     return _extract(context)
 
 
@@ -77,6 +80,19 @@ def _upkeep(context: Context) -> int:
         context.clock,
         [MemoryPlace(project.memory_dir, project.root) for project in projects],
     )
+    return 0
+
+
+def _reindex(context: Context, memory_dirs: list[str]) -> int:
+    """Make indexes right that somebody deleted or cut. A kill leaves a prepared commit, which the next one finishes."""
+    from memoryd.jobs.index_repair import repair_indexes
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        repair_indexes(database, memory_dirs, context.clock.now())
+    finally:
+        database.close()
     return 0
 
 

@@ -6,7 +6,7 @@
     memoryd hook stop                   tell the daemon that a turn has ended
     memoryd hook session-end            tell the daemon that the session has
 
-`memoryd hooks install` sets them up. Whatever goes wrong, it ends with 0 and prints nothing; `memoryd logs` tells.
+The client's own spelling (`UserPromptSubmit`) is understood too. `memoryd hooks install` sets them up. Whatever goes wrong, it ends with 0 and prints nothing; `memoryd logs` tells.
 """
 
 from __future__ import annotations

@@ -131,6 +131,14 @@ def failing_dreams(failing: list[queries.FailingDreams], hold: Hold | None) -> I
         )
 
 
+def wrong_index(root: str, fault: str, paths: Paths) -> Problem:
+    """An index that somebody deleted or cut. A running memoryd makes it right at its next look."""
+    return Problem(
+        f"The index of {short(root, paths.home)} {fault}. A running memoryd makes it right within a minute.",
+        f"memoryd dream-now --project {shlex.quote(root)}",
+    )
+
+
 def collision(root: str, older: str, paths: Paths) -> Problem:
     """Two projects whose memory directories would be the same."""
     config = short(paths.config_file, paths.home)

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.diagnosis.facts import read_outdated
-from memoryd.diagnosis.problems import Problem, unreadable
+from memoryd.diagnosis.problems import Problem, unreadable, wrong_index
 from memoryd.errors import StateError
+from memoryd.memory.index_check import index_fault
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.memory.stats import fill_of
 from memoryd.model import Skip, Wait
@@ -99,6 +100,8 @@ def read_projects(
         )
         try:
             counted = census.count(place.memory_dir)
+            if fault := index_fault(place.memory_dir) if counted is not None else None:
+                problems.append(wrong_index(place.project_root, str(fault), world.paths))
             if counted is not None:
                 project = project._replace(counted=counted)
                 project = project._replace(dream=_next_dream(world, database, place.memory_dir))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.acceptance.command import as_json
+from tests.acceptance.command import Daemon, as_json
 from tests.acceptance.command import memoryd as run_memoryd
 from tests.transcript import Session, write
 
@@ -373,3 +373,23 @@ def test_a_difference_is_data_too(shell: Shell) -> None:
     (file,) = told["files"]
     assert (file["file"], file["before"], file["after"]) == (path.name, None, path.read_text())
     assert file["diff"].startswith("--- nothing\n")
+
+
+def test_a_deleted_index_is_a_problem_until_the_daemon_has_looked(shell: Shell) -> None:
+    session = Session(cwd=str(shell.place))
+    write(shell.paths.transcripts_root, session, session.turn("never push to main without asking"), "-x")
+    run_memoryd(shell.environment, "backfill", "--yes")
+    index = shell.memory / "MEMORY.md"
+    content = index.read_bytes()
+    index.unlink()
+    done = run_memoryd(shell.environment, "status")
+    assert f"The index of {shell.place} is missing, so no session knows of its 1 memory." in done.stdout
+    assert f"memoryd dream-now --project {shell.place}" in done.stdout
+    with Daemon(shell.environment) as daemon:
+        daemon.says("An index that was deleted or cut is whole again.")
+    assert index.read_bytes() == content
+    assert "is missing" not in run_memoryd(shell.environment, "status").stdout
+
+
+def test_a_path_of_the_memory_is_printed(shell: Shell) -> None:
+    assert shell("paths", "memory") == (0, f"{shell.memory}\n")
