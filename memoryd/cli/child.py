@@ -99,6 +99,7 @@ def _reindex(context: Context, memory_dirs: list[str]) -> int:
 def _extract(context: Context) -> int:
     from memoryd.cli.extract_now import extractions
     from memoryd.jobs.due import due
+    from memoryd.jobs.repository_identity import record_identities
     from memoryd.recall.refresh import MemoryPlace, after_work
     from memoryd.state import pauses
     from memoryd.state.database import open_database
@@ -128,4 +129,5 @@ def _extract(context: Context) -> int:
     if not stop.is_set():
         places = [MemoryPlace(memory_dir, root, tuple(sessions[memory_dir])) for memory_dir, root in worked.items()]
         after_work(context.paths, context.config, context.clock, places)
+        record_identities(context.paths, worked.values(), context.clock.now())
     return 0

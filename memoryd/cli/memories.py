@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.formatting import ago, short
+from memoryd.formatting import ago, count, short
 
 if TYPE_CHECKING:
     import argparse
@@ -70,6 +70,8 @@ def execute(context: Context) -> int:
         print(f"None of the {len(listed)} memories in {where} fits.", file=sys.stderr)
     else:
         print(f"There are none in {where} yet.", file=sys.stderr)
+        if project is not None:
+            _print_same_repository(context, project.root)
         _print_elsewhere(context, places)
     return 0
 
@@ -150,6 +152,24 @@ def _blocks(context: Context, found: list[ListedMemory]) -> list[Block]:
         blocks.append(Paragraph([strong(memory.name), about]))
         blocks.append(Paragraph(memory.document.description or memory.problem or "", indent=4))
     return blocks
+
+
+def _print_same_repository(context: Context, root: str) -> None:
+    """Say where the same repository has memories, under another path."""
+    from contextlib import closing
+
+    from memoryd.jobs.repository_identity import other_checkouts
+    from memoryd.state.database import open_for_reading
+
+    database = open_for_reading(context.paths)
+    if database is None:
+        return
+    with closing(database):
+        for other in other_checkouts(database, root)[:1]:
+            where = short(other.root, context.paths.home)
+            has = f"which is no longer there, has {count(other.memories, 'memory')}"
+            has = has if other.is_gone else f"the same repository, has {count(other.memories, 'memory')}"
+            print(f"{where}, {has}. To take them over: memoryd projects adopt", file=sys.stderr)
 
 
 def _print_elsewhere(context: Context, looked_at: list[tuple[str, str]]) -> None:

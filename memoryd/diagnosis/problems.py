@@ -139,6 +139,14 @@ def wrong_index(root: str, fault: str, paths: Paths) -> Problem:
     )
 
 
+def moved_repository(root: str, former: str, number: int, paths: Paths) -> Problem:
+    return Problem(
+        f"{short(root, paths.home)} is the repository that was at {short(former, paths.home)}; its"
+        f" {count(number, 'memory')} stayed there.",
+        f"memoryd projects adopt --project {shlex.quote(root)}",
+    )
+
+
 def collision(root: str, older: str, paths: Paths) -> Problem:
     """Two projects whose memory directories would be the same."""
     config = short(paths.config_file, paths.home)

@@ -393,3 +393,31 @@ def test_a_deleted_index_is_a_problem_until_the_daemon_has_looked(shell: Shell) 
 
 def test_a_path_of_the_memory_is_printed(shell: Shell) -> None:
     assert shell("paths", "memory") == (0, f"{shell.memory}\n")
+
+
+def test_a_moved_repository_is_offered_its_memories(shell: Shell, tmp_path: Path) -> None:
+    for step in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        names = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        subprocess.run(["git", *names, *step], cwd=shell.place, check=True)
+    said = Session("before", cwd=str(shell.place))
+    write(shell.paths.transcripts_root, said, said.turn("never push to main without asking"), "-before")
+    run_memoryd(shell.environment, "backfill", "--yes")
+    (name,) = (path.name for path in shell.memory.glob("[a-z]*.md"))
+    moved = Shell(shell.environment, shell.paths, tmp_path / "moved")
+    moved.place.rmdir()
+    shell.place.rename(moved.place)
+    session = Session("after", cwd=str(moved.place))
+    write(shell.paths.transcripts_root, session, session.turn("hello"), "-after")
+    run_memoryd(shell.environment, "backfill", "--yes")
+    assert f"{moved.place} is the repository that was at {shell.place}; its 1 memory stayed there." in (
+        run_memoryd(shell.environment, "status").stdout
+    )
+    assert f"{shell.place}, which is no longer there, has 1 memory. To take them over" in moved("memories")[1]
+    assert f"take them over: memoryd projects adopt --project {moved.place}\n" in (
+        run_memoryd(shell.environment, "projects").stdout
+    )
+    code, text = moved("projects", "adopt")
+    assert (code, f"1 memory of {shell.place}; memoryd undo takes it back.\n" in text) == (0, True)
+    assert '"never push to main without asking"' in moved("why", name)[1]
+    assert "stayed there" not in run_memoryd(shell.environment, "status").stdout
+    assert moved("undo") == (0, f"undo: {name} taken away\n")
