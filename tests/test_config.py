@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd.config import Config, Extraction, ProjectSettings, Scan, key_names, load, parse
+from memoryd.config.json_schema import json_schema
 from memoryd.config.parse import fields_of
 from memoryd.errors import ConfigError
 from memoryd.paths import paths_from
@@ -189,3 +190,19 @@ def test_the_throttle_is_a_whole_number_of_turns(paths: Paths) -> None:
     ):
         sentence = f"line 2: `extraction.every_turns` must be {wanted}."
         assert problem(f"[extraction]\nevery_turns = {value}", paths) == sentence
+
+
+def test_the_schema_has_every_key_with_its_default_and_type() -> None:
+    schema = json_schema()
+    names = [
+        f"{table}.{key}" if "properties" in entry else table
+        for table, entry in schema["properties"].items()
+        for key in entry.get("properties", {"": None})
+    ]
+    assert names == key_names()
+    types = {"boolean": bool, "integer": int, "number": int | float, "string": str, "array": list, "object": dict}
+    for table in schema["properties"].values():
+        for entry in table.get("properties", {"": table}).values():
+            assert entry["description"]
+            assert "default" not in entry or isinstance(entry["default"], types[entry["type"]])
+            assert entry.get("default") in entry.get("enum", [entry.get("default")])

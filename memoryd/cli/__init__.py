@@ -28,7 +28,18 @@ EVERYDAY = ("audit", "status", "memories", "search", "remember", "forget", "why"
 """What `--help` lists; `--help all` lists the others too, by kind."""
 KINDS: dict[str, tuple[str, ...]] = {
     "every day": EVERYDAY,
-    "set up, and look after it": ("demo", "run", "service", "hooks", "doctor", "logs", "config", "paths", "projects"),
+    "set up, and look after it": (
+        "demo",
+        "run",
+        "service",
+        "hooks",
+        "doctor",
+        "logs",
+        "config",
+        "paths",
+        "projects",
+        "completion",
+    ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
     "memories, more closely": ("diff", "restore", "verify", "recall", "context"),
     "for clients": ("hook",),

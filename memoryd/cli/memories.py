@@ -1,9 +1,11 @@
 """List the memories of a project, or of all: type, age and what each one says.
 
-memoryd memories pnpm                   those that hold the word
-memoryd memories --type feedback        of one type: user, feedback, project, reference
-memoryd memories --newer 7d             said or changed in the last week; --older for the opposite
-memoryd memories --all                  of all projects
+    memoryd memories pnpm                   those that hold the word
+    memoryd memories --type feedback        of one type: user, feedback, project, reference
+    memoryd memories --newer 7d             changed in the last week; --older for the opposite
+    memoryd memories --all                  of all projects
+
+Filters can be combined.
 """
 
 from __future__ import annotations

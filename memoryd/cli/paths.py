@@ -1,6 +1,8 @@
 """Print every file and directory that memoryd uses, or the one that is named. `memory` is that of the project here.
 
-cd "$(memoryd paths memory)"
+    cd "$(memoryd paths memory)"
+
+`--project` names another one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Put a memory back as it was before its last change, or as a certain change left it.
 
-memoryd restore feedback_review_size                as it was before its last change
-memoryd restore feedback_review_size --change 12    as change 12 left it
+    memoryd restore feedback_review_size                as it was before its last change
+    memoryd restore feedback_review_size --change 12    as change 12 left it
+
+A part of the name is enough, also of a memory that is no longer there.
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 All words have to be there; a word is also found inside of a longer one. Your own words and the agent's are searched, not
 what tools answered. Sessions are read as they are now, so neither a running memoryd nor the project's directory is needed.
 
-  memoryd search pnpm
-  memoryd search billing dana --limit 5
+    memoryd search pnpm
+    memoryd search billing dana --limit 5
+
+All of your projects are searched, wherever you are.
 """
 
 from __future__ import annotations
