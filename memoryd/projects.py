@@ -1,4 +1,4 @@
-"""Whose memory it is: a working directory to its project, and the project to its memory directory.
+"""Projects: the project of a working directory, and the memory directory of a project.
 
 Git is read from its files, never run: a repository can make `git` execute programs. Nothing a repository ships decides
 where memories are written.

@@ -1,4 +1,4 @@
-"""Projects as a person asks for them: what is remembered, what waits, how full the index is, when the next dream comes."""
+"""Projects in `status`: memories, waiting turns, how full the index is, when the next dream comes."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import cycle, islice, product
 from pathlib import Path
@@ -114,14 +115,15 @@ class User:
     def _end(self, daemon: Daemon, number: int) -> int:
         """End it and see that its lock is free at once and that no process is left; returns its exit code."""
         daemon.process.send_signal(number)
-        try:
-            code = daemon.process.wait(PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while daemon.process.poll() is None:
             # Before memoryd has a say, Python loses a Ctrl-C that meets it at a certain line of an import, and tells so.
-            assert number == signal.SIGINT, daemon.said
-            assert "Exception ignored in: <function _get_module_lock" in daemon.said, daemon.said
-            daemon.process.send_signal(number)
-            code = daemon.process.wait(PATIENCE_SECONDS)
+            if number == signal.SIGINT and "Exception ignored in: <function _get_module_lock" in daemon.said:
+                daemon.process.send_signal(number)
+                break
+            assert time.monotonic() < until, daemon.said
+            threading.Event().wait(0.01)
+        code = daemon.process.wait(PATIENCE_SECONDS)
         left = self._processes()
         with only_instance(self._paths, since=0.0):
             pass

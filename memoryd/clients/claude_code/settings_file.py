@@ -1,4 +1,4 @@
-"""Claude Code's settings file, changed in one step: the only writer of anything that is the client's.
+"""Settings file of Claude Code, changed in one step; the only module that writes a file of the client.
 
 1. read the file, without following a link that nobody mentioned
 2. edit its text (`hooks`, pure)
