@@ -190,7 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except MemorydError as error:
         fix = f"\n  fix: {shown(error.fix)}" if error.fix else ""
-        print(f"memoryd: {shown(error.sentence)}{fix}", file=sys.stderr)
+        from memoryd.cli.output import wrapped
+
+        print(wrapped(f"memoryd: {shown(error.sentence)}") + fix, file=sys.stderr)
         return _failed(arguments, environment, places, error)
     except KeyboardInterrupt:
         return INTERRUPTED

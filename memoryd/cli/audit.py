@@ -5,11 +5,10 @@ Reads the transcripts that are there, on this machine, and writes nothing: no me
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.formatting import count
 
 if TYPE_CHECKING:
@@ -44,10 +43,10 @@ def execute(context: Context) -> int:
     limit = arguments.limit if arguments.limit > 0 else len(report.repetitions)
     Screen(context.environment).show(_blocks(report, limit))
     if hidden := len(report.repetitions) - limit if len(report.repetitions) > limit else 0:
-        print(f"{hidden} more: memoryd audit --limit 0", file=sys.stderr)
+        print_message(f"{hidden} more: memoryd audit --limit 0")
     if report.repetitions:
-        print("\nmemoryd keeps what you say, so that you need not say it again. To begin with these:", file=sys.stderr)
-        print("  memoryd backfill", file=sys.stderr)
+        print_message("\nmemoryd keeps what you say, so that you need not say it again. To begin with these:")
+        print_message("  memoryd backfill")
     return 0
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.cli.output import print_message
 from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
@@ -33,6 +33,6 @@ def print_elsewhere(context: Context, noun: str, places: Sequence[Elsewhere]) ->
         has_root = bool(place.root) and place.root != place.memory_dir
         where = short(place.root if has_root else place.memory_dir, context.paths.home)
         how = f"{command} --project {shlex.quote(place.root)}" if has_root else f"{command} --all"
-        print(f"{count(place.number, noun)} in {where}: {shown(how)}", file=sys.stderr)
+        print_message(f"{count(place.number, noun)} in {where}: {shown(how)}")
     if len(ordered) > _MOST:
-        print(f"and {count(len(ordered) - _MOST, 'other project')}: {command} --all", file=sys.stderr)
+        print_message(f"and {count(len(ordered) - _MOST, 'other project')}: {command} --all")

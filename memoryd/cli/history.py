@@ -5,20 +5,21 @@ What was proposed and not done is listed as well, with the reason: you said no, 
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memoryd.cli.dream_wording import not_done_as_json, summary
 from memoryd.cli.memory_names import file_meant, memory_name_ever
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.formatting import count, short, shown
+from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from memoryd.cli import Context
+    from memoryd.cli.screen import Table
     from memoryd.state.database import Database
     from memoryd.state.history import Change
     from memoryd.state.inbox import ClosedRow
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.cli.screen import Paragraph, Screen
+    from memoryd.cli.screen import Screen
     from memoryd.state import history, inbox
     from memoryd.state.database import open_database
 
@@ -56,15 +57,20 @@ def execute(context: Context) -> int:
             return 0
         where = _roots(context, database) if context.arguments.all else {}
         lines = _merged(
-            [(change.at, describe(change) + where.get(change.memory_dir, "")) for change in changes],
-            [(row.closed_at, describe_closed(row) + where.get(row.memory_dir, "")) for row in not_done],
+            [(change.at, _with_place(describe(change), where, change.memory_dir)) for change in changes],
+            [(row.closed_at, _with_place(describe_closed(row), where, row.memory_dir)) for row in not_done],
         )
         if not lines:
             _print_nothing(context, database)
     finally:
         database.close()
-    Screen(context.environment).show([Paragraph(line) for line in lines])
+    if lines:
+        Screen(context.environment).show([table_of(lines)])
     return 0
+
+
+def _with_place(line: HistoryLine, where: dict[str, str], memory_dir: str) -> HistoryLine:
+    return line._replace(what=line.what + where.get(memory_dir, ""))
 
 
 def _name_meant(context: Context, database: Database, memory_dir: str | None) -> str:
@@ -97,7 +103,7 @@ def _print_nothing(context: Context, database: Database) -> None:
     from memoryd.state import history
 
     counts = history.change_counts(database)
-    print(f"Nothing was changed {'here' if counts else 'anywhere'} yet.", file=sys.stderr)
+    print_message(f"Nothing was changed {'here' if counts else 'anywhere'} yet.")
     places = [Elsewhere(project_root(database, path), path, number) for path, number in counts.items()]
     print_elsewhere(context, "change", places)
 
@@ -151,16 +157,31 @@ def _as_json(database: Database, change: Change) -> dict[str, Any]:
     }
 
 
-def describe_closed(row: ClosedRow) -> str:
+class HistoryLine(NamedTuple):
+    """A line of the history: number, time and kind, and what was changed."""
+
+    head: str
+    what: str
+
+
+def table_of(lines: Sequence[HistoryLine]) -> Table:
+    """The lines in two columns; where the terminal is too narrow, what was changed stands below the rest."""
+    from memoryd.cli.screen import Column, Table
+
+    return Table([Column(most=60), Column()], [[line.head, line.what] for line in lines])
+
+
+def describe_closed(row: ClosedRow) -> HistoryLine:
     """Line about a proposal that was not made."""
-    return f"{'-':>5}  {moment(row.closed_at)}  review    {shown(', '.join(row.names))} ({row.outcome}): {shown(row.reason)}"
+    what = f"{', '.join(row.names)} ({row.outcome}): {row.reason}"
+    return HistoryLine(f"{'-':>5}  {moment(row.closed_at)}  {'review':<8}", what)
 
 
 def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def describe(change: Change) -> str:
+def describe(change: Change) -> HistoryLine:
     """Line about a change."""
     when = moment(change.at)
     notes = "" if change.state == "applied" else f" ({change.state})"
@@ -174,4 +195,4 @@ def describe(change: Change) -> str:
     if change.kind == "dream":
         names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")
         what = ": ".join(filter(None, [summary(change.why), names]))
-    return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(what)}{notes}"
+    return HistoryLine(f"{change.id:>5}  {when}  {change.kind:<8}", what + notes)

@@ -10,10 +10,9 @@ Filters can be combined.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, project_of
 from memoryd.formatting import ago, count, short
 
@@ -67,11 +66,11 @@ def execute(context: Context) -> int:
     where = "all projects" if project is None else short(project.memory_dir, context.paths.home)
     if found:
         of = f" of {len(listed)}" if len(found) < len(listed) else ""
-        print(f"{len(found)}{of} in {where}", file=sys.stderr)
+        print_message(f"{len(found)}{of} in {where}")
     elif listed:
-        print(f"None of the {len(listed)} memories in {where} fits.", file=sys.stderr)
+        print_message(f"None of the {len(listed)} memories in {where} fits.")
     else:
-        print(f"There are none in {where} yet.", file=sys.stderr)
+        print_message(f"There are none in {where} yet.")
         if project is not None:
             _print_same_repository(context, project.root)
         _print_elsewhere(context, places)
@@ -171,7 +170,7 @@ def _print_same_repository(context: Context, root: str) -> None:
             where = short(other.root, context.paths.home)
             has = f"which is no longer there, has {count(other.memories, 'memory')}"
             has = has if other.is_gone else f"the same repository, has {count(other.memories, 'memory')}"
-            print(f"{where}, {has}. To take them over: memoryd projects adopt", file=sys.stderr)
+            print_message(f"{where}, {has}. To take them over: memoryd projects adopt")
 
 
 def _print_elsewhere(context: Context, looked_at: list[tuple[str, str]]) -> None:

@@ -76,12 +76,29 @@ def not_one(context: Context, memory_dir: str, given: str, found: Sequence[str] 
         listed = ", ".join(found[:_MOST_LISTED])
         return MemorydError(f"{len(found)} memories fit {name}: {listed}{more}.", f"{command} {found[0]}")
     home = context.paths.home
+    if speaking := _speaking_of(memory_dir, name):
+        return MemorydError(f"No memory here is called {name}; {speaking[0]} speaks of it.", f"{command} {speaking[0]}")
     for place in all_memory_dirs(context.paths, context.config):
         if place.path != memory_dir and (there := fitting(given, _names_in(place.path))):
             where = short(place.root or place.path, home)
             path = shlex.quote(os.path.join(place.path, there[0]))
             return MemorydError(f"There is no memory {name} here; {there[0]} is in {where}.", f"{command} {path}")
     return MemorydError(f"There is no memory {name} in {short(memory_dir, home)}.", "memoryd memories")
+
+
+def _speaking_of(memory_dir: str, word: str) -> list[str]:
+    """Memories that hold a word, newest first. Never taken for what is meant: it is only suggested."""
+    from memoryd.errors import StateError
+    from memoryd.memory.directory import HEAD_BYTES, open_directory
+
+    try:
+        with open_directory(memory_dir) as directory:
+            topics = directory.listing().topics
+            texts = {name: directory.read(name, HEAD_BYTES) for name in sorted(topics, key=lambda name: -topics[name])}
+    except (OSError, StateError):
+        return []
+    wanted = word.removesuffix(".md").lower().encode("utf-8", "replace")
+    return [name for name, state in texts.items() if wanted and state and wanted in state.data.lower()]
 
 
 def _names_in(memory_dir: str) -> list[str]:

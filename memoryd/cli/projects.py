@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, own_project_of
 from memoryd.errors import MemorydError, UsageError
 from memoryd.formatting import count, short
@@ -76,7 +75,7 @@ def _list(context: Context) -> int:
             ]
         )
     elif not known:
-        print("No project has been seen yet. Start memoryd: memoryd run", file=sys.stderr)
+        print_message("No project has been seen yet. Start memoryd: memoryd run")
     else:
         blocks = [block for project in known for block in _blocks(context, project, same[project.root])]
         Screen(context.environment).show(blocks)
@@ -132,13 +131,13 @@ def _adopt(context: Context) -> int:
     finally:
         database.close()
     for name, why in done.left.items():
-        print(f"{name} stays where it is: {why}.", file=sys.stderr)
+        print_message(f"{name} stays where it is: {why}.")
     if not done.names:
-        print(f"There is nothing in {short(memory_dir, home)} that {short(project.root, home)} lacks.", file=sys.stderr)
+        print_message(f"There is nothing in {short(memory_dir, home)} that {short(project.root, home)} lacks.")
         return 0
     for name in done.names:
         print(f"adopted {short(project.memory_dir, home)}/{name}")
-    print(f"{count(len(done.names), 'memory')} of {short(root, home)}; memoryd undo takes it back.", file=sys.stderr)
+    print_message(f"{count(len(done.names), 'memory')} of {short(root, home)}; memoryd undo takes it back.")
     return 0
 
 

@@ -109,7 +109,7 @@ def _about_file(name: str, document: Document | None, removal: Removal | None, h
         gone = f"{name} is no longer there. It was taken away by hand, or by another program; memoryd did not do it."
     else:
         gone = f"{name} is no longer there: {_what_took(removal)}."
-    return [Paragraph(gone), Command(f"memoryd restore {name}", before="puts it back: ")]
+    return [Paragraph(gone), Command(f"memoryd restore {name}", before="to put it back: ")]
 
 
 def _what_took(removal: Removal) -> str:
@@ -159,10 +159,9 @@ def _about_words(name: str, evidence: list[Evidence], found: FoundEvidence | Non
 
 
 def _about_changes(changes: list[Change]) -> list[Block]:
-    from memoryd.cli.history import describe
-    from memoryd.cli.screen import Paragraph
+    from memoryd.cli.history import describe, table_of
 
-    return [Paragraph(describe(change)) for change in changes]
+    return [table_of([describe(change) for change in changes])] if changes else []
 
 
 def _as_json(

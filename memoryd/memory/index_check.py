@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memoryd.formatting import count
-from memoryd.memory.directory import open_directory
 from memoryd.memory.limits import INDEX_NAME, WARN_LINES
+from memoryd.memory.stats import read_start, topic_files
 
-if TYPE_CHECKING:
-    from memoryd.memory.directory import MemoryDirectory
+_MOST_BYTES = 1 << 20
 
 
 class IndexFault(NamedTuple):
@@ -37,28 +36,25 @@ def _is(number: int) -> str:
 
 
 def index_fault(memory_dir: str) -> IndexFault | None:
-    """None where the index is right, or there is nothing for it to name. Raises OSError and StateError."""
+    """None where the index is right, or there is nothing for it to name. Raises OSError."""
     try:
-        with open_directory(memory_dir) as directory:
-            return _fault(directory)
-    except FileNotFoundError:
+        topics = topic_files(memory_dir)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    names = {os.path.basename(path) for path in topics}
+    data = read_start(os.path.join(memory_dir, INDEX_NAME), _MOST_BYTES)
+    if data is None:
+        is_other = os.path.lexists(os.path.join(memory_dir, INDEX_NAME))  # a link, or a directory: somebody's wish
+        return IndexFault(is_missing=True, lacking=len(names)) if names and not is_other else None
+    text = data.decode("utf-8", "surrogateescape")
+    if text.count("](") == len(names) and all(f"]({name})" in text for name in names):
+        return None  # as memoryd writes it
+    from memoryd.memory.index import entry_of  # noqa: PLC0415 - 20 ms that a plain index need not pay
 
-
-def _fault(directory: MemoryDirectory) -> IndexFault | None:
-    topics = directory.listing().topics
-    state = directory.read(INDEX_NAME)
-    if state is None:
-        is_other = os.path.lexists(os.path.join(directory.path, INDEX_NAME))  # a link, or a directory: somebody's wish
-        return IndexFault(is_missing=True, lacking=len(topics)) if topics and not is_other else None
-    from memoryd.memory.index import entry_of  # noqa: PLC0415 - 20 ms that a directory without memories need not pay
-
-    text = state.data.decode("utf-8", "surrogateescape")
     named = {name for name in map(entry_of, text.splitlines()) if name is not None}
     is_full = text.count("\n") >= WARN_LINES  # there the oldest have no line, and `status` says so
-    lacking = 0 if is_full else sum(name not in named for name in topics)
+    lacking = 0 if is_full else len(names - named)
     dangling = sum(
-        name not in topics and "/" not in name and not os.path.lexists(os.path.join(directory.path, name))
-        for name in named
+        name not in names and "/" not in name and not os.path.lexists(os.path.join(memory_dir, name)) for name in named
     )
     return IndexFault(lacking=lacking, dangling=dangling) if lacking or dangling else None

@@ -15,6 +15,7 @@ from memoryd.cli import COMMANDS, EVERYDAY
 from memoryd.clients import ALL
 from memoryd.config import Config, load
 from memoryd.jobs.ingest import Ingester
+from memoryd.projects import project_at, root_of
 from tests.acceptance.command import as_json, memoryd
 from tests.transcript import Session, write
 
@@ -163,6 +164,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
             "active_at": "2033-05-18T03:33:20Z",
             "excluded": False,
             "collides_with": None,
+            "same_as": None,
         }
     ]
     assert memoryd(environment, "projects").stdout == (
@@ -216,9 +218,9 @@ def test_a_bad_config_is_a_problem_that_status_tells(environment: dict[str, str]
     assert memoryd(environment, "pause").returncode == 0
 
 
-def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths) -> None:
+def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths, tmp_path: Path) -> None:
     assert memoryd(environment, "paths", "database").stdout == paths.database + "\n"
-    assert as_json(environment, "paths") == {
+    assert as_json(environment, "paths", "--project", str(tmp_path)) == {
         "config": paths.config_file,
         "state": paths.state_dir,
         "database": paths.database,
@@ -226,6 +228,7 @@ def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths) -> N
         "lock": paths.daemon_lock,
         "claude": paths.claude_dir,
         "transcripts": paths.transcripts_root,
+        "memory": project_at(root_of(str(tmp_path)), paths, Config()).memory_dir,
     }
 
 

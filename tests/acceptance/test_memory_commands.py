@@ -58,7 +58,7 @@ def test_remember_why_forget_undo(shell: Shell) -> None:
     code, text = shell("why", name)
     assert code == 0
     assert text.startswith(f"{name} is no longer there: you had it forgotten (")
-    assert f"puts it back: memoryd restore {name}\n" in text
+    assert f"to put it back: memoryd restore {name}\n" in text
     assert shell("undo") == (0, f"undo: {name} is as it was\n")
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (content, mtime)
     from_anywhere = run_memoryd(shell.environment, "why", str(file))  # as the terminal shows it
