@@ -20,6 +20,8 @@ from tests.acceptance.command import as_json, memoryd
 from tests.transcript import Session, write
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
