@@ -52,7 +52,7 @@ def test_of_many_started_at_once_one_lives_and_the_others_name_it(
     # Now the lock file names a process that is no more, and nobody may take it for the one that lives.
     started = [
         subprocess.Popen([sys.executable, "-m", "memoryd", "run"], env=quick, stderr=subprocess.PIPE, text=True)
-        for _ in range(100 if torture else 40)
+        for _ in range(100 if torture else 12)
     ]
     with ThreadPoolExecutor(len(started)) as pool:
         ends = {pool.submit(process.communicate): process for process in started}
