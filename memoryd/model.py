@@ -35,6 +35,8 @@ class Reply(NamedTuple):
     calls: tuple[ToolCall, ...]
     ends_with_text: bool
     stop_reason: str | None
+    session_id: str = ""
+    said_at: float | None = None
 
 
 class Results(NamedTuple):
@@ -369,16 +371,15 @@ class IndexEdit(NamedTuple):
     shortened: tuple[str, ...] = ()
     """Files whose line is cut to its length."""
     was: bytes | None = None
-    """The index as a change left it that is taken back now,"""
     shall_be: bytes | None = None
-    """and as that change had found it; None: there was none."""
+    """The index as a change left it that is taken back now, and as that change had found it; None: there was none."""
     shall_be_mtime_ns: int | None = None
 
 
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review"]
+    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt"]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""

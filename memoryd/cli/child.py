@@ -25,6 +25,7 @@ _LAST_SECONDS = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
     parser.add_argument("--upkeep", action="store_true")
+    parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
 
 
 def execute(context: Context) -> int:
@@ -32,6 +33,8 @@ def execute(context: Context) -> int:
         return _dream(context, *context.arguments.dream)
     if context.arguments.upkeep:
         return _upkeep(context)
+    if context.arguments.reindex:
+        return _reindex(context, context.arguments.reindex)
     return _extract(context)
 
 
@@ -80,9 +83,23 @@ def _upkeep(context: Context) -> int:
     return 0
 
 
+def _reindex(context: Context, memory_dirs: list[str]) -> int:
+    """Make indexes right that somebody deleted or cut. A kill leaves a prepared commit, which the next one finishes."""
+    from memoryd.jobs.index_repair import repair_indexes
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        repair_indexes(database, memory_dirs, context.clock.now())
+    finally:
+        database.close()
+    return 0
+
+
 def _extract(context: Context) -> int:
     from memoryd.cli.extract_now import extractions
     from memoryd.jobs.due import due
+    from memoryd.jobs.repository_identity import record_identities
     from memoryd.recall.refresh import MemoryPlace, after_work
     from memoryd.state import pauses
     from memoryd.state.database import open_database
@@ -112,4 +129,5 @@ def _extract(context: Context) -> int:
     if not stop.is_set():
         places = [MemoryPlace(memory_dir, root, tuple(sessions[memory_dir])) for memory_dir, root in worked.items()]
         after_work(context.paths, context.config, context.clock, places)
+        record_identities(context.paths, worked.values(), context.clock.now())
     return 0

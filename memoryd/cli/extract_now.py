@@ -93,6 +93,8 @@ def ingest(context: Context, database: Database) -> None:
 
 def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
     """Run the extractions and print their results; 1 where one failed. An error that ends them early is raised after that."""
+    from memoryd.jobs.repository_identity import record_identities
+
     done: list[ExtractedDirectory] = []
     ended: MemorydError | None = None
     try:
@@ -101,6 +103,7 @@ def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) ->
     except (EngineStoppedError, BusyError) as error:
         ended = error
     code = _print_outcomes(context, done)
+    record_identities(context.paths, [outcome.project_root for outcome in done], context.clock.now())
     if ended is not None:
         raise ended
     return code
@@ -140,9 +143,7 @@ def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
             else ""
         )
         print(
-            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}".replace(
-                "memorys", "memories"
-            ),
+            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}",
             file=sys.stderr,
         )
     return 1 if failed else 0

@@ -5,9 +5,11 @@ It stays in the history: `memoryd undo` or `memoryd restore FILE` brings it back
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.cli.memory_names import memory_name, not_one
+from memoryd.cli.project import add_project_option, memory_of, project_of
 from memoryd.formatting import short
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ HELP = "remove a memory"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name")
+    parser.add_argument("file", help="its file name, or a part of it")
     add_project_option(parser)
 
 
@@ -31,10 +33,12 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     project = project_of(context)
+    if not os.path.isdir(project.memory_dir):
+        raise not_one(context, project.memory_dir, context.arguments.file)
     database = open_database(context.paths)
     try:
         with memory_of(project) as directory, directory.locked():
-            name = memory_name(directory, context.arguments.file)
+            name = memory_name(context, directory, context.arguments.file)
             state = directory.read(name)
             if state is None:
                 raise BusyError(f"{name} is being changed by somebody else.", f"memoryd forget {name}")

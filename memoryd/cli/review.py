@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
 from memoryd.errors import UsageError
-from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -113,18 +112,10 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _print_nothing_waits(context: Context, database: Database) -> None:
-    import shlex
-
+    from memoryd.cli.elsewhere import Elsewhere, print_elsewhere
     from memoryd.state import inbox
 
     elsewhere = inbox.waiting_counts(database)
-    where = "anywhere" if not elsewhere else "here"
-    print(f"Nothing waits {where} for your yes or no.", file=sys.stderr)
-    for place in elsewhere[:_PLACES]:
-        command = f"memoryd review --project {shlex.quote(place.project)}"
-        if place.project == place.memory_dir:  # whose project is not known
-            command = "memoryd review --all"
-        changes = f"{count(place.number, 'change')} in {short(place.project, context.paths.home)}"
-        print(f"{changes}: {shown(command)}", file=sys.stderr)
-    if len(elsewhere) > _PLACES:
-        print("and elsewhere: memoryd review --all", file=sys.stderr)
+    print(f"Nothing waits {'here' if elsewhere else 'anywhere'} for your yes or no.", file=sys.stderr)
+    places = [Elsewhere(place.project, place.memory_dir, place.number) for place in elsewhere]
+    print_elsewhere(context, "change", places)

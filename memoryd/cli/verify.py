@@ -11,14 +11,14 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from memoryd.cli.memory_names import memory_name
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.cli.project import add_project_option, memory_of, project_of
 from memoryd.errors import MemorydError
 from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from memoryd.cli import Context
     from memoryd.projects import Project
@@ -38,7 +38,7 @@ def execute(context: Context) -> int:
     from memoryd.rot.check import Repository, check
 
     project = project_of(context)
-    texts = _texts(project, context.arguments.files)
+    texts = _texts(context, project)
     repository = Repository(project.root)
     found = check(texts, repository)
     if not context.arguments.files and project.root:
@@ -70,15 +70,16 @@ def execute(context: Context) -> int:
     return 1 if found else 0
 
 
-def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
+def _texts(context: Context, project: Project) -> dict[str, str]:
     """Texts to check, by file name. Raises MemorydError for a memory that does not exist."""
     from memoryd.rot.check import text_of
 
+    files = context.arguments.files
     texts: dict[str, str] = {}
     if not files and not os.path.isdir(project.memory_dir):
         return texts  # no memory yet, and so nothing gone
     with memory_of(project) as directory:
-        names = [memory_name(directory, file) for file in files] or sorted(directory.listing().topics)
+        names = [memory_name(context, directory, file) for file in files] or sorted(directory.listing().topics)
         for name in names:
             try:
                 state = directory.read(name)
@@ -91,5 +92,5 @@ def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
 
 def _summary(checked: int, stale: int) -> str:
     if not stale:
-        return f"All references in {count(checked, 'memory').replace('memorys', 'memories')} still exist."
+        return f"All references in {count(checked, 'memory')} still exist."
     return f"{stale} of {checked} refer to something that is gone. memoryd forget FILE removes one; an edit mends it."

@@ -79,6 +79,9 @@ class CodingClient(Protocol):
     def decoder(self) -> Decoder:
         """What decodes the lines of one session."""
 
+    def resume_command(self, session_id: str, cwd: str) -> str:
+        """What a person types into a shell to go on with a session."""
+
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         """By the last bytes of a session, without decoding them: somebody waits for it."""
 

@@ -73,7 +73,14 @@ def _late(_number: int, _frame: FrameType | None) -> None:
     raise _LateError
 
 
+def event_named(given: str) -> str:
+    """An event by our name for it: `UserPromptSubmit`, as clients spell it, is `user-prompt-submit`."""
+    words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in given.replace("_", "-"))
+    return words.lstrip("-")
+
+
 def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
+    event = event_named(event)
     if event not in EVENTS:
         raise HookInputError("an event that this memoryd does not know")
     call = _CLIENT.read_hook_call(event, _input())

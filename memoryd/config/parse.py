@@ -231,10 +231,11 @@ class _Reader:
 
         *where, name = path
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        is_mistyped = bool(difflib.get_close_matches(name, near, cutoff=0.8))  # else it may belong somewhere else
         short_names = [full.rpartition(".")[2] for full in key_names()]
         meant = difflib.get_close_matches(name, short_names, n=1, cutoff=0.8)
         elsewhere = [full for full in key_names() if full.rpartition(".")[2] in meant]
-        if elsewhere:
+        if elsewhere and not is_mistyped:
             hint = f"did you mean `{elsewhere[0]}`?"
         elif near:
             hint = f"did you mean `{'.'.join([*where, near[0]])}`?"

@@ -11,6 +11,7 @@ from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.dream_gates import due as dreams_due
 from memoryd.jobs.due import due
+from memoryd.jobs.index_repair import IndexWatch
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.upkeep import last_upkeep
 from memoryd.state import changes, dreams, jobs
@@ -48,6 +49,8 @@ class Children:
         """Time before which no new worker starts, after one that died or could do nothing."""
         self._jobs_before = 0
         self._is_tidying = False
+        self._is_reindexing = False
+        self._index_watch = IndexWatch()
 
     @property
     def is_at_work(self) -> bool:
@@ -77,6 +80,15 @@ class Children:
             self._dreamer.start("--dream", memory_dir, root, config_file=self.config_file)
             return
 
+    def reindex(self, database: Database, config: Config, now: float) -> None:
+        """Start a child that makes wrong indexes right; while another one works, the next look finds them again."""
+        if self.is_at_work or self._rests(now):
+            return
+        if memory_dirs := self._index_watch.wrong(database, config, now):
+            self._is_reindexing = True
+            self._log.info("reindex", memory_dirs=memory_dirs)
+            self._worker.start("--reindex", *memory_dirs, config_file=self.config_file)
+
     def start_upkeep(self) -> bool:
         """Start the nightly upkeep; False while another child works."""
         if self.is_at_work:
@@ -96,6 +108,8 @@ class Children:
             did = last_upkeep(database)
             facts = {} if did is None else {name: fact for name, fact in did._asdict().items() if name != "at"}
             self._log.info("upkeep", **facts)
+        elif code == 0 and self._is_reindexing:
+            self._say("An index that was deleted or cut is whole again.")
         elif code == 0 and jobs.last_id(database) == self._jobs_before:
             self.rest_until = now + REST_SECONDS  # somebody else is at work there: it gave way
         if code:
@@ -106,7 +120,7 @@ class Children:
             self._log.error(f"{who} died", code=code)
             self.recover(database, now)
         if code is not None:
-            self._is_tidying = False
+            self._is_tidying = self._is_reindexing = False
 
     def recover(self, database: Database, now: float) -> None:
         """Finish commits of killed processes. A directory that is gone or cannot be written waits."""

@@ -131,6 +131,22 @@ def failing_dreams(failing: list[queries.FailingDreams], hold: Hold | None) -> I
         )
 
 
+def wrong_index(root: str, fault: str, paths: Paths) -> Problem:
+    """An index that somebody deleted or cut. A running memoryd makes it right at its next look."""
+    return Problem(
+        f"The index of {short(root, paths.home)} {fault}. A running memoryd makes it right within a minute.",
+        f"memoryd dream-now --project {shlex.quote(root)}",
+    )
+
+
+def moved_repository(root: str, former: str, number: int, paths: Paths) -> Problem:
+    return Problem(
+        f"{short(root, paths.home)} is the repository that was at {short(former, paths.home)}; its"
+        f" {count(number, 'memory')} stayed there.",
+        f"memoryd projects adopt --project {shlex.quote(root)}",
+    )
+
+
 def collision(root: str, older: str, paths: Paths) -> Problem:
     """Two projects whose memory directories would be the same."""
     config = short(paths.config_file, paths.home)

@@ -61,7 +61,7 @@ class MemoryStats:
     def count(self, memory_dir: str) -> Counted | None:
         """None where there is no such directory. Raises OSError where it cannot be looked into."""
         try:
-            files = _files(memory_dir)
+            files = topic_files(memory_dir)
         except (FileNotFoundError, NotADirectoryError):
             return None
         types: dict[str, int] = {}
@@ -73,12 +73,12 @@ class MemoryStats:
     def _type_of(self, path: str, identity: tuple[int, int]) -> MemoryType | None:
         known = self._known.get(path)
         if known is None or known[0] != identity:
-            known = self._known[path] = identity, type_in(_read(path, _HEAD_BYTES) or b"")
+            known = self._known[path] = identity, type_in(read_start(path, _HEAD_BYTES) or b"")
         return known[1]
 
 
 def fill_of(memory_dir: str) -> Fill:
-    data = _read(os.path.join(memory_dir, INDEX_NAME), INDEX_SHOWN_BYTES)
+    data = read_start(os.path.join(memory_dir, INDEX_NAME), INDEX_SHOWN_BYTES)
     if not data:
         return Fill()
     return Fill(data.count(b"\n") + (not data.endswith(b"\n")), len(data))
@@ -100,7 +100,7 @@ def type_in(head: bytes) -> MemoryType | None:
     return parse(head).type
 
 
-def _files(memory_dir: str) -> dict[str, tuple[int, int]]:
+def topic_files(memory_dir: str) -> dict[str, tuple[int, int]]:
     """The topic files, with their time and size."""
     found = {}
     with os.scandir(memory_dir) as entries:
@@ -117,7 +117,7 @@ def _files(memory_dir: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _read(path: str, limit: int) -> bytes | None:
+def read_start(path: str, limit: int) -> bytes | None:
     """The first bytes of a regular file; None where it is none, or must not be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

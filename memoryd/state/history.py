@@ -126,6 +126,55 @@ def names_written(database: Database, memory_dir: str) -> set[str]:
     return {row["name"] for row in rows}
 
 
+class Removal(NamedTuple):
+    """What took a memory away."""
+
+    change: Change
+    why: str
+    """Of this file: the words that took it back, if they did."""
+
+
+def removal_of(database: Database, memory_dir: str, name: str) -> Removal | None:
+    """The last change of a file, if that took it away."""
+    rows = database.query(
+        "SELECT change_id, change_files.why, after_hash FROM change_files JOIN changes ON changes.id = change_id"
+        " WHERE memory_dir = ? AND name = ? AND change_files.state = 'applied' ORDER BY change_id DESC LIMIT 1",
+        (memory_dir, name),
+    )
+    change = find(database, rows[0]["change_id"]) if rows and rows[0]["after_hash"] is None else None
+    return Removal(change, rows[0]["why"]) if change else None
+
+
+def evidence_by_hash(database: Database, session_id: str, digest: str) -> list[tuple[str, Evidence]]:
+    """Evidence that a file names by itself, under whatever name and directory it was recorded; with that name."""
+    rows = database.query(
+        "SELECT * FROM evidence WHERE hash = ?1 AND (?2 = '' OR session_id = ?2) ORDER BY id LIMIT 1",
+        (digest, session_id),
+    )
+    return [
+        (row["name"], Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"]))
+        for row in rows
+    ]
+
+
+def names_changed(database: Database, memory_dir: str) -> set[str]:
+    """Every file of a directory that a change was about, also one that only took it away."""
+    rows = database.query(
+        "SELECT DISTINCT name FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?"
+        " AND group_number >= 0",
+        (memory_dir,),
+    )
+    return {row["name"] for row in rows}
+
+
+def change_counts(database: Database) -> dict[str, int]:
+    """How many changes that still stand each memory directory has."""
+    rows = database.query(
+        "SELECT memory_dir, count(*) AS number FROM changes WHERE state = 'applied' AND undone_by IS NULL GROUP BY memory_dir"
+    )
+    return {row["memory_dir"]: row["number"] for row in rows}
+
+
 def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
     return bool(
         database.query(

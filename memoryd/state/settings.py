@@ -35,6 +35,12 @@ def put(database: Database, name: str, value: Any, now: float) -> None:
     )
 
 
+def all_with(database: Database, prefix: str) -> dict[str, Any]:
+    """Values of all settings whose names begin so."""
+    rows = database.query("SELECT name, value FROM settings WHERE substr(name, 1, ?) = ?", (len(prefix), prefix))
+    return {row["name"]: json.loads(row["value"]) for row in rows}
+
+
 def drop(database: Database, name: str) -> bool:
     """Delete a setting; whether there was one."""
     return database.execute("DELETE FROM settings WHERE name = ?", (name,)).rowcount > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -42,3 +43,20 @@ def whole_lines(
                         return
                 yield Line(start, end, None)
             start = end
+
+
+def line_blocks(descriptor: int, *, longest_line_bytes: int = LONGEST_LINE_BYTES) -> Iterator[bytes]:
+    """Yield the same lines, about a megabyte of them at a time: to search bytes, a block costs less than its lines do."""
+    rest = b""
+    is_too_long = False
+    while piece := os.read(descriptor, CHUNK_BYTES):
+        end = piece.rfind(b"\n") + 1
+        if not end:
+            rest = b"" if is_too_long else rest + piece
+            is_too_long |= len(rest) > longest_line_bytes
+            continue
+        # Behind a line that nobody keeps, what stands before the first newline is the end of that line.
+        block = piece[piece.find(b"\n") + 1 : end] if is_too_long else rest + piece[:end]
+        rest, is_too_long = piece[end:], False
+        if block:
+            yield block

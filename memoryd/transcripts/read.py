@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.model import Prompt, Reply, Results, UserMessage
 from memoryd.transcripts.lines import whole_lines
 from memoryd.transcripts.recent_activity import tail_of
-from memoryd.transcripts.tail import open_transcript
+from memoryd.transcripts.tail import NotATranscriptError, open_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,6 +92,24 @@ def recent_replies(client: CodingClient, path: str) -> Iterator[str]:
         for entry in decode(line, damage):
             if isinstance(entry, Reply):
                 yield from entry.texts
+
+
+def first_cwd(client: CodingClient, path: str) -> str:
+    """The working directory that a session names first; empty where it names none, or cannot be read."""
+    decode = client.decoder()
+    damage: Counter[str] = Counter()
+    try:
+        descriptor = open_transcript(path)
+    except (OSError, NotATranscriptError):
+        return ""
+    try:
+        for line in whole_lines(descriptor, 0):
+            for entry in decode(line.data or b"", damage):
+                if isinstance(entry, Prompt | Reply) and entry.cwd:
+                    return entry.cwd
+    finally:
+        os.close(descriptor)
+    return ""
 
 
 class _Reader:

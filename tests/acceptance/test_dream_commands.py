@@ -205,7 +205,9 @@ def test_a_merged_memory_rests_on_what_its_sources_rested_on(shop: Shop) -> None
     assert told.stdout.startswith(f"{gone} became part of {kept}, with what it rested on.\n")
     assert all(f'"{words}"' in told.stdout for words in said)
     assert shop.json("why", kept)["merged_from"] == [gone]
-    assert f"{gone} became part of {kept}: memoryd restore {gone} puts it back." in shop("why", gone).stderr
+    assert shop("why", gone).stdout.startswith(
+        f"{gone} became part of {kept}.\nto put it back: memoryd restore {gone}\n"
+    )
     assert shop.json("why", gone)["merged_into"] == kept
 
 

@@ -89,6 +89,10 @@ def test_a_prompt_gets_its_memory_inside_our_mark_and_only_once(
     assert logged(paths) == []
 
 
+def test_an_event_may_be_spelt_as_the_client_spells_it(environment: dict[str, str], project: Path) -> None:
+    assert RULE in context_in(hook(environment, "UserPromptSubmit", sent(project)))
+
+
 def test_after_a_compaction_it_comes_again(environment: dict[str, str], project: Path) -> None:
     assert hook(environment, "user-prompt-submit", sent(project)).stdout
     assert hook(environment, "session-start", sent(project, source="resume")).stdout == b""

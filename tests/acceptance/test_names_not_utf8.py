@@ -142,9 +142,9 @@ def test_what_is_shown_names_them_in_escapes_or_not_at_all(shop: Shop) -> None:
         ("why", "There is no memory \\xff.md in "),
         ("forget", "There is no memory \\xff.md in "),
         ("verify", "There is no memory \\xff.md in "),
-        ("restore", "The history knows no \\xff.md here."),
-        ("diff", "No change is known of that."),
-        ("history", "Nothing was changed here yet."),
+        ("restore", "There is no memory \\xff.md in "),
+        ("diff", "There is no memory \\xff.md in "),
+        ("history", "There is no memory \\xff.md in "),
     ],
 )
 def test_such_a_name_on_the_command_line_is_no_memory(

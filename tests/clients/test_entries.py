@@ -44,9 +44,9 @@ def test_a_turn_with_a_tool_call() -> None:
     call = ToolCall("t1", "Read", Raw(b'{"file_path":"/code/acme/a.py"}'))
     assert parsed(data) == [
         Prompt((an_id(session.id, 1),), session.id, "/code/acme", 1792314001.0, "fix the test"),
-        Reply("/code/acme", (), (call,), ends_with_text=False, stop_reason="tool_use"),
+        Reply("/code/acme", (), (call,), False, "tool_use", session.id, 1792314002.0),
         Results(("t1",)),
-        Reply("/code/acme", ("Done.",), (), ends_with_text=True, stop_reason="end_turn"),
+        Reply("/code/acme", ("Done.",), (), True, "end_turn", session.id, 1792314004.0),
     ]
 
 

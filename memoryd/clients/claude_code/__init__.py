@@ -37,6 +37,13 @@ class ClaudeCodeClient:
 
         return entries_of
 
+    def resume_command(self, session_id: str, cwd: str) -> str:
+        """It finds a session only from the directory that this belongs to."""
+        import shlex
+
+        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
+        return f"{go}claude --resume {shlex.quote(session_id)}"
+
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         from memoryd.clients.claude_code.recent_activity import recent_activity
 

@@ -136,8 +136,9 @@ def _reply(raw: _Entry) -> Reply | None:
     if raw.message is None:
         return None
     content = raw.message.content
+    session_id, said_at = raw.sessionId or "", parse_iso(raw.timestamp)
     if isinstance(content, str):
-        return Reply(raw.cwd or "", (content,), (), ends_with_text=True, stop_reason=raw.message.stop_reason)
+        return Reply(raw.cwd or "", (content,), (), True, raw.message.stop_reason, session_id, said_at)
     texts = []
     calls = []
     last = ""
@@ -148,7 +149,9 @@ def _reply(raw: _Entry) -> Reply | None:
         elif block.type == "tool_use":
             calls.append(ToolCall(block.id or "", str(block.name), block.input))
             last = "tool_use"
-    return Reply(raw.cwd or "", tuple(texts), tuple(calls), last == "text", raw.message.stop_reason)
+    return Reply(
+        raw.cwd or "", tuple(texts), tuple(calls), last == "text", raw.message.stop_reason, session_id, said_at
+    )
 
 
 def _has_failed(result: _Block) -> bool:
