@@ -9,13 +9,14 @@ COMMANDS ?= $(HOME)/.local/bin
 # `make CLIENT=latest acceptance` tells whether it can be raised.
 CLIENT ?= 2.1.325
 
-.PHONY: help run install uninstall test client acceptance style lint bench torture train eval requirements clean
+.PHONY: help run install uninstall test failed client acceptance style lint bench torture train eval requirements clean
 
 help:
 	@echo "make run         set up, then watch your transcripts in the foreground"
 	@echo "make install     install the program, then memoryd setup; again after git pull"
 	@echo "make uninstall   take everything back; memories stay"
 	@echo "make test        set up, then linters, types and all tests"
+	@echo "make failed      linters, types and the tests that failed the last time, one after the other"
 	@echo "make acceptance  set up, fetch Claude Code, then the tests with the real client"
 	@echo "make bench       speed and memory, as ratios to a limit measured in the same run"
 	@echo "make eval        quality of what is extracted, dreamt and recalled, on the sets in EVAL=directory"
@@ -99,6 +100,10 @@ test: style
 	  wait $$mypy; types=$$?; \
 	  echo $(BIN)/mypy; cat $(VENV)/mypy.log; \
 	  exit $$((tests || types))
+
+# What failed the last time, one after the other, after the linters: for a machine that was too busy, and for whoever mends it.
+failed: lint
+	$(BIN)/pytest -n 0 --last-failed --last-failed-no-failures none -v
 
 # The program lies ready in the package for this system, so nobody's install script has to run.
 .client/installed-$(CLIENT):

@@ -54,9 +54,9 @@ def _commits(home: str, number: int, limits: list[float]) -> float:
     place = os.path.join(home, "memory")
     os.makedirs(place)
     memory = _memory("memory-00000")
-    for one in range(number):
-        with open(os.path.join(place, f"memory-{one:05}.md"), "wb") as file:
-            file.write(memory.replace(b"memory-00000", f"memory-{one:05}".encode()))
+    for index in range(number):
+        with open(os.path.join(place, f"memory-{index:05}.md"), "wb") as file:
+            file.write(memory.replace(b"memory-00000", f"memory-{index:05}".encode()))
     taken = []
     with (
         closing(open_database(paths_of(home))) as database,

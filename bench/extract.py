@@ -80,9 +80,9 @@ def _cpu_of_words() -> None:
         ]
         for session in sessions
     ]
-    size = sum(len(one.text.encode()) for messages in said for one in messages)
+    size = sum(len(message.text.encode()) for messages in said for message in messages)
     number = sum(map(len, said))
-    taken = best(3, {"splitting at spaces": lambda: [one.text.split() for them in said for one in them],
+    taken = best(3, {"splitting at spaces": lambda: [message.text.split() for them in said for message in them],
                      "memoryd: the engine": lambda: [find(messages) for messages in said]})  # fmt: skip
     table.show(
         f"the engine alone: {number} messages of users, {size / 1e3:.0f} kB.",

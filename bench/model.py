@@ -36,6 +36,9 @@ SESSION_BYTES = 200_000
 LEAST_BYTES = 100_000
 _BYTES_PER_TOKEN = 4
 _LIMIT = 0.05
+"""Of a transcript, for what reads it. A review is asked about changes, however long the transcript is: it has its own."""
+_REVIEW_LIMIT_TOKENS = 1_300
+"""Of one review, its brief not counted: a few changes, each with the words around it."""
 
 
 class Sent(NamedTuple):
@@ -58,35 +61,52 @@ def run(directory: str) -> None:
         series["real, all turns at once"] = _at_once(os.path.join(directory, "real"), real)
     for name, sent in series.items():
         transcript = sent.bytes // _BYTES_PER_TOKEN
-        read = sum(request.usage["cache_read_input_tokens"] for request in sent.requests)
-        uncached = sum(
-            request.usage["input_tokens"] + request.usage["cache_creation_input_tokens"] for request in sent.requests
-        )
+        reviews = [request for request in sent.requests if "tools" not in request.body]
+        reading = [request for request in sent.requests if "tools" in request.body]
         rows.append(
             (
                 f"{name} ({sent.transcripts} of {sent.bytes // sent.transcripts // 1000:,} kB)",
                 f"{sent.runs}",
-                f"{len(sent.requests)}",
+                f"{len(sent.requests) / sent.runs:.1f}",
                 f"{transcript:,}",
-                f"{read:,}",
-                f"{uncached:,}",
-                f"{uncached / transcript:.1%}",
-                f"{_prefix_share(sent.requests):.0%}",
+                f"{sum(request.usage['cache_read_input_tokens'] for request in sent.requests):,}",
+                f"{_uncached(sent.requests) // sent.runs:,}",
+                f"{_uncached(reading) / transcript:.1%}",
+                f"{sum(request.usage['input_tokens'] for request in reviews) // max(1, len(reviews)):,}",
+                f"{_prefix_share(reading):.0%}",
+                f"{_prefix_share(reviews):.0%}" if reviews else "",
                 f"{sent.usd:.4f}",
             )
         )
     table.show(
-        f"A model reads transcripts of {LEAST_BYTES // 1000} kB or more (tokens = bytes / {_BYTES_PER_TOKEN}; limit for"
-        f" uncached: {_LIMIT:.0%} of the transcript; prefix: tools and brief read from the cache, from the second run on)",
-        ("transcripts", "runs", "requests", "their tokens", "read from cache", "uncached", "share", "prefix", "USD"),
+        f"A model reads transcripts of {LEAST_BYTES // 1000} kB or more (tokens = bytes / {_BYTES_PER_TOKEN}; limits: reading sends"
+        f" {_LIMIT:.0%} of the transcript uncached, a review {_REVIEW_LIMIT_TOKENS:,} tokens behind its brief; prefix: what"
+        " begins every request of a kind, read from the cache from the second run on)",
+        (
+            "transcripts",
+            "runs",
+            "requests a run",
+            "their tokens",
+            "read from cache",
+            "uncached a run",
+            "reading",
+            "a review",
+            "prefix",
+            "of reviews",
+            "USD",
+        ),
         rows,
     )
+
+
+def _uncached(requests: list[Request]) -> int:
+    return sum(request.usage["input_tokens"] + request.usage["cache_creation_input_tokens"] for request in requests)
 
 
 def _turn_by_turn(home: str) -> Sent:
     """As the daemon does it: each turn is worked on when it has ended."""
     turns = [(session, turn) for session, all_turns in _made_up() for turn in all_turns]
-    return _extract(home, [[one] for one in turns])
+    return _extract(home, [[said] for said in turns])
 
 
 def _at_once(home: str, sessions: Iterable[tuple[str, list[bytes]]]) -> Sent:
@@ -132,8 +152,8 @@ def _extract(home: str, batches: list[list[tuple[str, bytes]]]) -> Sent:
 
 
 def _prefix_share(requests: list[Request]) -> float:
-    """How much of tools and brief the first requests of runs read from the cache; the very first could not. Reviews have neither."""
-    first = [request for request in requests if len(request.body["messages"]) == 1 and "tools" in request.body]
+    """How much of tools and brief the first requests of runs read from the cache; the very first could not."""
+    first = [request for request in requests if len(request.body["messages"]) == 1]
     prefix = first[0].usage["cache_creation"]["ephemeral_1h_input_tokens"]
     read = [min(request.usage["cache_read_input_tokens"], prefix) / prefix for request in first[1:]]
     return sum(read) / len(read) if read else 0.0

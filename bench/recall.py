@@ -64,11 +64,13 @@ def fill(home: str, number: int) -> str:
     words = [word for memory in known for word in memory["body"].split()]
     words += [f"{part}{count}" for part in ("svc", "app", "lib", "core", "edge", "auth") for count in range(500)]
     chance = random.Random(7)
-    for one in range(number):
+    for index in range(number):
         memory, other = chance.choice(known), chance.choice(known)
         body = f"{memory['body']} {' '.join(chance.choices(words, k=25))}"
-        head = f"name: {memory['name']}-{one}\ndescription: {json.dumps(other['description'])}\ntype: {memory['type']}"
-        with open(os.path.join(memory_dir, f"{memory['type']}_{one:05}.md"), "w", encoding="utf-8") as file:
+        head = (
+            f"name: {memory['name']}-{index}\ndescription: {json.dumps(other['description'])}\ntype: {memory['type']}"
+        )
+        with open(os.path.join(memory_dir, f"{memory['type']}_{index:05}.md"), "w", encoding="utf-8") as file:
             file.write(f"---\n{head}\n---\n{body}\n")
     with open(os.path.join(memory_dir, "MEMORY.md"), "w", encoding="utf-8") as file:
         file.write("# Memories\n")
@@ -101,9 +103,9 @@ def _processes(directory: str) -> None:
         fill(home, number)
         first = seconds(partial(_process, home, ("-m", "memoryd", "recall", "--json", PROMPTS[0])))
         taken: dict[str, list[float]] = {"python -c pass": [], "memoryd hook": [], "memoryd recall": []}
-        for one in range(ROUNDS):
-            prompt = PROMPTS[one % len(PROMPTS)]
-            call = _call(home, prompt, f"s{one}")
+        for index in range(ROUNDS):
+            prompt = PROMPTS[index % len(PROMPTS)]
+            call = _call(home, prompt, f"s{index}")
             for name, arguments, given in (
                 ("python -c pass", ("-c", "pass"), b""),
                 ("memoryd hook", ("-m", "memoryd", "hook", "user-prompt-submit"), call),
@@ -148,8 +150,8 @@ def _ranking(directory: str) -> None:
             taken = best(ROUNDS, contestants)
         fts = taken["SQLite FTS5, bm25"]
         rows += [
-            (f"{name}, {number:,} memories", table.milliseconds(one / len(PROMPTS)), table.times(one, fts))
-            for name, one in taken.items()
+            (f"{name}, {number:,} memories", table.milliseconds(value / len(PROMPTS)), table.times(value, fts))
+            for name, value in taken.items()
         ]
     table.show(
         "ranking alone: one prompt, best of several rounds, processor time. FTS5 and bm25s rank whole words; memoryd ranks"
@@ -265,10 +267,10 @@ def _waits(home: str, number: int) -> list[float]:
         )
         for _ in range(number)
     ]
-    for one, process in enumerate(processes):
+    for index, process in enumerate(processes):
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # it has died, which is counted below
-            process.stdin.write(_call(home, PROMPTS[one % 3], f"crowd-{one}"))
+            process.stdin.write(_call(home, PROMPTS[index % 3], f"crowd-{index}"))
             process.stdin.close()
     waits = []
     for process in processes:

@@ -26,8 +26,8 @@ def run(_directory: str) -> None:
     else:
         print("\nno real transcripts beside the project: only made-up ones are measured")
     _measure(corpus.made_up(), "a made-up session")
-    missed = sum(any(secret in redact(one.text) for secret in one.secrets) for one in SECRETS)
-    alarms = sum(redact(one.text) is not one.text for one in PLAIN)
+    missed = sum(any(secret in redact(sample.text) for secret in sample.secrets) for sample in SECRETS)
+    alarms = sum(redact(sample.text) is not sample.text for sample in PLAIN)
     print(f"  of {len(SECRETS)} sentences with a secret {missed} keep it; of {len(PLAIN)} without {alarms} are changed")
 
 

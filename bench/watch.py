@@ -229,7 +229,7 @@ def _resident(home: str, imports: str) -> int:
         )
         for _ in range(3)
     ]
-    return min(int(one.stdout) << 10 for one in done)
+    return min(int(process.stdout) << 10 for process in done)
 
 
 # --- showing ----------------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def _show_memory(home: str, resident: int) -> None:
 
 def _show_latency(raw: list[float], noticed: list[float], parts: dict[str, list[float]]) -> None:
     settle = Config().scan.settle_seconds
-    over = [one - settle for one in noticed]
+    over = [seconds - settle for seconds in noticed]
     table.show(
         f"watch: from an append until it is noticed, {ROUNDS} times. memoryd has noticed when the line is stored: another"
         f" process finds it in the database. That is the debounce (`scan.settle_seconds`, {settle:g} s), a look and a"

@@ -3,8 +3,9 @@
     python -m evaluation DIRECTORY [--verbose]
 
 DIRECTORY holds `render.py`, `score_extraction.py`, `score_dream.py`, `score_recall.py` and sets named `extraction*.json`,
-`dream*.json`, `recall*.json` and `review*.json`; notes with questions, `locomo-*.json`, are ranked if there are any.
-What the embedded engine was not fitted to, training/heldout and training/dreams-heldout, is scored beside them. What a
+`dream*.json`, `recall*.json` and `review*.json`; notes with questions, `locomo-*.json`, are ranked if there are any, and so are
+projects over several sessions, `stories*.json`, where there is a `score_stories.py`.
+What the embedded engine was not fitted to, training/heldout, training/dreams-heldout and evaluation/stories.json, is scored beside them. What a
 model would be sent of sessions is searched for their secrets.
 """
 
@@ -45,6 +46,12 @@ def main() -> int:
             print(f"\n{cases.stem}", flush=True)
             if not score_dreams(tools, cases, Path(place, cases.stem)):
                 return 1
+        for stories in (*sorted(tools.glob("stories*.json")), Path(__file__).with_name("stories.json")):
+            print(f"\n{stories.stem}", flush=True)
+            if (tools / "score_stories.py").exists() and not score_stories(
+                tools, stories, Path(place, f"at-{stories.stem}")
+            ):
+                return 1
         for prompts in sorted(tools.glob("recall*.json")):
             print(f"\n{prompts.stem}", flush=True)
             if not recall.score(tools, prompts, Path(place, prompts.stem)):
@@ -68,6 +75,14 @@ def score_dreams(tools: Path, cases: Path, home: Path) -> bool:
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
     command = [sys.executable, "-P", "-m", "memoryd", "dream-now", "--json"]
     step = [sys.executable, str(tools / "score_dream.py"), str(cases), str(home), *command]
+    return subprocess.run(step, env=environment, check=False).returncode == 0
+
+
+def score_stories(tools: Path, stories: Path, home: Path) -> bool:
+    """Let projects live for several sessions with the real command; False where the scorer itself failed."""
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+    command = [str(Path(sys.executable).with_name("memoryd")), "backfill", "--yes"]
+    step = [sys.executable, str(tools / "score_stories.py"), str(stories), str(home), *command]
     return subprocess.run(step, env=environment, check=False).returncode == 0
 
 

@@ -36,9 +36,9 @@ _CHECKED = ("must_contain", "must_not_contain", "merged", "absolute_dates", "kee
 
 
 def main() -> int:
-    names = [one for one in sys.argv[1:] if not one.startswith("--")]
-    files = [Path(one) for one in names if Path(one).exists()] or sorted((TRAINING / "dreams").glob("*.jsonl"))
-    wanted = [one for one in names if not Path(one).exists()]
+    names = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    files = [Path(file) for file in names if Path(file).exists()] or sorted((TRAINING / "dreams").glob("*.jsonl"))
+    wanted = [word for word in names if not Path(word).exists()]
     whole = wrong = checks = number = 0
     for case in (case for file in files for case in cases_in(file)):
         if wanted and case["id"] not in wanted:
@@ -51,9 +51,9 @@ def main() -> int:
         checks += sum(len(case["expect"].get(key, [])) for key in _CHECKED) + 2
         print(f"{case['id']:36} {'ok' if not problems else len(problems)}")
         if "--verbose" in sys.argv:
-            print("".join(f"    {one}\n" for one in problems), end="")
+            print("".join(f"    {problem}\n" for problem in problems), end="")
         if "--show" in sys.argv:
-            print("".join(f"    > {one}\n" for one in lines), end="")
+            print("".join(f"    > {line}\n" for line in lines), end="")
             for name in sorted({*after, *case["files"]}):
                 if case["files"].get(name) != after.get(name):
                     print(f"  --- {name}\n{after.get(name, 'gone')}")
@@ -127,11 +127,11 @@ def problems_of(case: dict[str, Any], files: dict[str, str]) -> list[str]:
         )
     ]
     wrong += [
-        f"still there: {one}"
-        for one in expect.get("must_not_contain", ())
-        if re.search(one, everything, re.IGNORECASE | re.MULTILINE)
+        f"still there: {words}"
+        for words in expect.get("must_not_contain", ())
+        if re.search(words, everything, re.IGNORECASE | re.MULTILINE)
     ]
-    wrong += [f"not merged: {one}" for one in expect.get("merged", ()) if sum(name in files for name in one) > 1]
+    wrong += [f"not merged: {group}" for group in expect.get("merged", ()) if sum(name in files for name in group) > 1]
     wrong += [
         f"{relative!r} is not {absolute}"
         for relative, absolute in expect.get("absolute_dates", ())
@@ -186,7 +186,7 @@ def _said(case: dict[str, Any], now: float) -> list[UserMessage]:
     for name, text in case["files"].items():
         if name.startswith("logs/"):
             said += said_in_log(name, text)
-    return sorted(said, key=lambda one: one.said_at or 0.0)
+    return sorted(said, key=lambda message: message.said_at or 0.0)
 
 
 def _topic(text: str) -> indexing.Topic:

@@ -52,7 +52,7 @@ def any_among_five(file: Path) -> float:
             for query in labelled["queries"]:
                 if query["group"] == group:
                     best = candidates(store, directory, query_of(query["text"]))[:AMONG]
-                    hits += not {one.memory.name for one in best}.isdisjoint(map(str, query["relevant"]))
+                    hits += not {candidate.memory.name for candidate in best}.isdisjoint(map(str, query["relevant"]))
     return hits / len(labelled["queries"])
 
 

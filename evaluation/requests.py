@@ -38,7 +38,7 @@ def look(tools: Path, sessions: Path, home: Path) -> bool:
         if forbidden["reason"] == "secret"
         for pattern in forbidden["any_of"]
     ]
-    found = [pattern for pattern in secrets if any(re.search(pattern, one, re.IGNORECASE) for one in sent)]
+    found = [pattern for pattern in secrets if any(re.search(pattern, text, re.IGNORECASE) for text in sent)]
     print(
         f"  requests to a model: {len(sent)} for {len(labelled)} sessions, {sum(map(len, sent)) // len(sent):,} characters"
         f" each; {len(found)} of {len(secrets)} patterns of secrets in them{': ' + ', '.join(found) if found else ''}"
@@ -48,7 +48,7 @@ def look(tools: Path, sessions: Path, home: Path) -> bool:
 
 def _strings(value: Any) -> list[str]:
     if isinstance(value, dict):
-        return [one for item in value.values() for one in _strings(item)]
+        return [text for item in value.values() for text in _strings(item)]
     if isinstance(value, list):
-        return [one for item in value for one in _strings(item)]
+        return [text for item in value for text in _strings(item)]
     return [value] if isinstance(value, str) else []

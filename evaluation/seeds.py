@@ -25,7 +25,7 @@ _TURNABLE = re.compile(
 )
 _WORD = re.compile(r"(?<= )[a-zà-ü]{5,}(?= )")
 _PAIRS = {"before": "after", "above": "below", "more": "less", "most": "least", "must": "may", "first": "last"}
-_OPPOSITES = _PAIRS | {other: one for one, other in _PAIRS.items()}
+_OPPOSITES = _PAIRS | {other: word for word, other in _PAIRS.items()}
 _OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
 _NAME = re.compile(r"(?<=[a-zà-ü,] )[A-ZÀ-Ü][a-zà-ü]{3,}|(?<=`)[\w./()-]{3,}(?=`)|\b[\w-]+\.[\w-]+\.example\b")
 
@@ -33,11 +33,11 @@ _NAME = re.compile(r"(?<=[a-zà-ü,] )[A-ZÀ-Ü][a-zà-ü]{3,}|(?<=`)[\w./()-]{3
 def seeds_of(description: str, body: str, stranger: str, chance: random.Random) -> Iterator[tuple[str, str, str]]:
     """The kind of each seed, and the memory with it; where it can be told everywhere alike, that as well."""
     changes: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
-        ("flipped number", _NUMBER, lambda one: str(int(one) + 1 if int(one) % 2 else int(one) * 2 + 1)),
-        ("changed date", _DATE, lambda one: f"{one[:-2]}{int(one[-2:]) % 28 + 1:02}"),
-        ("changed name", _NAME, lambda one: "Quillon" if one[:1].isupper() else f"quil{one[4:] or 'lon'}"),
+        ("flipped number", _NUMBER, lambda value: str(int(value) + 1 if int(value) % 2 else int(value) * 2 + 1)),
+        ("changed date", _DATE, lambda value: f"{value[:-2]}{int(value[-2:]) % 28 + 1:02}"),
+        ("changed name", _NAME, lambda value: "Quillon" if value[:1].isupper() else f"quil{value[4:] or 'lon'}"),
         ("changed word", _WORD, lambda _: "gherkin"),
-        ("opposite word", _OPPOSITE, lambda one: _OPPOSITES[one]),
+        ("opposite word", _OPPOSITE, lambda value: _OPPOSITES[value]),
     )
     for kind, pattern, change in changes:
         if match := _one_of(pattern, body, chance):
@@ -94,7 +94,7 @@ def concatenated(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str
 def _is_said_twice(piece: str, rest: str) -> bool:
     """Whether one sentence of the rest has all the words: then nothing is lost."""
     wanted = _words(re.sub(r"\*\*.*?\*\*", "", piece))
-    return bool(wanted) and any(wanted <= _words(one) for one in re.split(r"(?<=[.;。]) ?|\n", rest))
+    return bool(wanted) and any(wanted <= _words(sentence) for sentence in re.split(r"(?<=[.;。]) ?|\n", rest))
 
 
 def _words(text: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""The way in: `python -m memoryd` and the command `memoryd`."""
+"""Entry point of `python -m memoryd` and of the command `memoryd`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> int:
-    """A client waits for its hooks and servers: they go past the command line, which takes longer to import than they do."""
+    """Run a command. Hooks and servers bypass the command line, whose import takes longer: a client waits for them."""
     given = sys.argv[1:]
     if given[:1] == ["hook"] and not {"-h", "--help"}.intersection(given):
         from memoryd.clients.hook import answer  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Small files of the user's own, put in place in one step: whoever reads one finds the old text or the new one, whole."""
+"""Small private files, written in one step: a reader finds the old text or the new one, whole."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import suppress
 
 
 def write(path: str, data: bytes) -> None:
-    """Readable by the user alone. The folder is made; a symlink of that name is replaced, not followed. Raises OSError.
+    """Write a file that only the user can read. The folder is made; a symlink is replaced, not followed. Raises OSError.
 
-    What a process that was killed left beside it is written over by the next.
+    The temporary file of a killed process is overwritten by the next.
     """
     folder, name = os.path.split(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -29,7 +29,7 @@ def write(path: str, data: bytes) -> None:
 
 
 def read(path: str, most_bytes: int = -1) -> bytes:
-    """What stands in it, or so much of it. Raises OSError, also for a symlink."""
+    """Content of a file, up to `most_bytes`. Raises OSError, also for a symlink."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         return file.read(most_bytes)
 

@@ -1,4 +1,4 @@
-"""The only reader of time."""
+"""Clock: the only reader of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error a person can meet: one tree, each with its exit code and the command that fixes it."""
+"""Errors for users: one class tree, each with its exit code and the command that fixes it."""
 
 from __future__ import annotations
 

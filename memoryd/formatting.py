@@ -9,8 +9,10 @@ _THOUSAND = 1000
 
 
 def count(number: int, noun: str) -> str:
-    """`1 turn`, `2,000 turns`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """`1 turn`, `2,000 turns`, `2 memories`."""
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{number:,} {noun}s"
 
 
 def size(number_of_bytes: float) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, SupportsBytes
+from typing import Literal, NamedTuple, SupportsBytes, get_args
 
-# --- what a transcript says -------------------------------------------------------------------------------------------
+# --- transcripts: what they say, their turns and sessions --------------------------------------------------------------
 
 
 class Prompt(NamedTuple):
@@ -53,8 +53,6 @@ class Interrupt(NamedTuple):
 
 Entry = Prompt | Reply | Results | Interrupt
 
-# --- turns ------------------------------------------------------------------------------------------------------------
-
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
 
 
@@ -77,8 +75,6 @@ class Turn(NamedTuple):
     def ids(self) -> tuple[str, ...]:
         return (self.prompt_id, *self.copied_from)
 
-
-# --- transcripts ------------------------------------------------------------------------------------------------------
 
 Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name"]
 
@@ -133,9 +129,6 @@ class Reading(NamedTuple):
     damage: Mapping[str, int] = MappingProxyType({})
 
 
-# --- sessions ---------------------------------------------------------------------------------------------------------
-
-
 class WaitingSession(NamedTuple):
     """A session that has turns nobody has worked on."""
 
@@ -167,9 +160,6 @@ class WaitingSession(NamedTuple):
     """The client has ended or compacted it since the first of its waiting turns was begun."""
 
 
-# --- decisions --------------------------------------------------------------------------------------------------------
-
-
 class Due(NamedTuple):
     """It is time."""
 
@@ -197,11 +187,8 @@ class Skip(NamedTuple):
     why: str
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
 class Evidence(NamedTuple):
-    """Words of the user that a memory rests on."""
+    """Words of the user that a memory rests on; or a line of the repository (`language/evidence.py`)."""
 
     session_id: str
     message_id: str
@@ -211,6 +198,7 @@ class Evidence(NamedTuple):
 
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
+MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 
 
 class UserMessage(NamedTuple):
@@ -254,6 +242,9 @@ class StoredMemory(NamedTuple):
     """Pinned, not understood or not ours to touch: not even a dream changes it."""
     is_hand_edited: bool = False
     """memoryd wrote this file once, and somebody has changed it since."""
+    is_time_known: bool = True  # else only the file has a time, which a copy changes
+    row_id: int = 0
+    """Of an unconfirmed one, which has no file yet: its row in the inbox."""
 
 
 ChangeReason = Literal["learnt", "updated", "taken_back", "merged", "dated", "expired", "moved"]
@@ -281,6 +272,10 @@ class Revision(NamedTuple):
     """What the first one shall be found by; empty: what it is found by already. Those of the others join it."""
     file_name: str = ""
     """The file of a new memory; empty: made of type and name."""
+    answers: tuple[int, ...] = ()
+    """Rows of the inbox that it makes needless: what they ask has been said."""
+    is_renamed: bool = False
+    """The file of a memory that is there is called by `name` from now on."""
 
 
 class Progress(NamedTuple):
@@ -332,6 +327,17 @@ class Group(NamedTuple):
     """What an engine says that it does: a dream's merge, expiry, date or index move needs no quote."""
     from_index: tuple[str, ...] = ()
     """Passages of the index that move into these files, each as it stands there, whole lines."""
+    answers: tuple[int, ...] = ()
+    """Rows of the inbox that are closed with its commit: what they ask has been said."""
+
+
+class HeldGroup(NamedTuple):
+    """A group that is not committed now: it waits in the inbox, or is only listed there as not done."""
+
+    group: Group
+    state: Literal["held", "unconfirmed", "refused", "dropped"]
+    """`held` and `unconfirmed` wait for the user; `refused` and `dropped` are kept for `history` alone."""
+    reason: str
 
 
 class Proposal(NamedTuple):
@@ -342,6 +348,10 @@ class Proposal(NamedTuple):
     """How many of the signal's turns, from the first on, the engine has looked at; None: all of them."""
     unused: frozenset[str] = frozenset()
     """Messages in which it found something that the groups do not use: their turns are not done."""
+    held: tuple[HeldGroup, ...] = ()
+    """What it would have in the inbox: memories that were said once, older ones that newer words may contradict."""
+    withdrawn: frozenset[int] = frozenset()
+    """Rows of unconfirmed memories that the user took back or told anew."""
 
 
 class Verdict(NamedTuple):
@@ -351,15 +361,6 @@ class Verdict(NamedTuple):
     """`repairable`: the author may try again; whoever cannot is held. `refused`: a hard rule is broken."""
     reason: str = ""
     """A sentence for the author and for the user."""
-
-
-class HeldGroup(NamedTuple):
-    """A group that is not committed now: it waits in the inbox, or is only listed there as not done."""
-
-    group: Group
-    state: Literal["held", "unconfirmed", "refused", "dropped"]
-    """`held` and `unconfirmed` wait for the user; `refused` and `dropped` are kept for `history` alone."""
-    reason: str
 
 
 class IndexEdit(NamedTuple):
@@ -378,7 +379,7 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review"]
+    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt"]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""
@@ -389,5 +390,5 @@ class Changeset(NamedTuple):
     index_edit: IndexEdit = IndexEdit()
     held: tuple[HeldGroup, ...] = ()
     """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
-    accepts: int | None = None
-    """The row of the inbox that the user said yes to: it is closed in the transaction that closes this."""
+    accepts: tuple[int, ...] = ()
+    """Rows of the inbox that this answers, by a yes or because it was said again: closed with it."""

@@ -1,4 +1,4 @@
-"""Whose memory it is: a working directory to its project, and the project to its memory directory.
+"""Projects: the project of a working directory, and the memory directory of a project.
 
 Git is read from its files, never run: a repository can make `git` execute programs. Nothing a repository ships decides
 where memories are written.
@@ -7,6 +7,7 @@ where memories are written.
 from __future__ import annotations
 
 import os
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 _POINTER_BYTES = 1 << 20
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_REF = re.compile(r"refs/[\w./-]+")
 
 
 class Project(NamedTuple):
@@ -85,6 +88,27 @@ def _pointer(file: str, label: str, relative_to: str) -> str | None:
         return None
     target = text[len(label) :].strip()
     return os.path.realpath(os.path.join(relative_to, target)) if target else None
+
+
+def head_commit(root: str) -> str:
+    """The commit that is checked out at the root of a project; empty outside git, and before the first one."""
+    dot_git = os.path.join(root, ".git")
+    admin = dot_git if os.path.isdir(dot_git) else _pointer(dot_git, "gitdir:", root)
+    head = _first_line(os.path.join(admin, "HEAD")) if admin else ""
+    if not admin or not head.startswith("ref: "):
+        return head if _COMMIT.fullmatch(head) else ""
+    name = head.removeprefix("ref: ")
+    if not _REF.fullmatch(name) or ".." in name:  # a repository may be forged: nothing outside of it is read
+        return ""
+    packed = read_regular(os.path.join(admin, "packed-refs"), _POINTER_BYTES) or b""
+    listed = re.search(rb"(?m)^([0-9a-f]{40,64}) " + re.escape(name.encode()) + rb"$", packed)
+    commit = _first_line(os.path.join(admin, name)) or (listed[1].decode() if listed else "")
+    return commit if _COMMIT.fullmatch(commit) else ""
+
+
+def _first_line(file: str) -> str:
+    data = read_regular(file, _POINTER_BYTES)
+    return "" if data is None else data.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 def _is_git_dir(path: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -48,6 +50,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what ends in `&`, and children inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("torture" if config.getoption("--torture") else "test")
 
 
@@ -77,6 +81,23 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
             monkeypatch.delenv(variable)
     monkeypatch.setenv("HOME", str(home))
     return dict(os.environ)
+
+
+class PassingTime:
+    """The time that `clock.elapsed` shows; a test moves it forward, instead of waiting for it on a busy machine."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ahead = 0.0
+        real = time.clock_gettime
+        monkeypatch.setattr(time, "clock_gettime", lambda clock: real(clock) + self._ahead)
+
+    def skip(self, seconds: float = 3600.0) -> None:
+        self._ahead += seconds
+
+
+@pytest.fixture
+def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
+    return PassingTime(monkeypatch)
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ from typing import Any, NamedTuple, NoReturn
 
 _PR_SET_PTRACER = 0x59616D61
 _MESSAGE_BYTES = 1 << 20
+_NUMBER_BYTES = 20
+"""Of a number in a reply: a process may have ended before its pid is read, and both must not be read as one."""
 
 
 class Request(NamedTuple):
@@ -43,7 +45,7 @@ class Forked:
 
     def __init__(self, reply: int) -> None:
         self._reply = reply
-        self.pid = int(os.read(reply, 20))
+        self.pid = int(os.read(reply, _NUMBER_BYTES))
 
     def wait(self, seconds: float) -> int:
         """Its exit code, or the negative number of the signal that ended it. Kills it where that takes too long."""
@@ -51,7 +53,7 @@ class Forked:
             if not select.select([self._reply], [], [], seconds)[0]:
                 os.kill(self.pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(str(self.pid), seconds)
-            return int(os.read(self._reply, 20))
+            return int(os.read(self._reply, _NUMBER_BYTES))
         finally:
             os.close(self._reply)
 
@@ -124,7 +126,7 @@ def serve(connection: socket.socket) -> None:
 
 def _answer(reply: int, number: int, *, is_last: bool) -> None:
     with suppress(BrokenPipeError):  # who asked waits no longer
-        os.write(reply, b"%d" % number)
+        os.write(reply, b"%*d" % (_NUMBER_BYTES, number))
     if is_last:
         os.close(reply)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_BREAKPOINTS = 4
 LOOK_BACK = 20  # boundaries that are tried for each breakpoint, its own included
+_THOUGHTS = ("thinking", "redacted_thinking")
 CONTEXT_BETA = "context-management-2025-06-27"
 LIFETIMES = {"5m": 300.0, "1h": 3600.0}
 
@@ -148,6 +149,7 @@ class Protocol:
         if "context_management" in body:
             betas = headers.get("anthropic-beta", "").replace(" ", "").split(",")
             _need(CONTEXT_BETA in betas, "context_management: Extra inputs are not permitted")
+            _check_edits(body["context_management"])
         _need(isinstance(body["model"], str) and body["model"], "model: must be a name")
         _need(type(body["max_tokens"]) is int and body["max_tokens"] >= 1, "max_tokens: must be a number above 0")
         _need(isinstance(body.get("stream", False), bool), "stream: must be true or false")
@@ -229,6 +231,73 @@ def _cache_control(place: str, value: Any) -> None:
     _fields(f"{place}: cache_control", value, frozenset({"type"}), frozenset({"ttl"}))
     _need(value["type"] == "ephemeral", f"{place}: cache_control: type must be ephemeral")
     _need(value.get("ttl", "5m") in tuple(LIFETIMES), f"{place}: cache_control: ttl must be 5m or 1h")
+
+
+# --- what the endpoint clears before the model reads it ---------------------------------------------------------------
+
+_EDITS = {
+    "clear_thinking_20251015": frozenset({"keep"}),
+    "clear_tool_uses_20250919": frozenset({"trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"}),
+}
+"""In the order in which they have to stand."""
+_CLEARED = "[cleared by the endpoint]"
+
+
+def _check_edits(given: Any) -> None:
+    _fields("context_management", given, frozenset({"edits"}), frozenset())
+    kinds = [edit.get("type") for edit in given["edits"]]
+    _need(set(kinds) <= set(_EDITS) and len(set(kinds)) == len(kinds), "context_management.edits: not a known type")
+    _need(kinds == sorted(kinds), "context_management.edits: clear_thinking_20251015 must be the first")
+    for edit in given["edits"]:
+        _fields("context_management.edits", edit, frozenset({"type"}), _EDITS[edit["type"]])
+
+
+def as_the_model_reads(raw: bytes, bytes_per_token: int) -> tuple[bytes, list[dict[str, Any]]]:
+    """A request after the edits that it asks for, and those that left something out; only for one without a breach."""
+    body = json.loads(raw)
+    applied = []
+    for edit in body.get("context_management", {}).get("edits", ()):
+        shorter = json.loads(json.dumps(body))
+        before = _tokens_of(body, bytes_per_token)
+        if edit["type"] == "clear_thinking_20251015":
+            _clear_thoughts(shorter["messages"], edit.get("keep", {}).get("value", 1))
+        elif before > edit.get("trigger", {}).get("value", 100_000):
+            _clear_results(shorter["messages"], edit.get("keep", {}).get("value", 3))
+        cleared = before - _tokens_of(shorter, bytes_per_token)
+        if cleared >= edit.get("clear_at_least", {}).get("value", 1):
+            body = shorter
+            applied.append({"type": edit["type"], "cleared_input_tokens": cleared})
+    return (_written(body) if applied else raw), applied
+
+
+def _written(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _tokens_of(body: dict[str, Any], bytes_per_token: int) -> int:
+    return sum(len(piece.text.encode()) for piece in pieces(_written(body))) // bytes_per_token
+
+
+def _clear_results(messages: list[dict[str, Any]], kept: int) -> None:
+    blocks = [block for message in messages for block in message["content"] if isinstance(block, dict)]
+    for block in [block for block in blocks if block["type"] == "tool_result"][:-kept]:
+        block["content"] = _CLEARED
+
+
+def _clear_thoughts(messages: list[dict[str, Any]], kept: int) -> None:
+    """A turn is all that the assistant does between two messages of the user that are more than results."""
+    turns = [
+        message["role"] == "user" and any(block["type"] != "tool_result" for block in _blocks_of(message))
+        for message in messages
+    ]
+    for number, message in enumerate(messages):
+        if message["role"] == "assistant" and sum(turns[number:]) >= kept:
+            message["content"] = [block for block in _blocks_of(message) if block["type"] not in _THOUGHTS]
+
+
+def _blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _tool_names(tools: Any) -> list[str]:

@@ -17,10 +17,10 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from tests.messages_protocol import BreachError, PrefixCache, Protocol, decoded, pieces
+from tests.messages_protocol import BreachError, PrefixCache, Protocol, as_the_model_reads, decoded, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
 PAUSE_SECONDS = 0.02
@@ -196,7 +196,9 @@ def _deltas(block: Block) -> tuple[Block, list[Block]]:
 
 def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     usage = message["usage"]
+    edits = {key: message[key] for key in ("context_management",) if key in message}
     begun = message | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
+    begun.pop("context_management", None)
     yield {"type": "message_start", "message": begun}
     yield {"type": "ping"}
     for index, block in enumerate(message["content"]):
@@ -207,7 +209,7 @@ def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": "content_block_stop", "index": index}
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     counts = {name: count for name, count in usage.items() if name != "cache_creation"}
-    yield {"type": "message_delta", "delta": ended, "usage": counts}
+    yield {"type": "message_delta", "delta": ended, "usage": counts, **edits}
     yield {"type": "message_stop"}
 
 
@@ -265,10 +267,16 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if len(raw) < length:
                 raise ConnectionAbortedError  # the client went away while it asked
-            if (self.command, self.path.partition("?")[0]) == ("POST", "/v1/messages"):
+            asked = (self.command, self.path.partition("?")[0])
+            if asked == ("POST", "/v1/messages"):
                 self._answer(*self.server.owner.receive(headers, raw))
+            elif asked == ("GET", "/v1/models") and self.server.owner.models is not None:
+                body = _encoded({"data": self.server.owner.models, "has_more": False})
+                self._head(200, JSON, len(body))
+                self.wfile.write(body)
             else:
-                self.server.owner.violations.append(f"{self.command} {self.path}: there is only POST /v1/messages")
+                if asked != ("GET", "/v1/models"):
+                    self.server.owner.violations.append(f"{self.command} {self.path}: there is only POST /v1/messages")
                 self._fail(Status(404, "not_found_error", "Not found"))
         except OSError:  # cut by the client, or by us
             self.close_connection = True
@@ -374,7 +382,7 @@ class MessagesServer:
     """Listens from its making until `stop`; answers each request with what `answer` makes of it.
 
     Questions of review go to `reviewer`, which accepts everything unless a test says otherwise, and are kept apart in
-    `reviews`. `has_cache=False` is a local server: it bills no cache and does not know `context_management`, which is no
+    `reviews`. `models` is what it lists, entries as the API writes them; None: it has no such list. `has_cache=False` is a local server: it bills no cache and does not know `context_management`, which is no
     breach.
     """
 
@@ -388,7 +396,9 @@ class MessagesServer:
         clock: Callable[[], float] = time.time,
         has_cache: bool = True,
         bytes_per_token: int = 4,
+        models: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
+        self.models = models
         self.requests: list[Request] = []  # every one for /v1/messages, also those that were refused
         self.reviews: list[Request] = []  # those that ask what a change means
         self.violations: list[str] = []  # what the client did wrong, and answer functions that failed
@@ -397,12 +407,17 @@ class MessagesServer:
         self._answer, self._keys, self._has_cache, self._bytes_per_token = answer, keys, has_cache, bytes_per_token
         self._reviewer = reviewer or accept_changes
         self._protocol = Protocol()
-        self._cache = PrefixCache(cache_minimum_tokens, bytes_per_token, clock)
+        self._new_cache = partial(PrefixCache, cache_minimum_tokens, bytes_per_token, clock)
+        self._cache = self._new_cache()
         self._lock = threading.Lock()
         self._listener = _Listener(self)
         self.url = f"http://127.0.0.1:{self._listener.server_address[1]}"
         self._thread = threading.Thread(target=self._listener.serve_forever, kwargs={"poll_interval": PAUSE_SECONDS})
         self._thread.start()
+
+    def forget_cache(self) -> None:
+        """Lose all that is cached, as an endpoint may."""
+        self._cache = self._new_cache()
 
     def stop(self) -> None:
         if not self.stopping.is_set():
@@ -466,7 +481,9 @@ class MessagesServer:
                         blocks.append(block)
                         if kind == "redacted_thinking":
                             self._protocol.signed[block["data"]] = ""
-            request.usage = self._bill(request, reply, blocks)
+            read, cleared = as_the_model_reads(request.raw, self._bytes_per_token)
+            request.usage = self._bill(request, read, reply, blocks)
+        edits = {"context_management": {"applied_edits": cleared}} if "context_management" in request.body else {}
         return {
             "id": f"msg_{request.number:04}",
             "type": "message",
@@ -476,10 +493,11 @@ class MessagesServer:
             "stop_reason": reply.stop_reason,
             "stop_sequence": None,
             "usage": request.usage,
+            **edits,
         }
 
-    def _bill(self, request: Request, reply: Reply, blocks: list[Block]) -> dict[str, Any]:
-        parts = pieces(request.raw)
+    def _bill(self, request: Request, read: bytes, reply: Reply, blocks: list[Block]) -> dict[str, Any]:
+        parts = pieces(read)
         if self._has_cache:
             usage = self._cache.bill(request.body["model"], parts)
         else:

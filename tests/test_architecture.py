@@ -68,6 +68,7 @@ ONLY_IMPORTER = {
     "yaml": {"memory/document.py"},
     "psutil": {"memory/lock.py", "diagnosis/checks/machine.py"},
     "rich": {"cli/screen.py"},
+    "shtab": {"cli/completion.py"},
     "tomllib": {"config/parse.py", "language/lexicon.py"},
     "subprocess": {
         "cli/editor.py",

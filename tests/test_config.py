@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd.config import Config, Extraction, ProjectSettings, Scan, key_names, load, parse
+from memoryd.config.json_schema import json_schema
 from memoryd.config.parse import fields_of
 from memoryd.errors import ConfigError
 from memoryd.paths import paths_from
@@ -68,6 +69,7 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
             "line 2: there is no key `scan.intervall_seconds`; did you mean `scan.interval_seconds`?",
         ),
         ("\n\nscam = 1", "line 3: there is no key `scam`; did you mean `scan`?"),
+        ("[recal]\nselector = 'local'", "line 1: there is no key `recal`; did you mean `recall`?"),
         ("quiet_secnds = 1", "line 1: there is no key `quiet_secnds`; did you mean `turns.quiet_seconds`?"),
         ("quiet_seconds = 1", "line 1: there is no key `quiet_seconds`; did you mean `turns.quiet_seconds`?"),
         ("[log]\nzzz = 1", "line 2: there is no key `log.zzz`; known here: `level`."),
@@ -188,3 +190,19 @@ def test_the_throttle_is_a_whole_number_of_turns(paths: Paths) -> None:
     ):
         sentence = f"line 2: `extraction.every_turns` must be {wanted}."
         assert problem(f"[extraction]\nevery_turns = {value}", paths) == sentence
+
+
+def test_the_schema_has_every_key_with_its_default_and_type() -> None:
+    schema = json_schema()
+    names = [
+        f"{table}.{key}" if "properties" in entry else table
+        for table, entry in schema["properties"].items()
+        for key in entry.get("properties", {"": None})
+    ]
+    assert names == key_names()
+    types = {"boolean": bool, "integer": int, "number": int | float, "string": str, "array": list, "object": dict}
+    for table in schema["properties"].values():
+        for entry in table.get("properties", {"": table}).values():
+            assert entry["description"]
+            assert "default" not in entry or isinstance(entry["default"], types[entry["type"]])
+            assert entry.get("default") in entry.get("enum", [entry.get("default")])

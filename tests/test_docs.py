@@ -95,7 +95,7 @@ def test_the_make_targets_of_the_readme_exist() -> None:
 def test_commands_and_keys_that_are_named_exist(path: Path) -> None:
     text = path.read_text()
     commands = set(cli.COMMANDS)
-    assert set(re.findall(r"`memoryd ([a-z-]+)", text)) <= commands
+    assert set(re.findall(r"`memoryd ([a-z][a-z-]*)", text)) <= commands
     tables = {name.split(".")[0] for name in key_names() if "." in name}
     for key in re.findall(r"`([a-z_]+\.[a-z_]+)`", text):
         if key.split(".")[0] in tables and not key.endswith(".py"):
@@ -177,7 +177,7 @@ def test_the_examples_of_facts_are_kept_with_their_type() -> None:
     rows = re.findall(r"^\| (user|feedback|project|reference) \| .* \| \"(.+)\" \|$", _extraction(), re.MULTILINE)
     assert len(rows) == 4
     for kind, words in rows:
-        (one,) = find([UserMessage("s", "m", 1.8e9, words)])
+        (one,) = find([UserMessage("s", "m", 1.8e9, words)]).written
         assert one.reason == "learnt"
         assert (one.type, one.evidence[-1].quote) == (kind, words)
 

@@ -46,11 +46,13 @@ def problems(case: dict[str, Any], *, solved: bool) -> list[str]:
         )
     ]
     wrong += [
-        f"there: {one}"
-        for one in expect["must_not_contain"]
-        if re.search(one, everything, re.IGNORECASE | re.MULTILINE)
+        f"there: {words}"
+        for words in expect["must_not_contain"]
+        if re.search(words, everything, re.IGNORECASE | re.MULTILINE)
     ]
-    wrong += [f"not merged: {one}" for one in expect["merged"] if sum(files.get(name) is not None for name in one) > 1]
+    wrong += [
+        f"not merged: {names}" for names in expect["merged"] if sum(files.get(name) is not None for name in names) > 1
+    ]
     wrong += [f"touched: {name}" for name in expect["keep_untouched"] if files[name] != case["files"][name]]
     wrong += [f"no {absolute}" for _, absolute in expect["absolute_dates"] if absolute not in everything]
     if not expect["min_files"] <= len(found) <= expect["max_files"]:

@@ -203,7 +203,7 @@ def failing(error: BaseException) -> BaseException:
         failing(UnicodeDecodeError("utf-8", WORD.encode(), 0, 1, "bad")),
         failing(ExceptionGroup(WORD, [ValueError(WORD)])),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda text: type(text).__name__,
 )
 def test_what_others_said_is_not_logged(
     paths: Paths, state: Path, capfd: pytest.CaptureFixture[str], value: object
@@ -379,7 +379,7 @@ def test_a_job_that_was_logged_later_says_when_it_ended() -> None:
 @given(
     st.binary()
     | st.recursive(st.none() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=4).map(
-        lambda one: json.dumps(one).encode()
+        lambda value: json.dumps(value).encode()
     )
 )
 def test_any_bytes_are_a_line_or_none(line: bytes) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tests.messages_server import Answer, Request
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 HEADERS = {"content-type": "application/json", "anthropic-version": "2026-10-21", "authorization": "Bearer test-key"}
 BETA = {"anthropic-beta": "something-else, context-management-2025-06-27"}
 CONTEXT = {"edits": [{"type": "clear_tool_uses_20250919"}]}
@@ -72,7 +72,9 @@ def post(server: MessagesServer, body: Any, headers: dict[str, str] = HEADERS, p
         connection.close()
 
 
-def sdk(server: MessagesServer, key: str = "test-key", timeout: float = PATIENCE_SECONDS) -> anthropic.Anthropic:
+def sdk(
+    server: MessagesServer, key: str = "test-key", timeout: float | anthropic.Timeout = PATIENCE_SECONDS
+) -> anthropic.Anthropic:
     return anthropic.Anthropic(base_url=server.url, api_key=key, max_retries=0, timeout=timeout)
 
 
@@ -343,10 +345,13 @@ def test_a_hang_is_a_timeout() -> None:
         reached.set()
         return Hang(threading.Event())
 
-    with MessagesServer(answer) as server, sdk(server, timeout=0.05) as client:
+    with (
+        MessagesServer(answer) as server,
+        sdk(server, timeout=anthropic.Timeout(PATIENCE_SECONDS, read=0.05)) as client,
+    ):
         with pytest.raises(anthropic.APITimeoutError):
             ask(client, streamed=True)
-        assert reached.wait(PATIENCE_SECONDS)  # a busy server reads the request after the client has given up
+        assert reached.wait(PATIENCE_SECONDS)
         assert (server.answered, server.requests[0].usage) == ([], {})
 
 
@@ -690,12 +695,22 @@ def test_another_path() -> None:
     with MessagesServer(always(Reply(text("ok")))) as server, sdk(server) as client:
         assert post(server, ASKED, path="/v1/v1/messages")[0] == 404
         with pytest.raises(anthropic.NotFoundError):
-            client.models.list()
+            client.models.retrieve("m")
     assert server.requests == []
     assert [violation.partition(":")[0] for violation in server.violations] == [
         "POST /v1/v1/messages",
-        "GET /v1/models",
+        "GET /v1/models/m",
     ]
+
+
+def test_it_lists_its_models_if_it_has_any() -> None:
+    nothing = always(Reply(text("ok")))
+    with MessagesServer(nothing) as server, sdk(server) as client, pytest.raises(anthropic.NotFoundError):
+        client.models.list()
+    models = [{"id": "m", "max_input_tokens": 8192}]
+    with MessagesServer(nothing, models=models) as listing, sdk(listing) as client:
+        assert [(model.id, model.max_input_tokens) for model in client.models.list()] == [("m", 8192)]
+    assert [*server.violations, *listing.violations] == []
 
 
 def test_context_management_needs_its_beta() -> None:
@@ -706,6 +721,50 @@ def test_context_management_needs_its_beta() -> None:
         post(server, ASKED | {"context_management": CONTEXT}, HEADERS | {"anthropic-beta": "other"})
     refused = "context_management: Extra inputs are not permitted"
     assert server.violations == [f"request 1: {refused}", f"request 2: {refused}"]
+
+
+def test_thoughts_are_cleared_before_results_or_not_at_all() -> None:
+    edits = [{"type": "clear_tool_uses_20250919"}, {"type": "clear_thinking_20251015"}]
+    with MessagesServer(always(Reply(text("yes")))) as server:
+        assert post(server, ASKED | {"context_management": {"edits": edits}}, HEADERS | BETA)[0] == 400
+        assert post(server, ASKED | {"context_management": {"edits": edits[::-1]}}, HEADERS | BETA)[0] == 200
+        assert post(server, ASKED | {"context_management": {"edits": [{"type": "forget"}]}}, HEADERS | BETA)[0] == 400
+    assert server.violations == [
+        "request 0: context_management.edits: clear_thinking_20251015 must be the first",
+        "request 2: context_management.edits: not a known type",
+    ]
+
+
+def test_what_is_cleared_is_neither_billed_nor_kept_in_the_cache() -> None:
+    """The oldest results from a threshold on, and thoughts of earlier turns; the answer says how much went."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": [text("begin")]}]
+    for number in range(4):
+        used = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {}}
+        said += [
+            {"role": "assistant", "content": [used]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "x" * 4000}]},
+        ]
+    edits: list[dict[str, Any]] = [
+        {"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 1}},
+        {
+            "type": "clear_tool_uses_20250919",
+            "trigger": {"type": "input_tokens", "value": 3000},
+            "keep": {"type": "tool_uses", "value": 1},
+            "clear_at_least": {"type": "input_tokens", "value": 2000},
+        },
+    ]
+    with MessagesServer(always(Reply(text("yes")))) as server:
+        asked = ASKED | {"tools": [READ], "messages": said}
+        _, whole = post(server, asked, HEADERS)
+        _, less = post(server, asked | {"context_management": {"edits": edits}}, HEADERS | BETA)
+        edits[1]["clear_at_least"]["value"] = 5000
+        _, too_little = post(server, asked | {"context_management": {"edits": edits}}, HEADERS | BETA)
+    assert server.violations == []
+    ((cleared,), none) = (one["context_management"]["applied_edits"] for one in (less, too_little))
+    assert cleared["type"] == "clear_tool_uses_20250919"
+    assert 2900 < cleared["cleared_input_tokens"] < 3000
+    assert whole["usage"]["input_tokens"] - less["usage"]["input_tokens"] == cleared["cleared_input_tokens"]
+    assert (none, "context_management" in whole) == ([], False)
 
 
 def test_the_sdk_sends_context_management() -> None:
@@ -908,9 +967,9 @@ def test_a_model_has_its_own_cache(meter: Meter) -> None:
 
 
 def test_the_speaker_is_part_of_the_prefix(meter: Meter) -> None:
-    one = [{"role": "user", "content": [block("a"), marked("b")]}]
+    first = [{"role": "user", "content": [block("a"), marked("b")]}]
     other = [{"role": "user", "content": [block("a")]}, {"role": "assistant", "content": [marked("b")]}]
-    assert meter.bill(messages=one) == (0, 200, 0)
+    assert meter.bill(messages=first) == (0, 200, 0)
     assert meter.bill(messages=[*other, {"role": "user", "content": [block("c")]}]) == (0, 200, 100)
 
 

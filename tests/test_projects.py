@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memoryd.clients.claude_code.folders import slug_folder, slug_of
 from memoryd.config import Config, ProjectSettings
-from memoryd.projects import is_excluded, project_at, root_of
+from memoryd.projects import head_commit, is_excluded, project_at, root_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -306,3 +306,32 @@ def test_settings_that_say_nothing_usable_are_passed_over(
 )
 def test_exclusion_covers_a_folder_and_all_below_it(path: str, pattern: str, excluded: bool) -> None:
     assert is_excluded(path, (pattern,)) is excluded
+
+
+# --- the commit that is checked out -----------------------------------------------------------------------------------
+
+COMMIT, OTHER = "a1" * 20, "b2" * 20
+
+
+def test_the_commit_is_read_where_git_keeps_it(tmp_path: Path) -> None:
+    git = tmp_path / ".git"
+    (git / "refs/heads").mkdir(parents=True)
+    assert head_commit(str(tmp_path)) == ""
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    assert head_commit(str(tmp_path)) == ""  # before the first commit
+    (git / "packed-refs").write_text(f"# pack-refs\n{OTHER} refs/heads/main2\n{COMMIT} refs/heads/main\n")
+    assert head_commit(str(tmp_path)) == COMMIT
+    (git / "refs/heads/main").write_text(f"{OTHER}\n")
+    assert head_commit(str(tmp_path)) == OTHER
+    (git / "HEAD").write_text(f"{COMMIT}\n")
+    assert head_commit(str(tmp_path)) == COMMIT
+
+
+@pytest.mark.parametrize("head", ["ref: ../../secret", "ref: refs/../../secret", "ref: /etc/passwd", "nonsense", ""])
+def test_a_forged_head_leads_nowhere(tmp_path: Path, head: str) -> None:
+    root = tmp_path / "a/b"
+    (root / ".git").mkdir(parents=True)
+    (tmp_path / "a/secret").write_text(COMMIT)
+    (root / "secret").write_text(COMMIT)
+    (root / ".git/HEAD").write_text(head)
+    assert head_commit(str(root)) == ""

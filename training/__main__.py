@@ -1,4 +1,4 @@
-"""Fit the weights of the embedded engine: `make train`. Prints what cross-validation says of them, sentence by sentence."""
+"""Fit the weights of the embedded engine: `make train`. Prints what it says of messages that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -13,85 +13,126 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from memoryd.engines.offline import linear_model
-from memoryd.engines.offline.features import fact_features_of, features_of
-from training.labels import facts_of, messages_of, sessions_in
+from memoryd.engines.offline import classifier
+from memoryd.engines.offline.features import pair_features, sentence_features, text_features
+from training.labels import (
+    asked_messages,
+    casual_messages,
+    facts_of,
+    following_in,
+    following_messages,
+    messages_of,
+    sessions_in,
+)
 
 if TYPE_CHECKING:
-    from training.labels import Message
+    from collections.abc import Iterable, Iterator
 
-BUCKETS = 1 << 17
+    from training.labels import Following, Message
+
+BUCKETS = 1 << 16
 FOLDS = 5
 LEAST_SEEN = 2
 """A feature that was seen only once says nothing."""
-WORTH_STRENGTH = 30.0
-TYPE_STRENGTH = 10.0
-"""How little the weights are held back; both chosen by cross-validation."""
+STRENGTH = 10.0
+"""How little the weights are held back; chosen by cross-validation."""
+CASUAL = 3.0
+"""How much a casual message counts beside one of a whole session: there are fewer of them, and more are typed."""
+ASKED = 0.5
+"""How much a casual message counts that was made a request: the same words stand in another one."""
 PROJECT_BIAS = 0.3
 """Facts about a project often end in a rule that follows from them."""
 
-Labelled = tuple[list[str], Any]
+Labelled = tuple[list[str], Any, float]
 
 
-def worth_examples(messages: list[Message]) -> list[Labelled]:
-    """Every sentence in its message, and once more by itself: a fact must not need its neighbours to be seen."""
-    found: list[Labelled] = []
+def worth_examples(messages: Iterable[Message], weight: float) -> Iterator[Labelled]:
     for message in messages:
         for number, fact in enumerate(message.facts):
-            found.append((features_of(message.sentences, number, message.answer), fact is not None))
-            if fact is None:
-                found.append((features_of([message.sentences[number]], 0, ""), False))
-        for sentences, _ in facts_of([message]):
-            found += [(features_of(sentences, number, ""), True) for number in range(len(sentences))]
-    return found
+            yield sentence_features(message.sentences, number, message.answer), fact is not None, weight
 
 
-def type_examples(messages: list[Message]) -> list[Labelled]:
-    return [(fact_features_of(sentences), kind) for sentences, kind in facts_of(messages)]
+def joined_examples(messages: Iterable[Message], following: Iterable[Following]) -> Iterator[Labelled]:
+    """Neighbours of which one is worth keeping: whether the other one belongs to it."""
+    for message in messages:
+        for number, (fact, next_fact) in enumerate(zip(message.facts, message.facts[1:], strict=False)):
+            if fact is not None:
+                features = pair_features(*message.sentences[number : number + 2], is_next_message=False)
+                yield features, fact == next_fact, 1.0
+    for pair in following:
+        yield pair_features(pair.first, pair.second, is_next_message=True), pair.relation != "new", pair.weight
 
 
-def matrix(examples: list[Labelled]) -> tuple[Any, Any]:
-    """One row an example, of length one; and the labels."""
+def reason_examples(messages: Iterable[Message], following: Iterable[Following]) -> Iterator[Labelled]:
+    for message in messages:
+        for number, fact in enumerate(message.facts[:-1]):
+            if fact is not None:
+                features = pair_features(*message.sentences[number : number + 2], is_next_message=False)
+                yield features, number + 1 in message.reasons and message.facts[number + 1] == fact, 1.0
+    for pair in following:
+        yield pair_features(pair.first, pair.second, is_next_message=True), pair.relation == "why", pair.weight
+
+
+def type_examples(messages: Iterable[Message], weight: float) -> Iterator[Labelled]:
+    for sentences, kind in facts_of(list(messages)):
+        yield text_features(" ".join(sentences)), kind, weight
+
+
+def matrix(examples: list[Labelled]) -> Any:
+    """One row an example, of length one."""
     rows, places, values = [0], [], []
-    for features, _ in examples:
-        found = sorted(linear_model.places_of(features, BUCKETS))
+    for features, _, _ in examples:
+        found = sorted(classifier.places_of(features, BUCKETS))
         places += found
         values += [1 / math.sqrt(len(found) or 1)] * len(found)
         rows.append(len(places))
-    shape = (len(examples), BUCKETS)
-    return sparse.csr_matrix((values, places, rows), shape=shape), np.array([label for _, label in examples])
+    return sparse.csr_matrix((values, places, rows), shape=(len(examples), BUCKETS))
 
 
-def fitted(examples: list[Labelled], strength: float, *, balanced: bool) -> Any:
-    data, labels = matrix(examples)
+def fitted(examples: list[Labelled], *, balanced: bool = False) -> Any:
+    data = matrix(examples)
     seen = np.asarray((data > 0).sum(axis=0)).ravel() >= LEAST_SEEN
     data = data.multiply(sparse.csr_matrix(seen.astype(float))).tocsr()
-    return LogisticRegression(C=strength, max_iter=800, class_weight="balanced" if balanced else None).fit(data, labels)
+    labels, weights = np.array([label for _, label, _ in examples]), np.array([weight for _, _, weight in examples])
+    model = LogisticRegression(C=STRENGTH, max_iter=800, class_weight="balanced" if balanced else None)
+    return model.fit(data, labels, sample_weight=weights)
 
 
-def fit(messages: list[Message]) -> linear_model.Model:
-    worth = fitted(worth_examples(messages), WORTH_STRENGTH, balanced=False)
-    kinds = fitted(type_examples(messages), TYPE_STRENGTH, balanced=True)
-    weights = [worth.coef_[0], *(kinds.coef_[list(kinds.classes_).index(kind)] for kind in linear_model.TYPES)]
-    biases = [worth.intercept_[0], *(kinds.intercept_[list(kinds.classes_).index(kind)] for kind in linear_model.TYPES)]
-    biases[1 + linear_model.TYPES.index("project")] += PROJECT_BIAS
-    scales = [float(np.abs(one).max()) / 127 for one in weights]
-    tables = [
-        array("b", np.round(one / scale).astype(np.int8).tobytes()) for one, scale in zip(weights, scales, strict=True)
+def fit(messages: list[Message], casual: list[Message], following: list[Following]) -> classifier.Model:
+    both = [*messages, *casual]
+    single = [
+        fitted(
+            [
+                *worth_examples(messages, 1.0),
+                *worth_examples(casual, CASUAL),
+                *worth_examples(asked_messages(), ASKED),
+            ]
+        ),
+        fitted(list(joined_examples(both, following))),
+        fitted(list(reason_examples(both, following))),
     ]
-    return linear_model.Model(BUCKETS, tuple(float(one) for one in biases), tuple(scales), tuple(tables))
+    kinds = fitted([*type_examples(messages, 1.0), *type_examples(casual, CASUAL)], balanced=True)
+    order = [list(kinds.classes_).index(kind) for kind in classifier.TYPES]
+    weights = [*(model.coef_[0] for model in single), *(kinds.coef_[at] for at in order)]
+    biases = [*(model.intercept_[0] for model in single), *(kinds.intercept_[at] for at in order)]
+    biases[classifier.TABLES.index("project")] += PROJECT_BIAS
+    scales = [float(np.abs(weight).max()) / 127 for weight in weights]
+    tables = [
+        array("b", np.round(weight / scale).astype(np.int8).tobytes())
+        for weight, scale in zip(weights, scales, strict=True)
+    ]
+    return classifier.Model(BUCKETS, tuple(float(bias) for bias in biases), tuple(scales), tuple(tables))
 
 
-def report(messages: list[Message], model: linear_model.Model) -> str:
+def report(messages: list[Message], model: classifier.Model) -> str:
     """How well a model does on messages that it was not fitted to."""
     likely, labels = [], []
-    for message in messages:
-        for number, fact in enumerate(message.facts):
-            features = features_of(message.sentences, number, message.answer)
-            likely.append(model.score(0, linear_model.places_of(features, model.buckets)))
-            labels.append(fact is not None)
+    for features, label, _ in worth_examples(messages, 1.0):
+        likely.append(model.score("worth", classifier.places_of(features, model.buckets)))
+        labels.append(label)
     facts = facts_of(messages)
-    right = sum(linear_model.type_by(model, sentences) == kind for sentences, kind in facts)
+    types = [model.type_probabilities(" ".join(sentences)) for sentences, _ in facts]
+    right = sum(max(found, key=lambda kind: found[kind]) == kind for found, (_, kind) in zip(types, facts, strict=True))
     return (
         f"{len(labels)} sentences, {sum(labels)} of facts: average precision"
         f" {average_precision_score(labels, likely):.3f}; type right in {right / len(facts):.3f} of {len(facts)} facts"
@@ -100,16 +141,23 @@ def report(messages: list[Message], model: linear_model.Model) -> str:
 
 def main() -> None:
     sessions = [messages_of(session) for session in sessions_in("sessions")]
+    casual = casual_messages()
+    following = [*following_messages(), *(pair for session in sessions for pair in following_in(session))]
     for fold in range(FOLDS if "--folds" in sys.argv else 0):
-        rest = [message for number, one in enumerate(sessions) if number % FOLDS != fold for message in one]
-        left_out = [message for number, one in enumerate(sessions) if number % FOLDS == fold for message in one]
-        print(f"fold {fold + 1}: {report(left_out, fit(rest))}", flush=True)
-    model = fit([message for session in sessions for message in session])
+        rest = [message for number, messages in enumerate(sessions) if number % FOLDS != fold for message in messages]
+        left_out = [
+            message for number, messages in enumerate(sessions) if number % FOLDS == fold for message in messages
+        ]
+        other = [message for number, message in enumerate(casual) if number % FOLDS != fold]
+        model = fit(rest, other, following)
+        print(f"fold {fold + 1}: {report(left_out, model)}", flush=True)
+        print(f"  casual: {report(casual[fold::FOLDS], model)}", flush=True)
+    model = fit([message for session in sessions for message in session], casual, following)
     heldout = [message for session in sessions_in("heldout") for message in messages_of(session)]
     print(f"held out: {report(heldout, model)}")
-    file = Path(linear_model.__file__).with_name(linear_model.WEIGHTS_FILE)
-    file.write_bytes(linear_model.dump(model))
-    print(f"{file.name}: {file.stat().st_size:,} bytes from {len(sessions):,} sessions")
+    file = Path(classifier.__file__).with_name(classifier.WEIGHTS_FILE)
+    file.write_bytes(classifier.dump(model))
+    print(f"{file.name}: {file.stat().st_size:,} bytes from {len(sessions):,} sessions and {len(casual):,} messages")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,28 @@
-"""Labelled sessions to sentences with a label: the fact that a sentence tells, or none."""
+"""Labelled sessions and messages to sentences with a label: the fact that a sentence tells, or none."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from memoryd.language.sentences import sentences_of
+from memoryd.model import MemoryType
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
-    from memoryd.model import MemoryType
+    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 _MOST_OF_IT = 0.35
 _LONG_ENOUGH = 40
+_ALMOST_ALL = 0.8
+_RARE = 4.0
+"""How much a pair counts that was written for this purpose: in sessions hardly any message belongs to the one before it."""
+_MARKED = re.compile(r"\{(?P<type>[ufpr]): (?P<words>[^{}]*)\}")
+_TYPES: dict[str, MemoryType] = {kind[0]: kind for kind in get_args(MemoryType)}
 
 
 class Fact(NamedTuple):
@@ -31,6 +39,17 @@ class Message(NamedTuple):
     """What each sentence belongs to."""
     answer: str
     """What the assistant had said before."""
+    reasons: frozenset[int] = frozenset()
+    """Sentences that are nothing but the reason of their fact."""
+
+
+class Following(NamedTuple):
+    """A message right behind one in which something worth keeping was said."""
+
+    relation: Literal["why", "more", "new"]
+    first: str
+    second: str
+    weight: float = 1.0
 
 
 def sessions_in(part: str) -> list[dict[str, Any]]:
@@ -49,6 +68,7 @@ def messages_of(session: dict[str, Any]) -> list[Message]:
     for turn in session["turns"]:
         sentences = sentences_of(redact(turn["user"]))
         facts: list[Fact | None] = [None] * len(sentences)
+        reasons: set[int] = set()
         for number, fact in enumerate(session["gold"]):
             for quote in (*fact["quotes"], *fact.get("reason_quotes", ())):
                 words = " ".join(redact(quote).split())
@@ -57,7 +77,9 @@ def messages_of(session: dict[str, Any]) -> list[Message]:
                 for at, sentence in enumerate(sentences):
                     if facts[at] is None and _belongs(sentence, words):
                         facts[at] = Fact(number, fact["type"])
-        found.append(Message(session["id"], sentences, facts, redact(answer)))
+                    if quote in fact.get("reason_quotes", ()) and _is_all_of(sentence, words):
+                        reasons.add(at)
+        found.append(Message(session["id"], sentences, facts, redact(answer), frozenset(reasons)))
         answer = turn["assistant"]
     return found
 
@@ -65,6 +87,71 @@ def messages_of(session: dict[str, Any]) -> list[Message]:
 def _belongs(sentence: str, quote: str) -> bool:
     is_inside = quote in sentence and (len(quote) > _MOST_OF_IT * len(sentence) or len(quote) > _LONG_ENOUGH)
     return sentence in quote or is_inside
+
+
+def _is_all_of(sentence: str, quote: str) -> bool:
+    return sentence.strip(" .!") in quote or (quote in sentence and len(quote) > _ALMOST_ALL * len(sentence))
+
+
+def casual_messages(part: str = "casual") -> list[Message]:
+    """The messages of `casual`, one a line, as training/casual/en.txt tells."""
+    return [
+        _casual(line)
+        for file in sorted((HERE / part).glob("*.txt"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+
+
+def asked_messages() -> Iterator[Message]:
+    """What is worth keeping in the casual messages, each once more as an explicit request, in turn in all the ways people ask."""
+    ways: dict[str, list[str]] = {}
+    for line in (HERE / "casual" / "asked.tsv").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            language, way = line.split("\t")
+            ways.setdefault(language, []).append(way)
+    for language, there in ways.items():
+        text = (HERE / "casual" / f"{language}.txt").read_text(encoding="utf-8")
+        for number, match in enumerate(_MARKED.finditer(text)):
+            for way in (there[number % len(there)], there[(number * 3 + 1) % len(there)]):
+                kind, words = match["type"], way.format(match["words"])
+                yield _casual(f"{{{kind}: {words}}}")
+
+
+def _casual(line: str) -> Message:
+    answer, _, text = line.rpartition(" >> ")
+    marked = [(_MARKED.sub(lambda one: one["words"], text[: match.start()]), match) for match in _MARKED.finditer(text)]
+    spans = [(len(before), len(before) + len(match["words"]), _TYPES[match["type"]]) for before, match in marked]
+    plain = _MARKED.sub(lambda one: one["words"], text)
+    sentences = sentences_of(plain)
+    facts: list[Fact | None] = []
+    end = 0
+    for sentence in sentences:
+        start = plain.index(sentence, end)
+        end = start + len(sentence)
+        inside = [
+            Fact(number, kind)
+            for number, (first, last, kind) in enumerate(spans)
+            if min(last, end) - max(first, start) > _MOST_OF_IT * len(sentence)
+        ]
+        facts.append(inside[0] if inside else None)
+    return Message(line, sentences, facts, answer)
+
+
+def following_messages() -> Iterator[Following]:
+    """The pairs of training/casual/following.tsv."""
+    for line in (HERE / "casual" / "following.tsv").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            relation, first, second = line.split("\t")
+            yield Following(relation, first, second, _RARE)  # type: ignore[arg-type] # the file is tested
+
+
+def following_in(messages: list[Message]) -> Iterator[Following]:
+    """Messages of one session that follow a fact at the end of the one before: most begin something else."""
+    for message, following in itertools.pairwise(messages):
+        if message.facts and message.facts[-1] is not None and following.sentences:
+            is_more = following.facts[0] == message.facts[-1]
+            yield Following("more" if is_more else "new", message.sentences[-1], following.sentences[0])
 
 
 def facts_of(messages: list[Message]) -> list[tuple[list[str], MemoryType]]:

@@ -84,7 +84,7 @@ def _learnt(memory: dict[str, Any]) -> LearntMemory:
 
 def fitted(sets: list[list[Asked]]) -> tuple[float, list[float]]:
     rows, labels = [], []
-    for asked in (one for some in sets for one in some):
+    for asked in (prompt for some in sets for prompt in some):
         for candidate in asked.found:
             if candidate.memory.name not in asked.query.get("acceptable", ()):
                 rows.append(candidate.values)
@@ -100,7 +100,7 @@ def scored(asked: list[Asked], bias: float, weights: list[float], least: float =
     """As shared scorers count: recall among five, noise among what was picked, silence where nothing is relevant."""
     recall, picked, noise, nothing, silent = [], 0, 0, 0, 0
     for query, found in asked:
-        chance = {one.memory.name: bias + float(np.dot(weights, one.values)) for one in found}
+        chance = {candidate.memory.name: bias + float(np.dot(weights, candidate.values)) for candidate in found}
         bound = math.log(least / (1 - least)) if least else -math.inf
         chosen = [name for name in sorted(chance, key=lambda name: -chance[name]) if chance[name] >= bound][
             :MOST_CHOSEN
@@ -133,7 +133,7 @@ def main() -> None:
     bias, weights = fitted([part for parts in asked.values() for part in parts])
     model = {
         "bias": round(bias, 4),
-        "weights": {name: round(one, 4) for name, one in zip(FEATURES, weights, strict=True)},
+        "weights": {name: round(weight, 4) for name, weight in zip(FEATURES, weights, strict=True)},
     }
     Path(MODEL_FILE).write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
 

@@ -7,11 +7,11 @@ import errno
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from memoryd import __version__
 from memoryd.clock import SystemClock
-from memoryd.config import settled
+from memoryd.config import settings_in_force
 from memoryd.errors import MemorydError
 from memoryd.formatting import shown
 from memoryd.paths import paths_from
@@ -24,54 +24,42 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
 
-COMMANDS = (
-    "demo",
-    "setup",
-    "uninstall",
-    "run",
-    "service",
-    "hooks",
-    "hook",
-    "mcp",
-    "status",
-    "doctor",
-    "logs",
-    "extract-now",
-    "backfill",
-    "dream-now",
-    "dream-stop",
-    "recall",
-    "context",
-    "memories",
-    "search",
-    "remember",
-    "forget",
-    "why",
-    "verify",
-    "review",
-    "history",
-    "diff",
-    "undo",
-    "restore",
-    "retry",
-    "pause",
-    "resume",
-    "usage",
-    "projects",
-    "config",
-    "paths",
-)
-"""In the order in which `--help` lists them; each is a module here, with hyphens for underscores."""
+EVERYDAY = ("audit", "status", "memories", "search", "remember", "forget", "why", "review", "history", "undo")
+"""What `--help` lists; `--help all` lists the others too, by kind."""
+KINDS: dict[str, tuple[str, ...]] = {
+    "every day": EVERYDAY,
+    "set up, and look after it": (
+        "setup",
+        "uninstall",
+        "demo",
+        "run",
+        "service",
+        "hooks",
+        "doctor",
+        "logs",
+        "config",
+        "paths",
+        "projects",
+        "completion",
+    ),
+    "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
+    "memories, more closely": ("diff", "restore", "verify", "recall", "context"),
+    "for clients": ("hook", "mcp"),
+}
+COMMANDS = tuple(name for names in KINDS.values() for name in names)
+"""Each is a module here, with underscores for hyphens."""
 _UNLISTED = ("child",)
-"""For the daemon."""
+"""Commands that the daemon starts; `--help` does not list them."""
 
 INTERRUPTED = 130
 _STDERR = 2
 
+DESCRIPTION = "Watches the transcripts of your coding agents and remembers what will matter next time."
 EPILOG = """\
 exit codes: 0 ok, 1 failed (status: a problem), 2 usage, 3 not running, 75 busy,
 77 key refused, 78 bad config, 130 interrupted.
-Data goes to standard output, talk to standard error.
+
+Data goes to standard output, messages to standard error.
 """
 
 
@@ -87,30 +75,68 @@ class Context(NamedTuple):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Like argparse, with the nearest command for one that does not exist."""
+        """Print the usage error, and name the nearest commands where the one that was typed does not exist."""
         import difflib
 
-        names = COMMANDS
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
-        near = difflib.get_close_matches(words[0], names, n=1) if words and words[0] not in names else []
+        is_top = self.prog == "memoryd"
+        fix = f"{self.prog} --help"
         if "required: command" in message:
             message = "a command is missing; the first one to try is `memoryd run`"
-        if near:
-            message = f"there is no command `{words[0]}`; did you mean `{near[0]}`?"
-        prog = f"memoryd {words[0]}" if self.prog == "memoryd" and words and words[0] in names else self.prog
-        self.exit(2, f"memoryd: {message}\n  fix: {prog} --help\n")
+        elif is_top and words and words[0] not in (*COMMANDS, *_UNLISTED):
+            near = difflib.get_close_matches(words[0], COMMANDS, n=1)
+            meant = f"; did you mean `{near[0]}`?" if near else ""
+            message = f"there is no command `{words[0]}`{meant}"
+            fix = f"memoryd {near[0]} --help" if near else "memoryd --help all"
+        elif is_top and words:
+            fix = f"memoryd {words[0]} --help"
+        self.exit(2, f"memoryd: {message}\n  fix: {fix}\n")
 
     def format_help(self) -> str:
-        """With the description broken where the window ends; what is indented stays as it is."""
-        import shutil
-        import textwrap
-
-        width = min(100, shutil.get_terminal_size().columns) - 2
-        paragraphs = (self.description or "").strip().split("\n\n")
-        self.description = "\n\n".join(
-            one if one.startswith(" ") or "\n " in one else textwrap.fill(one, width) for one in paragraphs
-        )
+        """Help text, wrapped at the width of the terminal; indented lines are left as they are."""
+        self.description = _wrapped(self.description or "")
         return super().format_help()
+
+
+def _wrapped(text: str) -> str:
+    import shutil
+    import textwrap
+
+    width = min(100, shutil.get_terminal_size().columns) - 2
+    return "\n\n".join(
+        paragraph if paragraph.startswith(" ") or "\n " in paragraph else textwrap.fill(paragraph, width)
+        for paragraph in text.strip().split("\n\n")
+    )
+
+
+class _Help(argparse.Action):
+    """`--help`: the commands of every day; `--help all`: all, by kind; `--help COMMAND`: that one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        _namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        _option: str | None = None,
+    ) -> NoReturn:
+        if isinstance(values, str) and values in COMMANDS:
+            parser_of(values).parse_args([values, "--help"])
+        print(help_text(is_all=values == "all"), end="")
+        parser.exit()
+
+
+def help_text(*, is_all: bool) -> str:
+    """What `memoryd --help` prints."""
+    others = len(COMMANDS) - len(EVERYDAY)
+    more = f"memoryd --help all lists the other {others} commands, memoryd COMMAND --help explains one."
+    parts = [f"usage: memoryd [--version] COMMAND ...\n\n{_wrapped(DESCRIPTION)}\n"]
+    for kind, names in KINDS.items():
+        if is_all or names is EVERYDAY:
+            listed = "".join(f"  {name:<12} {command_of(name).HELP}\n" for name in names)
+            parts.append(f"{kind}:\n{listed}")
+    return "\n".join(
+        [*parts, _wrapped("memoryd COMMAND --help explains one." if is_all else more) + "\n", _wrapped(EPILOG) + "\n"]
+    )
 
 
 def command_of(name: str) -> ModuleType:
@@ -118,20 +144,24 @@ def command_of(name: str) -> ModuleType:
     return import_module(f"memoryd.cli.{name.replace('-', '_')}")
 
 
-def parser(only: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands, or of the one with this name: to import the others takes longer than most of them."""
+def parser_of(only: str = "") -> argparse.ArgumentParser:
+    """Parser of all commands, or of `only` one: importing all of them takes longer than most commands run."""
     top = _Parser(
         prog="memoryd",
-        description="Watches the transcripts of your coding agents and remembers what will matter next time.",
+        description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+    )
+    top.add_argument(
+        "-h", "--help", action=_Help, nargs="?", metavar="all", help="the commands; `all` of them, by kind"
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")
     commands = top.add_subparsers(metavar="command", required=True, parser_class=_Parser)
     for command in map(command_of, [only] if only in (*COMMANDS, *_UNLISTED) else COMMANDS):
         sub = commands.add_parser(
             command.NAME,
-            **({"help": command.HELP} if command.HELP else {}),  # one without help is not listed
+            **({"help": command.HELP} if command.HELP else {}),  # a command without help text is not listed
             description=command.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -141,26 +171,30 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    _open_what_is_closed()
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail
     arguments, places = argparse.Namespace(called=""), None
     environment = dict(os.environ)
-    given = sys.argv[1:] if argv is None else argv
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["help"]:
+        given[0] = "--help"
     try:
-        arguments = parser(given[0] if given else "").parse_args(given)
+        arguments = parser_of(given[0] if given else "").parse_args(given)
         for name in environment:
             if name.startswith("ANTHROPIC_"):
                 del os.environ[name]  # the SDK would take keys and headers from there; only the config may name one
         places = paths_from(environment)
-        places, settings = settled(places, any_config=getattr(arguments, "any_config", False))
+        places, settings = settings_in_force(places, any_config=getattr(arguments, "any_config", False))
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:
         fix = f"\n  fix: {shown(error.fix)}" if error.fix else ""
-        print(f"memoryd: {shown(error.sentence)}{fix}", file=sys.stderr)
+        from memoryd.cli.output import wrapped
+
+        print(wrapped(f"memoryd: {shown(error.sentence)}") + fix, file=sys.stderr)
         return _failed(arguments, environment, places, error)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -172,13 +206,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:
-            return 0  # the reader has seen enough: `memoryd projects | head`
+            return 0  # the reader closed the pipe: `memoryd projects | head`
         print("memoryd: The output cannot be written: no space left.\n  fix: df -h .", file=sys.stderr)
         return 1
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import, where Python wraps it
             return INTERRUPTED
-        # Only its kind: what it says may quote a transcript.
+        # Only the type is recorded: the message may quote a transcript.
         _failed(
             arguments,
             environment,
@@ -194,8 +228,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _open_what_is_closed() -> None:
-    """Started without its three streams (`2>&-`), the next file that we open would become one of them."""
+def _open_closed_streams() -> None:
+    """Open the standard streams that are closed (`2>&-`): the next file that is opened would take the place of one."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
@@ -208,9 +242,9 @@ def _open_what_is_closed() -> None:
 def _failed(
     arguments: argparse.Namespace, environment: Mapping[str, str], places: Paths | None, error: MemorydError
 ) -> int:
-    """The exit code of an error. If it has ended the daemon, whoever started that is told why."""
+    """Exit code of an error. One that ended the daemon is also recorded, for `status` and the service manager."""
     if arguments.called != "run":
         return error.exit_code
-    from memoryd.daemon.last_failure import Failure, tell
+    from memoryd.daemon.last_failure import Failure, report
 
-    return tell(environment, places, Failure(SystemClock().now(), error.exit_code, error.sentence, error.fix))
+    return report(environment, places, Failure(SystemClock().now(), error.exit_code, error.sentence, error.fix))

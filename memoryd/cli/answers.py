@@ -46,15 +46,15 @@ class Answers:
 
 @contextmanager
 def _single_keys(descriptor: int) -> Iterator[None]:
-    """Keys come without a newline and are not echoed; whatever ends us, the terminal is left as it was."""
+    """Terminal mode in which a key needs no newline and is not echoed; restored on every way out, signals included."""
     modes = termios.tcgetattr(descriptor)
 
-    def give_back() -> None:
-        with suppress(termios.error):  # it may be gone, and then nobody misses it
+    def restore() -> None:
+        with suppress(termios.error):  # the terminal may be gone
             termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)
 
     def end(number: int, _: FrameType | None) -> None:
-        give_back()
+        restore()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
@@ -63,6 +63,6 @@ def _single_keys(descriptor: int) -> Iterator[None]:
         tty.setcbreak(descriptor)
         yield
     finally:
-        give_back()
+        restore()
         for number, handler in before.items():
             signal.signal(number, handler)

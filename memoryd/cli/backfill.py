@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.cli.extract_now import engine, look, tell
-    from memoryd.jobs.due import due, extract_due
+    from memoryd.cli.extract_now import extract_and_print, extractions, ingest
+    from memoryd.jobs.due import due
     from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state import notices
     from memoryd.state.database import open_database
@@ -40,7 +40,7 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         refuse_while_paused(database, context.clock.now())
-        look(context, database)
+        ingest(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True, with_history=True)
         turns = sum(len(session.turn_ids) for waiting in sessions.values() for session in waiting)
@@ -48,23 +48,12 @@ def execute(context: Context) -> int:
         if not turns:
             print("There is no history to work on.", file=sys.stderr)
             notices.drop(database, notices.DELETED)
-            return tell(context, [])
+            return extract_and_print(context, [])
         what = f"{count(turns, 'turn')} in {count(number, 'session')} of {count(len(sessions), 'project')}"
         if not context.arguments.yes and not _agreed(f"{what}, {_price(context, database, sessions)}"):
             print("Nothing was done.", file=sys.stderr)
             return 0
-        with engine(context, database) as chosen:
-            done = extract_due(
-                database,
-                context.paths,
-                sessions,
-                now,
-                engine=chosen,
-                review_mode=context.config.review,
-                with_history=True,
-                clock=context.clock,
-            )
-            code = tell(context, done)
+        code = extract_and_print(context, extractions(context, database, sessions, now, with_history=True))
         notices.drop(database, notices.DELETED)
         return code
     finally:

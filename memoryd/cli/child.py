@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import EngineRestsError, EngineStoppedError
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 NAME = "child"
 HELP = ""  # not for people: `extract-now` is
 _LAST_SECONDS = 20
-"""The daemon waits longer than this before it kills."""
+"""Time to finish a session after SIGTERM; the daemon waits longer than this before it kills."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
     parser.add_argument("--upkeep", action="store_true")
+    parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
 
 
 def execute(context: Context) -> int:
@@ -32,11 +33,13 @@ def execute(context: Context) -> int:
         return _dream(context, *context.arguments.dream)
     if context.arguments.upkeep:
         return _upkeep(context)
+    if context.arguments.reindex:
+        return _reindex(context, context.arguments.reindex)
     return _extract(context)
 
 
 def _dream(context: Context, memory_dir: str, root: str) -> int:
-    """What came of it is in the database; what kept it from beginning is told by the gates."""
+    """Run one dream. Its result is in the database; why it did not start is shown by the gates in `status`."""
     from memoryd.cli.dream_now import stoppable
     from memoryd.cli.extract_now import engine
     from memoryd.errors import BusyError, MemorydError, StateError
@@ -48,16 +51,16 @@ def _dream(context: Context, memory_dir: str, root: str) -> int:
         with engine(context, database) as chosen, stoppable(context, memory_dir), suppress(BusyError):
             DreamRunner(database, context.paths, context.config, context.clock, chosen).dream(memory_dir, root)
     except StateError:
-        raise  # perhaps before there was a job to tell of it: the daemon says that the dreamer ended badly
+        raise  # there may be no job row yet: the daemon reports that the child failed
     except MemorydError:
-        return 0  # the job tells
+        return 0  # the job row has the reason
     finally:
         database.close()
     return 0
 
 
 def _upkeep(context: Context) -> int:
-    """What was done is noted in the database. Told to stop, it dies at once: there is nothing that it could leave half done."""
+    """Run upkeep and record it in the database. SIGTERM ends it at once: no step can be left half done."""
     # A database that is made smaller is copied first: beside it, where room was looked for. SQLite reads this as it loads.
     os.putenv("SQLITE_TMPDIR", context.paths.state_dir)
     from memoryd.jobs.upkeep import upkeep
@@ -80,9 +83,23 @@ def _upkeep(context: Context) -> int:
     return 0
 
 
+def _reindex(context: Context, memory_dirs: list[str]) -> int:
+    """Make indexes right that somebody deleted or cut. A kill leaves a prepared commit, which the next one finishes."""
+    from memoryd.jobs.index_repair import repair_indexes
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        repair_indexes(database, memory_dirs, context.clock.now())
+    finally:
+        database.close()
+    return 0
+
+
 def _extract(context: Context) -> int:
-    from memoryd.cli.extract_now import engine
-    from memoryd.jobs.due import due, extract_due
+    from memoryd.cli.extract_now import extractions
+    from memoryd.jobs.due import due
+    from memoryd.jobs.repository_identity import record_identities
     from memoryd.recall.refresh import MemoryPlace, after_work
     from memoryd.state import pauses
     from memoryd.state.database import open_database
@@ -90,7 +107,7 @@ def _extract(context: Context) -> int:
     stop = threading.Event()
 
     def on_term(*_: object) -> None:
-        """The daemon stops: finish this session if that is soon, leave the others."""
+        """Finish this session if that takes less than the last seconds, and start no other."""
         stop.set()
         signal.alarm(_LAST_SECONDS)
 
@@ -101,17 +118,9 @@ def _extract(context: Context) -> int:
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now)
         worked: dict[str, str] = {}
-        with engine(context, database) as chosen, suppress(EngineStoppedError, EngineRestsError):  # `status` tells
-            for done in extract_due(
-                database,
-                context.paths,
-                sessions,
-                now,
-                engine=chosen,
-                review_mode=context.config.review,
-                gives_way=True,
-                clock=context.clock,
-            ):
+        extracted = extractions(context, database, sessions, now, gives_way=True)
+        with closing(extracted), suppress(EngineStoppedError, EngineRestsError):  # `status` shows why
+            for done in extracted:
                 worked[done.memory_dir] = done.project_root
                 if stop.is_set() or pauses.current_pause(database, context.clock.now()) is not None:
                     break
@@ -120,4 +129,5 @@ def _extract(context: Context) -> int:
     if not stop.is_set():
         places = [MemoryPlace(memory_dir, root, tuple(sessions[memory_dir])) for memory_dir, root in worked.items()]
         after_work(context.paths, context.config, context.clock, places)
+        record_identities(context.paths, worked.values(), context.clock.now())
     return 0

@@ -21,10 +21,25 @@ HELP = "check the config file, show the settings in force"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--schema",
+        dest="any_config",  # it is the same whatever the file holds
+        action="store_true",
+        help="print the JSON Schema of the config file, for editors",
+    )
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
+    if context.arguments.any_config:
+        from memoryd.config.json_schema import json_schema
+
+        print_json(json_schema())
+        return 0
+    return _check(context)
+
+
+def _check(context: Context) -> int:
     import os
     import sys
 

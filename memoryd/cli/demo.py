@@ -68,8 +68,8 @@ def execute(context: Context) -> int:
             print(f"\n  {name}")
             with open(os.path.join(worked.memory_dir, name), encoding="utf-8") as file:
                 print("    " + file.read().split("---\n", 2)[2].strip().replace("\n", "\n    "))
-            for one in history.evidence_of(database, worked.memory_dir, name):
-                print(f'    (because you said: "{one.quote}")')
+            for evidence in history.evidence_of(database, worked.memory_dir, name):
+                print(f'    (because you said: "{evidence.quote}")')
         index = os.path.join(worked.memory_dir, INDEX_NAME)
         if os.path.exists(index):
             print("\nThe index, which the next session loads:")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memoryd.cli.dream_wording import not_done
-from memoryd.cli.project import add_project_option, file_meant, project_of
+from memoryd.cli.dream_wording import not_done, not_done_as_json
+from memoryd.cli.memory_names import memory_name_ever
+from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.project import add_project_option, project_of
 from memoryd.formatting import shown
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.state.changes import PlannedFile
     from memoryd.state.database import Database
+    from memoryd.state.dream_verdicts import NotDone
     from memoryd.state.history import Change
 
 NAME = "diff"
@@ -23,6 +26,7 @@ HELP = "what a change did, line by line"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", help="a change's number or a memory's file name (default: the last change)")
     add_project_option(parser)
+    add_json_option(parser)
 
 
 def execute(context: Context) -> int:
@@ -37,7 +41,7 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         if what is not None and not what.isdecimal():
-            name = file_meant(what)
+            name = memory_name_ever(context, database, memory_dir, what)
             changes = _applied(history.recent(database, memory_dir, name))
         elif what is not None:
             changes, name = [change_meant(database, what)], None
@@ -46,17 +50,43 @@ def execute(context: Context) -> int:
         if not changes:
             raise MemorydError("No change is known of that.", "memoryd history")
         files = [file for file in _files(database, changes[0]) if name in (None, file.name)]
-        for file in files:
-            print("\n".join(map(shown, diff(file).splitlines())))
-        for line in _not_done(database, changes[0], name):
-            print(line)
+        groups = _not_done(database, changes[0], name)
     finally:
         database.close()
+    if context.arguments.json:
+        print_json(_as_json(changes[0], files, groups))
+        return 0
+    for file in files:
+        print("\n".join(map(shown, diff(file).splitlines())))
+    if groups:
+        print("\nReview kept it from more:")
+        for group in groups:
+            print(f"  {not_done(group)}")
     return 0
 
 
+def _as_json(change: Change, files: list[PlannedFile], groups: list[NotDone]) -> dict[str, Any]:
+    from memoryd.clock import iso
+    from memoryd.memory.history import diff
+
+    return {
+        "change": change.id,
+        "at": iso(change.at),
+        "kind": change.kind,
+        "files": [
+            {"file": file.name, "before": _text(file.before), "after": _text(file.after), "diff": diff(file)}
+            for file in files
+        ],
+        "refused": [not_done_as_json(group) for group in groups],
+    }
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
 def _files(database: Database, change: Change) -> list[PlannedFile]:
-    """What was changed. A dream may have moved words out of the index, and what was edited meanwhile it has left alone."""
+    """Files that a change wrote, with the index where a dream changed it; files edited meanwhile are left out."""
     from memoryd.state import history
 
     files = history.files_of(database, change.id)
@@ -66,16 +96,15 @@ def _files(database: Database, change: Change) -> list[PlannedFile]:
     return [file for file in files if file.state == "applied"] + ([index] if index else [])
 
 
-def _not_done(database: Database, change: Change, name: str | None) -> list[str]:
+def _not_done(database: Database, change: Change, name: str | None) -> list[NotDone]:
     """What review kept a dream from doing."""
     from memoryd.state.dream_verdicts import not_done_by
 
     if change.kind != "dream" or change.job_id is None:
         return []
-    groups = [group for group in not_done_by(database, change.job_id) if name is None or name in group.names.split()]
-    return ["", "Review kept it from more:", *(f"  {not_done(group)}" for group in groups)] if groups else []
+    return [group for group in not_done_by(database, change.job_id) if name is None or name in group.names.split()]
 
 
 def _applied(changes: list[Change]) -> list[Change]:
-    """What was indeed changed: an undo that met an edit was not."""
+    """Changes that were applied; an undo of a file that was edited since was not."""
     return [change for change in changes if change.state == "applied"]

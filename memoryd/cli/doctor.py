@@ -45,20 +45,20 @@ def execute(context: Context) -> int:
         from memoryd.cli.screen import Screen
 
         Screen(context.environment).show(_blocks(examined))
-    return 1 if any(check.verdict == "problem" for one in examined for check in one.checks) else 0
+    return 1 if any(check.verdict == "problem" for group in examined for check in group.checks) else 0
 
 
 def as_json(examined: list[Examined]) -> list[dict[str, Any]]:
     return [
         {
-            "group": one.title,
+            "group": group.title,
             "name": check.name,
             "verdict": check.verdict,
             "text": check.text,
             "fix": check.fix or None,
         }
-        for one in examined
-        for check in one.checks
+        for group in examined
+        for check in group.checks
     ]
 
 
@@ -67,10 +67,10 @@ def _blocks(examined: list[Examined]) -> Iterator[Block]:
     from memoryd.formatting import count
 
     yield Paragraph(dim("Nothing is changed by this."))
-    for one in examined:
-        yield Section(one.title, [block for check in one.checks for block in _check(check)])
+    for group in examined:
+        yield Section(group.title, [block for check in group.checks for block in _check(check)])
     yield Gap()
-    problems = [one.title for one in examined for check in one.checks if check.verdict == "problem"]
+    problems = [group.title for group in examined for check in group.checks if check.verdict == "problem"]
     # The terminal shows the end: where the problems stand is said there.
     where = ", ".join(dict.fromkeys(problems))
     yield Paragraph(bad(f"{count(len(problems), 'problem')}: {where}") if problems else good("All is well."))

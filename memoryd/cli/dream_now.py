@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.cli.extract_now import engine, look
+    from memoryd.cli.extract_now import engine, ingest
     from memoryd.jobs.dream import DreamRunner
     from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state.database import open_database
@@ -55,13 +55,13 @@ def execute(context: Context) -> int:
     begun_at = context.clock.now()
     try:
         refuse_while_paused(database, begun_at)
-        look(context, database)
+        ingest(context, database)
         with (
             engine(context, database) as chosen,
             stoppable(context, project.memory_dir),
-            _shown(context.environment) as tell,
+            _progress_line(context.environment) as show,
         ):
-            dreamer = DreamRunner(database, context.paths, context.config, context.clock, chosen, tell)
+            dreamer = DreamRunner(database, context.paths, context.config, context.clock, chosen, show)
             dreamt = dreamer.dream(project.memory_dir, project.root, is_trial=context.arguments.dry_run)
     except KeyboardInterrupt:
         print(_interrupted(database, project.memory_dir, begun_at), file=sys.stderr)
@@ -71,13 +71,13 @@ def execute(context: Context) -> int:
     if context.arguments.json:
         print_json(as_json(dreamt))
     else:
-        _tell(dreamt, is_trial=context.arguments.dry_run)
+        _print_outcome(dreamt, is_trial=context.arguments.dry_run)
     return 0 if dreamt.outcome in _DONE else 1
 
 
 @contextmanager
 def stoppable(context: Context, memory_dir: str) -> Iterator[None]:
-    """Let `dream-stop` and signals end what runs inside."""
+    """Context in which `dream-stop` and signals end the dream."""
     from memoryd.errors import MemorydError
     from memoryd.jobs.dream_cancel import OverdueError, StopRequest, TimeIsUp, interruptible
     from memoryd.state import dreams
@@ -96,15 +96,15 @@ def stoppable(context: Context, memory_dir: str) -> Iterator[None]:
 
 
 @contextmanager
-def _shown(environment: Mapping[str, str]) -> Iterator[Callable[[Progress], None]]:
-    """One line that changes, on a terminal that can do that; nothing elsewhere."""
+def _progress_line(environment: Mapping[str, str]) -> Iterator[Callable[[Progress], None]]:
+    """Function that shows progress in one line of a terminal, written over each time; it does nothing elsewhere."""
     if not sys.stderr.isatty() or environment.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return
 
     from memoryd.model import Progress
 
-    def tell(progress: Progress) -> None:
+    def show(progress: Progress) -> None:
         facts = [progress.line]
         if progress.tools:
             facts.append(count(progress.tools, "tool call"))
@@ -116,15 +116,15 @@ def _shown(environment: Mapping[str, str]) -> Iterator[Callable[[Progress], None
         line = _cut(shown(f"{progress.phase:<12} {', '.join(facts)}"), min(columns, _WIDEST) - 1)
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
-    tell(Progress("start", "Taking the lock"))  # which takes a second
+    show(Progress("start", "Taking the lock"))  # which takes a second
     try:
-        yield tell
+        yield show
     finally:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _cut(text: str, cells: int) -> str:
-    """As much of a text as fits into so many cells: a line that wraps could not be written over."""
+    """Start of a text that fits into this number of cells: a line that wraps could not be written over."""
     import unicodedata
 
     used = 0
@@ -136,7 +136,7 @@ def _cut(text: str, cells: int) -> str:
 
 
 def _interrupted(database: Database, memory_dir: str, begun_at: float) -> str:
-    """What Ctrl-C came to: during the commit it waits until that is done."""
+    """Sentence about a dream that Ctrl-C ended; during a commit the signal waits until that is done."""
     from memoryd.state import dreams
 
     last = dreams.last_dreams(database, 1, memory_dir=memory_dir)
@@ -145,7 +145,7 @@ def _interrupted(database: Database, memory_dir: str, begun_at: float) -> str:
     return "Interrupted: nothing was changed."
 
 
-def _tell(dreamt: DreamOutcome, *, is_trial: bool) -> None:
+def _print_outcome(dreamt: DreamOutcome, *, is_trial: bool) -> None:
     if dreamt.diff:
         print(shown_lines(dreamt.diff), end="")
     for reason, _, files in dreamt.revised:

@@ -42,7 +42,7 @@ def execute(context: Context) -> int:
         for _ in range(_LOOKS):
             if not dreams.unfinished(database, memory_dir):
                 has_changed = bool(queries.changes_of_dreams(database, [job.id for job in running]))
-                print(_told(has_changed=has_changed, had_died=had_died), file=sys.stderr)
+                print(_ending(has_changed=has_changed, had_died=had_died), file=sys.stderr)
                 return 0
             context.clock.wait(threading.Event(), _LOOK_SECONDS)
         raise BusyError("The dream was asked to stop and has not ended yet.", "memoryd status")
@@ -50,9 +50,9 @@ def execute(context: Context) -> int:
         database.close()
 
 
-def _told(*, has_changed: bool, had_died: bool) -> str:
+def _ending(*, has_changed: bool, had_died: bool) -> str:
     if has_changed:
         return "The dream was done before it could be stopped: memoryd history shows what it changed."
     if had_died:
-        return "Its process had died already. What it left is put right."
+        return "Its process had died already. What it left has been cleaned up."
     return "The dream has ended; nothing was changed."

@@ -23,24 +23,24 @@ _DONE = {
 
 
 def deed(reason: str, files: Sequence[str]) -> str:
-    """What was done, in a line."""
+    """Line about a group that was changed: `merged: b.md into a.md`."""
     first, *others = map(shown, files or ("",))
     what = f"{', '.join(others)} into {first}" if reason == "merged" and others else ", ".join([first, *others])
     return f"{_DONE.get(reason, reason)}: {what}"
 
 
 def summary(why: str) -> str:
-    """What a dream's change says of itself: `2 merged, 1 archived`."""
+    """Numbers of a dream by what was done: `2 merged, 1 archived`."""
     return why.removeprefix("a dream: ").replace("expired", "archived").replace("the index", "the index made right")
 
 
 def not_done_as_json(group: NotDone) -> dict[str, str | None]:
-    """The same as data, described in docs/json.md."""
+    """Group that was not changed, as data; described in docs/json.md."""
     return {"about": group.names, "statement": group.line, "fate": group.state, "by": group.reason or None}
 
 
 def not_done(group: NotDone) -> str:
-    """What review kept from being done, in a sentence."""
+    """Sentence about a group that review held or refused."""
     names = shown(group.names.replace(" ", ", "))
     what = "waits for your answer in memoryd review" if group.state == "held" else "not changed"
     return f"{names}: {what}: {shown(group.reason)}"

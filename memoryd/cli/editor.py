@@ -1,4 +1,4 @@
-"""The user's editor on a text."""
+"""Editing a text in the user's editor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def edited_text(text: bytes, name: str, environment: Mapping[str, str]) -> bytes | None:
-    """What the user made of a text, in a private file of this name; None where nothing was changed, or all was deleted.
+    """Text after the user edited it in a private file of this name; None where it was not changed, or all was deleted.
 
     Raises MemorydError where the editor cannot be started or fails.
     """

@@ -1,6 +1,6 @@
-"""Look at the transcripts and work on every turn that waits, at once and in the foreground.
+"""Read the transcripts and work on every turn that waits, at once and in the foreground.
 
-What the transcripts held when memoryd first saw them is history and not touched: that is what `backfill` is for.
+Turns from before memoryd first saw a transcript are history, and left to `memoryd backfill`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
     from contextlib import AbstractContextManager
 
     from memoryd.cli import Context
     from memoryd.engines.base import Engine
     from memoryd.errors import MemorydError
     from memoryd.jobs.due import ExtractedDirectory
+    from memoryd.model import WaitingSession
     from memoryd.state.database import Database
 
 NAME = "extract-now"
@@ -32,27 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.due import due, extract_due
+    from memoryd.jobs.due import due
     from memoryd.jobs.holds import refuse_while_paused
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
         refuse_while_paused(database, context.clock.now())
-        look(context, database)
+        ingest(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
-        with engine(context, database) as chosen:
-            done = extract_due(
-                database,
-                context.paths,
-                sessions,
-                now,
-                engine=chosen,
-                review_mode=context.config.review,
-                clock=context.clock,
-            )
-            return tell(context, done)
+        return extract_and_print(context, extractions(context, database, sessions, now))
     finally:
         database.close()
 
@@ -64,8 +55,34 @@ def engine(context: Context, database: Database) -> AbstractContextManager[Engin
     return chosen_engine(database, context.paths, context.config, context.environment, context.clock)
 
 
-def look(context: Context, database: Database) -> None:
-    """Read everything there is to read."""
+def extractions(
+    context: Context,
+    database: Database,
+    sessions: dict[str, list[WaitingSession]],
+    now: float,
+    *,
+    with_history: bool = False,
+    gives_way: bool = False,
+) -> Generator[ExtractedDirectory, None, None]:
+    """Extract these sessions with the engine that the config names; it is closed with the generator."""
+    from memoryd.jobs.due import extract_due
+
+    with engine(context, database) as chosen:
+        yield from extract_due(
+            database,
+            context.paths,
+            sessions,
+            now,
+            engine=chosen,
+            review_mode=context.config.review,
+            with_history=with_history,
+            gives_way=gives_way,
+            clock=context.clock,
+        )
+
+
+def ingest(context: Context, database: Database) -> None:
+    """Ingest what is new in all transcripts."""
     from memoryd.clients import ALL
     from memoryd.jobs.ingest import Ingester
 
@@ -74,22 +91,25 @@ def look(context: Context, database: Database) -> None:
         pass
 
 
-def tell(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
-    """Do the work, then print what came of it; 1 where something failed. What ends the work early is raised after that."""
+def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
+    """Run the extractions and print their results; 1 where one failed. An error that ends them early is raised after that."""
+    from memoryd.jobs.repository_identity import record_identities
+
     done: list[ExtractedDirectory] = []
     ended: MemorydError | None = None
     try:
         for outcome in worked:
-            done.append(outcome)  # noqa: PERF402 - what was done before an error is told
+            done.append(outcome)  # noqa: PERF402 - results before an error are printed
     except (EngineStoppedError, BusyError) as error:
         ended = error
-    code = _tell(context, done)
+    code = _print_outcomes(context, done)
+    record_identities(context.paths, [outcome.project_root for outcome in done], context.clock.now())
     if ended is not None:
         raise ended
     return code
 
 
-def _tell(context: Context, done: list[ExtractedDirectory]) -> int:
+def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
     saved = [(worked, name) for worked in done for name in worked.outcome.saved]
     failed = [worked for worked in done if worked.outcome.outcome == "failed"]
     if context.arguments.json:
@@ -123,9 +143,7 @@ def _tell(context: Context, done: list[ExtractedDirectory]) -> int:
             else ""
         )
         print(
-            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}".replace(
-                "memorys", "memories"
-            ),
+            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}",
             file=sys.stderr,
         )
     return 1 if failed else 0

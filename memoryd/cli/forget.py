@@ -1,13 +1,15 @@
-"""Take a memory out of its directory and of the index. What it rested on does not bring it back.
+"""Remove a memory from its directory and the index. The words it came from do not bring it back.
 
-It stays in the history: `memoryd undo` or `memoryd restore FILE` bring it again.
+It stays in the history: `memoryd undo` or `memoryd restore FILE` brings it back.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.cli.memory_names import memory_name, not_one
+from memoryd.cli.project import add_project_option, memory_of, project_of
 from memoryd.formatting import short
 
 if TYPE_CHECKING:
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
 
 NAME = "forget"
-HELP = "take a memory away"
+HELP = "remove a memory"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name")
+    parser.add_argument("file", help="its file name, or a part of it")
     add_project_option(parser)
 
 
@@ -29,10 +31,12 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     project = project_of(context)
+    if not os.path.isdir(project.memory_dir):
+        raise not_one(context, project.memory_dir, context.arguments.file)
     database = open_database(context.paths)
     try:
         with memory_of(project) as directory:
-            name = memory_name(directory, context.arguments.file)
+            name = memory_name(context, directory, context.arguments.file)
             forget(database, directory, name, context.clock.now())
     finally:
         database.close()

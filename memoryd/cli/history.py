@@ -5,19 +5,21 @@ What was proposed and not done is listed as well, with the reason: you said no, 
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memoryd.cli.dream_wording import not_done_as_json, summary
-from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, file_meant, project_of
-from memoryd.formatting import count, shown
+from memoryd.cli.memory_names import file_meant, memory_name_ever
+from memoryd.cli.output import add_json_option, print_json, print_message
+from memoryd.cli.project import add_project_option, project_of
+from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from memoryd.cli import Context
+    from memoryd.cli.screen import Table
     from memoryd.state.database import Database
     from memoryd.state.history import Change
     from memoryd.state.inbox import ClosedRow
@@ -26,47 +28,88 @@ NAME = "history"
 HELP = "what was changed, and why"
 _MOST = 50
 _NAMED = 3
-"""So many files of a dream are named in its line; `diff` shows them all."""
+"""Files of a dream that are named in its line; `diff` shows all of them."""
 T = TypeVar("T")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", help="only changes of this memory")
+    parser.add_argument("file", nargs="?", help="only changes of this memory; a part of its name is enough")
     parser.add_argument("--all", action="store_true", help="of all projects")
     add_project_option(parser)
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
+    from memoryd.cli.screen import Screen
     from memoryd.state import history, inbox
     from memoryd.state.database import open_database
 
     memory_dir = None if context.arguments.all else project_of(context).memory_dir
-    name = file_meant(context.arguments.file) if context.arguments.file else None
     database = open_database(context.paths)
     try:
+        name = _name_meant(context, database, memory_dir) if context.arguments.file else None
         changes = history.recent(database, memory_dir, name, _MOST)
         not_done = inbox.closed(database, memory_dir, name, _MOST)
         accepted = inbox.rows_accepted_by(database, [change.id for change in changes])
         if context.arguments.json:
-            told = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
-            print_json(_merged(told, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
+            rows = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
+            print_json(_merged(rows, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
             return 0
+        where = _roots(context, database) if context.arguments.all else {}
+        lines = _merged(
+            [(change.at, _with_place(describe(change), where, change.memory_dir)) for change in changes],
+            [(row.closed_at, _with_place(describe_closed(row), where, row.memory_dir)) for row in not_done],
+        )
+        if not lines:
+            _print_nothing(context, database)
     finally:
         database.close()
-    lines = _merged(
-        [(change.at, describe(change)) for change in changes],
-        [(row.closed_at, describe_closed(row)) for row in not_done],
-    )
-    if not lines:
-        print("Nothing was changed here yet.", file=sys.stderr)
-    for line in lines:
-        print(line)
+    if lines:
+        Screen(context.environment).show([table_of(lines)])
     return 0
 
 
+def _with_place(line: HistoryLine, where: dict[str, str], memory_dir: str) -> HistoryLine:
+    return line._replace(what=line.what + where.get(memory_dir, ""))
+
+
+def _name_meant(context: Context, database: Database, memory_dir: str | None) -> str:
+    """The memory that is meant; also one that was proposed and never written."""
+    from memoryd.errors import MemorydError
+    from memoryd.state import inbox
+
+    plain = file_meant(context.arguments.file)
+    if memory_dir is None:
+        return plain
+    try:
+        return memory_name_ever(context, database, memory_dir, context.arguments.file)
+    except MemorydError:
+        if inbox.closed(database, memory_dir, plain, 1):
+            return plain
+        raise
+
+
+def _roots(context: Context, database: Database) -> dict[str, str]:
+    """What is said of each memory directory behind a line."""
+    from memoryd.state.projects import all_projects
+
+    home = context.paths.home
+    return {project.memory_dir: f"  [{short(project.root, home)}]" for project in all_projects(database)}
+
+
+def _print_nothing(context: Context, database: Database) -> None:
+    from memoryd.cli.elsewhere import Elsewhere, print_elsewhere
+    from memoryd.cli.project import project_root
+    from memoryd.state import history
+
+    counts = history.change_counts(database)
+    print_message(f"Nothing was changed {'here' if counts else 'anywhere'} yet.")
+    places = [Elsewhere(project_root(database, path), path, number) for path, number in counts.items()]
+    print_elsewhere(context, "change", places)
+
+
 def _merged(changes: list[tuple[float, T]], not_done: list[tuple[float, T]]) -> list[T]:
-    """Both by their times, each in its own order: a clock that was set back changes nothing about that."""
+    """Both lists merged by time. Each keeps its own order, also where the clock was set back."""
     from heapq import merge
 
     return [what for _, what in merge(changes, not_done, key=lambda row: row[0], reverse=True)][:_MOST]
@@ -114,18 +157,33 @@ def _as_json(database: Database, change: Change) -> dict[str, Any]:
     }
 
 
-def describe_closed(row: ClosedRow) -> str:
-    """What was proposed and not done, in one line."""
-    return f"{'-':>5}  {_moment(row.closed_at)}  review    {shown(', '.join(row.names))} ({row.outcome}): {shown(row.reason)}"
+class HistoryLine(NamedTuple):
+    """A line of the history: number, time and kind, and what was changed."""
+
+    head: str
+    what: str
 
 
-def _moment(at: float) -> str:
+def table_of(lines: Sequence[HistoryLine]) -> Table:
+    """The lines in two columns; where the terminal is too narrow, what was changed stands below the rest."""
+    from memoryd.cli.screen import Column, Table
+
+    return Table([Column(most=60), Column()], [[line.head, line.what] for line in lines])
+
+
+def describe_closed(row: ClosedRow) -> HistoryLine:
+    """Line about a proposal that was not made."""
+    what = f"{', '.join(row.names)} ({row.outcome}): {row.reason}"
+    return HistoryLine(f"{'-':>5}  {moment(row.closed_at)}  {'review':<8}", what)
+
+
+def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def describe(change: Change) -> str:
-    """One change in one line."""
-    when = _moment(change.at)
+def describe(change: Change) -> HistoryLine:
+    """Line about a change."""
+    when = moment(change.at)
     notes = "" if change.state == "applied" else f" ({change.state})"
     if change.kind == "extract" and change.why != "what you said":
         notes += f" ({change.why})"
@@ -137,4 +195,4 @@ def describe(change: Change) -> str:
     if change.kind == "dream":
         names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")
         what = ": ".join(filter(None, [summary(change.why), names]))
-    return f"{change.id:>5}  {when}  {change.kind:<8}  {shown(what)}{notes}"
+    return HistoryLine(f"{change.id:>5}  {when}  {change.kind:<8}", what + notes)

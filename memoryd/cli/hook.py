@@ -7,7 +7,8 @@
     memoryd hook pre-compact            and that the client is about to forget what was said
     memoryd hook session-end            and that the session has ended
 
-`memoryd setup` sets them up. Whatever goes wrong, it ends with 0 and prints nothing; `memoryd logs` tells.
+The client's own spelling (`UserPromptSubmit`) is understood too. `memoryd setup` sets them up. Whatever goes wrong, it ends
+with 0 and prints nothing; `memoryd logs` tells.
 """
 
 from __future__ import annotations

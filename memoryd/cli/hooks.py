@@ -72,14 +72,14 @@ def _remove(context: Context, client: CodingClient) -> int:
         print(f"There were no hooks of memoryd in {file}.")
     elif changed.after is None:
         print(f"Removed {file}: nothing but hooks of memoryd was in it.")
-        _tell_backup(context, changed)
+        _print_backup(context, changed)
     else:
         print(f"Took the hooks of memoryd out of {file}. Everything else stays as it was.")
-        _tell_backup(context, changed)
+        _print_backup(context, changed)
     return 0
 
 
-def _tell_backup(context: Context, changed: SettingsChange) -> None:
+def _print_backup(context: Context, changed: SettingsChange) -> None:
     from memoryd.formatting import short
 
     if changed.backup:
@@ -146,5 +146,5 @@ def _blocks(
 
 
 def _off(context: Context, client: CodingClient) -> str:
-    """What keeps the client from running the user's hooks; empty: nothing that is known."""
+    """Reason why the client does not run the user's hooks; empty if none is known."""
     return client.read_settings(context.paths, context.environment).hooks_off.by

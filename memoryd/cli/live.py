@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 1.0
 _SHARE = 20
-"""Where a look takes long, the next comes after so many times as long."""
+"""A slow look is followed by a pause of this many times its duration."""
 _ENTER = "\x1b[?1049h\x1b[?25l"
 _LEAVE = "\x1b[?25h\x1b[?1049l"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"  # what stands between them appears at once, where the terminal knows that
@@ -38,7 +38,7 @@ class _EndedError(BaseException):
 
 
 def watch(screen: Screen, look: Callable[[], Seen], describe: Callable[[Seen], Iterable[Block]]) -> Seen:
-    """Look and draw until somebody has seen enough; returns what was seen last. Raises KeyboardInterrupt on Ctrl-C."""
+    """Look and draw until q is pressed; returns what was seen last. Raises KeyboardInterrupt on Ctrl-C."""
     if not screen.can_redraw:
         raise UsageError("--watch needs a terminal that can be drawn on.", "memoryd status")
     try:
@@ -59,7 +59,7 @@ def watch(screen: Screen, look: Callable[[], Seen], describe: Callable[[Seen], I
 
 
 class _Terminal:
-    """The terminal while it is ours: another screen, no cursor, keys that come without a newline."""
+    """Terminal in full-screen mode: the alternate screen, no cursor, keys that need no newline."""
 
     def __init__(self, screen: Screen, woken: int) -> None:
         self._screen = screen
@@ -77,25 +77,25 @@ class _Terminal:
         self._size = (0, 0)  # all is to be drawn
 
     def give_back(self) -> None:
-        with suppress(OSError):  # it may be gone, and then nobody misses it
+        with suppress(OSError):  # the terminal may be gone
             self._screen.write(_LEAVE)
         if self._keys is not None and self._modes is not None:
             with suppress(termios.error):
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._modes)
 
     def note_stop(self, *_: object) -> None:
-        """Only noted: a handler may run in the middle of a write."""
+        """Note Ctrl-Z for later: a signal handler may run in the middle of a write."""
         self._is_to_stop = True
 
     def _stop(self) -> None:
-        """Ctrl-Z: the shell gets the terminal as it was, and we take it again when the job goes on."""
+        """Stop the process: the shell gets the terminal as it was; it is set up again when the job continues."""
         self._is_to_stop = False
         self.give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
         self.take()
 
     def draw(self, blocks: list[Block]) -> None:
-        """Only the lines that have changed are written, so nothing flickers."""
+        """Write the lines that have changed; writing all of them would flicker."""
         size = self._screen.size
         lines = self._fitting(blocks, size[1])
         before = self._lines if size == self._size else []
@@ -109,7 +109,7 @@ class _Terminal:
             self._screen.write(f"{_BEGIN}{''.join(codes)}{_END}")
 
     def _fitting(self, blocks: list[Block], height: int) -> list[str]:
-        """As many lines as there is room for; the last block, which tells what is wrong, is the last to give way."""
+        """Lines that fit the height. The last block has the problems, so it is cut last."""
         body, end = (self._screen.lines(some, whole_commands=False) for some in (blocks[:-1], blocks[-1:]))
         room = height - 1 - len(end)
         if len(body) > room:
@@ -119,7 +119,7 @@ class _Terminal:
         return [*(body + end)[: height - 1], *foot]
 
     def quits_within(self, seconds: float) -> bool:
-        """Wait for a key, a signal or the time; whether it was a key that ends."""
+        """Wait for a key, a signal or the time; True if it was a key that quits."""
         ready = select.select([self._woken, *([] if self._keys is None else [self._keys])], [], [], seconds)[0]
         if self._woken in ready:
             os.read(self._woken, 1024)
@@ -140,7 +140,7 @@ def _taken(screen: Screen) -> Iterator[_Terminal]:
         signal.SIGTERM: _end,
         signal.SIGHUP: _end,
         signal.SIGTSTP: terminal.note_stop,
-        signal.SIGWINCH: lambda *_: None,  # that it came is enough: the pipe wakes us
+        signal.SIGWINCH: lambda *_: None,  # the wake-up pipe is enough
     }
     before = {number: signal.getsignal(number) for number in handlers}
     woke_before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -150,7 +150,7 @@ def _taken(screen: Screen) -> Iterator[_Terminal]:
         terminal.take()
         yield terminal
     finally:
-        # A second signal must not come between: it waits until all is as it was.
+        # A second signal waits until the terminal is restored.
         signal.pthread_sigmask(signal.SIG_BLOCK, {*handlers, signal.SIGINT})
         terminal.give_back()
         for number, former in before.items():

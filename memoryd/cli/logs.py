@@ -1,6 +1,6 @@
-"""Show what the daemon did: one line for every job, and whatever troubled it. The last 50 lines, unless you ask for more.
+"""Show what the daemon did: one line for every job, and every problem. The last 50 lines, unless you ask for more.
 
-`-f` goes on with what comes, until Ctrl-C. The log never holds what was said in a session.
+`-f` also shows new lines as they come, until Ctrl-C. The log never holds what was said in a session.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="TIME", help="from then on: 2h, 30min, 3d, 14:30, 2026-10-18, 2026-10-18T14:30"
     )
     add_json_option(parser)
-    parser.set_defaults(any_config=True)  # one that is broken is what one may want to read about
+    parser.set_defaults(any_config=True)  # a broken config may be what the user reads about
 
 
 def execute(context: Context) -> int:
@@ -55,7 +55,7 @@ def execute(context: Context) -> int:
     try:
         lines = tail.read() if context.arguments.follow else chain(tail.read(), tail.torn())
         show(wanted.last_of(lines))
-        _tell(tail.has_begun, wanted, is_following=context.arguments.follow)
+        _print_remarks(tail.has_begun, wanted, is_following=context.arguments.follow)
         while context.arguments.follow and _is_read(context):
             show(wanted.among(tail.read()))
     finally:
@@ -63,8 +63,8 @@ def execute(context: Context) -> int:
     return 0
 
 
-def _tell(has_begun: bool, wanted: _Wanted, *, is_following: bool) -> None:
-    """What the lines do not say by themselves."""
+def _print_remarks(has_begun: bool, wanted: _Wanted, *, is_following: bool) -> None:
+    """Print what the lines do not show: an empty log, no match, damaged lines."""
     if not has_begun:
         then = "Waiting for: memoryd run" if is_following else "  fix: memoryd run"
         print(f"Nothing is logged yet.\n{then}", file=sys.stderr)
@@ -75,7 +75,7 @@ def _tell(has_begun: bool, wanted: _Wanted, *, is_following: bool) -> None:
 
 
 def _is_read(context: Context) -> bool:
-    """Wait a moment; False where nobody reads what we write any more, as in `memoryd logs -f | head`."""
+    """Wait a moment; False once the reader has closed the output, as in `memoryd logs -f | head`."""
     descriptor = sys.stdout.fileno()
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return not context.clock.wait(threading.Event(), _LOOK_SECONDS)
@@ -88,7 +88,7 @@ def _is_read(context: Context) -> bool:
 
 
 class _Wanted:
-    """The lines that were asked for. Raises UsageError."""
+    """Filter of log lines, from the arguments. Raises UsageError."""
 
     def __init__(self, context: Context) -> None:
         given = context.arguments
@@ -167,7 +167,7 @@ def _severity(level: str | None) -> int:
 
 
 def _show_json(lines: Iterable[tuple[bytes, LogEntry]]) -> None:
-    """The lines as they are; those that could harm a terminal, in ASCII."""
+    """Print the lines as they are stored; those that could harm a terminal in ASCII."""
     import json
 
     for line, _ in lines:

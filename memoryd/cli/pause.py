@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAME = "pause"
 HELP = "do nothing by itself for a while"
 _LONGEST_SECONDS = 366 * 86_400
-"""Longer is no while: then it lasts until `resume`."""
+"""A longer pause is one without an end, until `resume`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError, UsageError
-from memoryd.formatting import escaped, is_utf8
+from memoryd.formatting import is_utf8
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.projects import Project
+    from memoryd.state.database import Database
 
 
 def add_project_option(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def project_of(context: Context) -> Project:
 
 
 def own_project_of(context: Context) -> Project:
-    """The same, but not where an older project has its memory directory: their memories must not meet."""
+    """Project as in `project_of`. Raises where an older project has the same memory directory, which must not mix."""
     from memoryd.state.projects import other_owner_of
 
     project = project_of(context)
@@ -53,23 +54,24 @@ def own_project_of(context: Context) -> Project:
 
 
 def _is_known(context: Context, memory_dir: str) -> bool:
+    from memoryd.jobs.memory_dirs import all_memory_dirs
     from memoryd.state import history
     from memoryd.state.database import open_for_reading
-    from memoryd.state.projects import all_projects
 
+    if any(place.path == memory_dir for place in all_memory_dirs(context.paths, context.config)):
+        return True
     database = open_for_reading(context.paths) if is_utf8(memory_dir) else None
     if database is None:
         return False
     try:
-        known = any(project.memory_dir == memory_dir for project in all_projects(database))
-        return known or bool(history.recent(database, memory_dir, limit=1))
+        return bool(history.recent(database, memory_dir, limit=1))
     finally:
         database.close()
 
 
 @contextmanager
 def memory_of(project: Project) -> Iterator[MemoryDirectory]:
-    """The project's memory directory, which must be there: looking makes nothing."""
+    """Memory directory of a project. Raises MemorydError where there is none; it is not created."""
     from memoryd.memory.directory import open_directory
 
     try:
@@ -79,17 +81,8 @@ def memory_of(project: Project) -> Iterator[MemoryDirectory]:
         raise MemorydError(f"There are no memories in {project.memory_dir} yet.", "memoryd memories") from error
 
 
-def file_meant(given: str) -> str:
-    """The file name that a person means, with or without `.md`, a path, or hyphens; it need not be there any more."""
-    name = escaped(os.path.basename(given))
-    return name if name.endswith(".md") else f"{name.replace('-', '_')}.md"
+def project_root(database: Database, memory_dir: str) -> str:
+    """The root of the project that a memory directory belongs to; empty where it is not known."""
+    from memoryd.state.projects import all_projects
 
-
-def memory_name(directory: MemoryDirectory, given: str) -> str:
-    """The file that a person means by a name, with or without `.md` or the path. Raises MemorydError."""
-    name = os.path.basename(given)
-    names = directory.listing().topics
-    for candidate in (name, f"{name}.md", file_meant(given)):
-        if candidate in names:
-            return candidate
-    raise MemorydError(f"There is no memory {escaped(name)} in {directory.path}.", "memoryd memories")
+    return next((project.root for project in all_projects(database) if project.memory_dir == memory_dir), "")

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-score",
         metavar="X",
         type=float,
-        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.17)",
+        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.17, and 0.1 where there are 10 memories or less)",
     )
     add_project_option(parser)
     add_json_option(parser)
@@ -43,11 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.jobs.recall import Request, recall, record_shown
-    from memoryd.recall.choose import LEAST_PROBABILITY
 
     given = context.arguments
-    least = LEAST_PROBABILITY if given.min_score is None else given.min_score
-    if not 0 <= least <= 1:
+    least = given.min_score
+    if least is not None and not 0 <= least <= 1:
         raise UsageError(f"A score is a number from 0 to 1, not {least:g}.", "memoryd recall --help")
     request = Request(" ".join(given.query), given.session, tuple(given.tool), least=least)
     project = own_project_of(context)
@@ -68,14 +67,15 @@ def _show(context: Context, answer: RecallAnswer, memory_dir: str) -> None:
             {
                 "selected": [
                     {
-                        "file": one.name,
-                        "type": one.type or None,
-                        "description": one.description,
-                        "score": round(one.score, 3),
-                        "modified_at": iso(one.at),
-                        "gone": list(one.gone),
+                        "file": memory.name,
+                        "type": memory.type or None,
+                        "description": memory.description,
+                        "score": round(memory.score, 3),
+                        "modified_at": iso(memory.at),
+                        "gone": list(memory.gone),
+                        "unconfirmed": memory.is_unconfirmed,
                     }
-                    for one in answer.memories
+                    for memory in answer.memories
                 ],
                 "selector": answer.selector,
                 "why_not": answer.why_not or None,

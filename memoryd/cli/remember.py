@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.model import MemoryType
 
 NAME = "remember"
+_CLEAR = 0.6
+"""So likely a type is not asked about."""
+_QUESTION = "you (user), the way to work (feedback), the project, or where to look (reference)"
 HELP = "write a memory by hand"
 
 
@@ -27,15 +31,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_project_option(parser)
 
 
+def _type_of(text: str) -> MemoryType:
+    """The type that the words tell; on a terminal the user is asked where they do not."""
+    import sys
+
+    from memoryd.engines.offline.classifier import TYPES, type_probabilities
+
+    likely = type_probabilities(text)
+    best = max(TYPES, key=lambda kind: likely[kind])
+    if likely[best] >= _CLEAR or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return best
+    print(f"What is this about? {_QUESTION} [{best}] ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip().lower()
+    return next((kind for kind in TYPES if answer and kind.startswith(answer)), best)
+
+
 def execute(context: Context) -> int:
-    from memoryd.jobs.remember import remember
+    from memoryd.jobs.remember import checked_text, remember
     from memoryd.state.database import open_database
 
-    text = " ".join(context.arguments.text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = checked_text(" ".join(context.arguments.text).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    kind = context.arguments.type or _type_of(text)
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        saved = remember(database, project.memory_dir, text, context.clock.now(), context.arguments.type)
+        saved = remember(database, project.memory_dir, text, context.clock.now(), kind)
     finally:
         database.close()
     for name in saved:

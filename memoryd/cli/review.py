@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
 from memoryd.errors import UsageError
-from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 NAME = "review"
 HELP = "say yes or no to what memoryd was not sure of"
 _PLACES = 5
-"""So many other projects are named."""
+"""Other projects that are named at most."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +63,7 @@ def execute(context: Context) -> int:
         if arguments.json:
             print_json([as_json(row) for row in rows])
         elif not rows:
-            _tell_nothing_waits(context, database)
+            _print_nothing_waits(context, database)
         elif arguments.list:
             from memoryd.cli.review_screen import list_blocks
             from memoryd.cli.screen import Screen
@@ -80,14 +79,14 @@ def execute(context: Context) -> int:
 
 
 def as_json(row: InboxRow) -> dict[str, Any]:
-    """One row; a group of several files is told by its first, and the others stand in `also`."""
+    """Row of the inbox; of a group of files the first is shown, and `also` has the others."""
     from memoryd.cli.review_screen import op_of
     from memoryd.clock import iso
     from memoryd.memory.quick_parse import quick_parse
 
     first, *others = row.group.changes
     words = row.newest_words
-    told = {
+    fields = {
         "id": row.id,
         "project": row.project,
         "state": row.held.state,
@@ -105,26 +104,18 @@ def as_json(row: InboxRow) -> dict[str, Any]:
         {"op": op_of(other), "file": other.name, "before": _text(other.before), "after": _text(other.after)}
         for other in others
     ]
-    return {**told, "also": also} if also else told
+    return {**fields, "also": also} if also else fields
 
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _tell_nothing_waits(context: Context, database: Database) -> None:
-    import shlex
-
+def _print_nothing_waits(context: Context, database: Database) -> None:
+    from memoryd.cli.elsewhere import Elsewhere, print_elsewhere
     from memoryd.state import inbox
 
     elsewhere = inbox.waiting_counts(database)
-    where = "anywhere" if not elsewhere else "here"
-    print(f"Nothing waits {where} for your yes or no.", file=sys.stderr)
-    for place in elsewhere[:_PLACES]:
-        command = f"memoryd review --project {shlex.quote(place.project)}"
-        if place.project == place.memory_dir:  # whose project is not known
-            command = "memoryd review --all"
-        told = f"{count(place.number, 'change')} in {short(place.project, context.paths.home)}"
-        print(f"{told}: {shown(command)}", file=sys.stderr)
-    if len(elsewhere) > _PLACES:
-        print("and elsewhere: memoryd review --all", file=sys.stderr)
+    print(f"Nothing waits {'here' if elsewhere else 'anywhere'} for your yes or no.", file=sys.stderr)
+    places = [Elsewhere(place.project, place.memory_dir, place.number) for place in elsewhere]
+    print_elsewhere(context, "change", places)

@@ -28,8 +28,8 @@ _TRIES = 3
 _STALE_QUESTION = "It was changed since. Apply this to it as it is now? y yes · n no:"
 
 
-class _Told(NamedTuple):
-    """What came of one answer."""
+class _Answered(NamedTuple):
+    """Result of one answer, as `--json` prints it."""
 
     id: int
     outcome: str
@@ -41,26 +41,26 @@ class _Told(NamedTuple):
 
 
 def answer(context: Context, database: Database) -> int:
-    """Accept or reject each; one that fails does not keep the others from it."""
+    """Accept or reject each row; a failure does not stop the others."""
     answer_row = _accepted if context.arguments.action == "accept" else _rejected
-    told: list[_Told] = []
+    results: list[_Answered] = []
     code = 0
     for row_id in _numbers(context.arguments.ids):
         try:
-            told.append(answer_row(context, database, _row(database, row_id)))
+            results.append(answer_row(context, database, _row(database, row_id)))
         except MemorydError as error:
             code = code or error.exit_code
-            told.append(_Told(row_id, "failed", problem=error.sentence))
+            results.append(_Answered(row_id, "failed", problem=error.sentence))
             _complain(error)
         else:
-            code = code or (1 if told[-1].problem else 0)
+            code = code or (1 if results[-1].problem else 0)
     if context.arguments.json:
-        print_json([{**answered._asdict(), "files": list(answered.files)} for answered in told])
+        print_json([{**answered._asdict(), "files": list(answered.files)} for answered in results])
     return code
 
 
 def _numbers(given: Iterable[str]) -> list[int]:
-    """Each once. Raises UsageError before anything is done."""
+    """Row numbers, each once. Raises UsageError before anything is done."""
     for text in given:
         if not (text.isascii() and text.isdecimal()) or len(text) > _LONGEST_NUMBER:
             raise UsageError(f"{text!r} is no number of a change that waits.", "memoryd review --list --all")
@@ -76,17 +76,17 @@ def _row(database: Database, row_id: int) -> InboxRow:
     return row
 
 
-def _rejected(context: Context, database: Database, row: InboxRow) -> _Told:
+def _rejected(context: Context, database: Database, row: InboxRow) -> _Answered:
     reject(database, row, context.clock.now())
     names = tuple(change.name for change in row.group.changes)
     _say(context, f"no: {', '.join(names)}; it is not proposed again from the same words")
-    return _Told(row.id, "rejected", files=names)
+    return _Answered(row.id, "rejected", files=names)
 
 
-def _accepted(context: Context, database: Database, row: InboxRow) -> _Told:
+def _accepted(context: Context, database: Database, row: InboxRow) -> _Answered:
     now = context.clock.now()
     try:
-        return _told_yes(context, row, accept(database, row, now))
+        return _accepted_result(context, row, accept(database, row, now))
     except StaleError as error:
         stale = error
     difference = ""
@@ -95,17 +95,19 @@ def _accepted(context: Context, database: Database, row: InboxRow) -> _Told:
         if not context.arguments.yes and not _is_confirmed(context):
             break
         try:
-            return _told_yes(context, row, accept(database, row, now, seen=stale.current))._replace(diff=difference)
+            return _accepted_result(context, row, accept(database, row, now, seen=stale.current))._replace(
+                diff=difference
+            )
         except StaleError as error:
             stale = error
     _complain(stale)
-    return _Told(row.id, "stale", problem=stale.sentence, diff=difference)
+    return _Answered(row.id, "stale", problem=stale.sentence, diff=difference)
 
 
-def _told_yes(context: Context, row: InboxRow, done: Acceptance) -> _Told:
+def _accepted_result(context: Context, row: InboxRow, done: Acceptance) -> _Answered:
     undo = f"; memoryd undo {done.change_id} takes it back" if done.change_id is not None else ""
     _say(context, f"yes: {', '.join(done.names)}{undo}")
-    return _Told(row.id, "accepted", done.change_id, done.names)
+    return _Answered(row.id, "accepted", done.change_id, done.names)
 
 
 def _shown_difference(context: Context, row: InboxRow, stale: StaleError) -> str:

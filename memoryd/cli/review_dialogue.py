@@ -50,7 +50,7 @@ class Dialogue:
             if outcome in answered:
                 answered[outcome] += 1
         left = len(rows) - sum(answered.values())
-        self._tell(dim(f"{answered['accepted']} yes, {answered['rejected']} no, {left} left."))
+        self._print(dim(f"{answered['accepted']} yes, {answered['rejected']} no, {left} left."))
 
     def _ask(self, question: _Question) -> str:
         """Ask until there is an answer: accepted, rejected, later or ended."""
@@ -98,36 +98,36 @@ class Dialogue:
             self._show(question)
             return ""
         except RefusedError as error:
-            self._tell(warn(error.sentence))
+            self._print(warn(error.sentence))
             return ""
         except AnsweredError as error:
-            self._tell(warn(error.sentence))
+            self._print(warn(error.sentence))
             return "later"
         undo = f"; memoryd undo {done.change_id} takes it back" if done.change_id is not None else ""
-        self._tell([good("yes: "), ", ".join(done.names), dim(undo)])
+        self._print([good("yes: "), ", ".join(done.names), dim(undo)])
         return "accepted"
 
     def _reject(self, row: InboxRow) -> str:
         try:
             reject(self._database, row, self._context.clock.now())
         except AnsweredError as error:
-            self._tell(warn(error.sentence))
+            self._print(warn(error.sentence))
             return "later"
-        self._tell([good("no: "), row.first.name, dim("; it is not proposed again from the same words")])
+        self._print([good("no: "), row.first.name, dim("; it is not proposed again from the same words")])
         return "rejected"
 
     def _edit(self, question: _Question) -> str:
         row = question.row
         if row.first.after is None:
-            self._tell(warn("It would be removed, so there is no text to edit: y removes it, n keeps it."))
+            self._print(warn("It would be removed, so there is no text to edit: y removes it, n keeps it."))
             return ""
         try:
             text = edited_text(question.draft or row.first.after, row.first.name, self._context.environment)
         except MemorydError as error:
-            self._tell(warn(error.sentence))
+            self._print(warn(error.sentence))
             return ""
         if text is None:
-            self._tell("Nothing was edited.")
+            self._print("Nothing was edited.")
             return ""
         question.draft = text  # the next edit goes on from here if a guard refuses this one
         return self._accept(question, text)
@@ -135,8 +135,8 @@ class Dialogue:
     def _explain(self, row: InboxRow) -> None:
         turns = {}
         for _, piece in row.group.evidence:
-            if told := self._turn_around(piece, row.memory_dir):
-                turns[piece.message_id] = told
+            if turn := self._turn_around(piece, row.memory_dir):
+                turns[piece.message_id] = turn
         self._screen.show(evidence_blocks(row, turns))
 
     def _turn_around(self, piece: Evidence, memory_dir: str) -> tuple[str, str, str] | None:
@@ -151,7 +151,7 @@ class Dialogue:
             return None
         return (redact(read.said.answer), redact(read.said.text), redact(read.reply)) if read else None
 
-    def _tell(self, words: Words) -> None:
+    def _print(self, words: Words) -> None:
         self._screen.show([Paragraph(words)])
 
 

@@ -95,7 +95,7 @@ def op_of(change: FileChange) -> str:
 
 
 def changes_of(row: InboxRow, current: Mapping[str, bytes | None], text: bytes | None) -> tuple[FileChange, ...]:
-    """What a yes would do to the files as they are, with the text that the user has made of the first."""
+    """Changes that a yes would make to the files as they are now, with the user's own text of the first."""
     first, *others = difference_from(row, current)
     return (first if text is None else first._replace(after=text), *others)
 

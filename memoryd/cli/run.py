@@ -1,6 +1,6 @@
-"""Watch the transcripts in the foreground and tell what is seen.
+"""Watch the transcripts in the foreground and print what happens.
 
-Stop it with Ctrl-C; a second Ctrl-C insists. Killed at any moment, it loses nothing: the next start goes on where
+Stop it with Ctrl-C; a second Ctrl-C stops it at once. Nothing is lost if it is killed: the next start goes on where
 this one was.
 """
 

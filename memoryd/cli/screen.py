@@ -11,7 +11,7 @@ A screen is a list of blocks:
 - `Gap()`: an empty line. Sections bring their own.
 
 Words are a string, a `Word` with a meaning, or a list of both: `["saved ", strong("a.md"), dim(" 3 min ago")]`. Meanings,
-not colours: `good`, `warn`, `bad`, `dim`, `strong`. Nobody escapes anything: all text goes through `words.shown`, and what
+not colours: `good`, `warn`, `bad`, `dim`, `strong`. Nobody escapes anything: all text goes through `formatting.shown`, and what
 the terminal cannot write is spelt in ASCII.
 
     Screen(context.environment).show([Section("problems", [Paragraph(bad("It hurts.")), Command("memoryd retry")])])
@@ -54,7 +54,7 @@ _INDENT = 2
 _LEAST_LAST = 28
 """A last column narrower than this goes below the others."""
 _PLAIN_MOST = 60
-"""In plain text a cell that is wider pushes aside what follows."""
+"""Widest column in plain text; a wider cell shifts the rest of its row."""
 _DEFAULT_WIDTH = 80
 _LEAST_WIDTH = 20
 
@@ -131,7 +131,7 @@ class Screen:
 
     def __init__(self, environment: Mapping[str, str], stream: TextIO | None = None) -> None:
         self._environment = environment
-        self._stream = stream or sys.stdout or io.StringIO()  # started with a closed output there is none
+        self._stream = stream or sys.stdout or io.StringIO()  # None if the process was started with a closed output
         self.is_terminal = self._stream.isatty()
         self.can_redraw = self.is_terminal and environment.get("TERM", "") not in _DUMB
         self._encoding = self._encoding_of()
@@ -140,7 +140,7 @@ class Screen:
         self._stream.writelines(f"{line}\n" for line in self.lines(blocks))
 
     def write(self, codes: str) -> None:
-        """Escape codes and lines that this screen has made, at once."""
+        """Write escape codes and lines that this screen made, and flush."""
         self._stream.write(codes)
         self._stream.flush()
 
@@ -161,7 +161,7 @@ class Screen:
         return columns or (int(named) if named.isdecimal() and int(named) else _DEFAULT_WIDTH), lines or 24
 
     def _encoding_of(self) -> str:
-        """What can be written. Python writes UTF-8 also where the locale is C, and the terminal may not know it."""
+        """Encoding of the terminal: Python writes UTF-8 also in the C locale, which the terminal may not understand."""
         chosen = next(filter(None, map(self._environment.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
         if chosen in ("C", "POSIX"):
             return "ascii"
@@ -209,8 +209,8 @@ class Screen:
             case Section(title, blocks):
                 yield ""
                 yield from self._rendered(self._rich(strong(title) if isinstance(title, str) else title), indent)
-                for one in blocks:
-                    yield from self._drawn(one, indent + _INDENT, whole_commands=whole_commands)
+                for inner in blocks:
+                    yield from self._drawn(inner, indent + _INDENT, whole_commands=whole_commands)
             case Gap():
                 yield ""
 
@@ -269,7 +269,7 @@ class Screen:
         options: dict[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False} if is_whole else {}
         with console.capture() as captured:
             console.print(what, **options)
-        # The blanks that fill up a column are no part of what is said.
+        # Without the blanks that fill up a column.
         return [(" " * indent + line).rstrip() for line in captured.get().splitlines()]
 
 
@@ -299,8 +299,8 @@ def _plain(block: Block, indent: int, spelt: Callable[[str], str]) -> Iterator[s
         case Section(title, blocks):
             yield ""
             yield left + joined(title)
-            for one in blocks:
-                yield from _plain(one, indent + _INDENT, spelt)
+            for inner in blocks:
+                yield from _plain(inner, indent + _INDENT, spelt)
         case Gap():
             yield ""
 
@@ -314,7 +314,7 @@ def _joined(words: Words, spelt: Callable[[str], str]) -> str:
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Words]], spelt: Callable[[str], str]) -> list[int]:
-    """How wide each column has to be, within what it may."""
+    """Width of each column: what its cells need, up to its maximum."""
     found = []
     for number, column in enumerate(columns):
         cells = [column.title, *(_joined(row[number], spelt) for row in rows if number < len(row))]
@@ -328,7 +328,7 @@ def _padded(text: str, width: int, *, is_number: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal a text takes: letters of East Asia take two, accents of their own none."""
+    """Columns of a terminal that a text takes: East Asian letters take two, combining accents none."""
     if text.isascii():
         return len(text)
     import unicodedata

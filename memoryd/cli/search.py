@@ -3,17 +3,18 @@
 All words have to be there; a word is also found inside of a longer one. Your own words and the agent's are searched, not
 what tools answered. Sessions are read as they are now, so neither a running memoryd nor the project's directory is needed.
 
-  memoryd search pnpm
-  memoryd search billing dana --limit 5
+    memoryd search pnpm
+    memoryd search billing dana --limit 5
+
+All of your projects are searched, wherever you are.
 """
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.formatting import count, part_around, short
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def execute(context: Context) -> int:
     Screen(context.environment).show(_blocks(hits, context.paths.home))
     if has_more:
         words = " ".join(arguments.words)
-        print(f"The {limit} newest; there are more: memoryd search {words} --limit 0", file=sys.stderr)
+        print_message(f"The {limit} newest; there are more: memoryd search {words} --limit 0")
     else:
-        print(f"{count(len(hits), 'result')}." if hits else "Nothing was found.", file=sys.stderr)
+        print_message(f"{count(len(hits), 'result')}." if hits else "Nothing was found.")
     return 0
 
 
@@ -98,7 +99,7 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
         blocks.append(Paragraph(head))
         blocks.append(Paragraph(part_around(" ".join(hit.text.split()), _flat_place(hit), _CHARACTERS), indent=4))
         if hit.kind == "memory":
-            blocks.append(Paragraph(dim(short(hit.file, home)), indent=4))
+            blocks.append(Command(short(hit.file, home), before="    file: "))
         elif hit.resume not in resumed:
             resumed.add(hit.resume)
             blocks.append(Command(hit.resume or "", before="    resume: "))

@@ -2,7 +2,7 @@
 
     memoryd service install      start it now and at every login; also after an upgrade
     memoryd service status       whether it is installed and runs, and why not
-    memoryd service restart      stop it in order, start it again
+    memoryd service restart      stop it cleanly, start it again
     memoryd service remove       stop it and take the unit away; memories and state stay
 
 docs/service.md has the rest.
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="action", required=True)
     install = actions.add_parser("install", help="start it now and at every login; also after an upgrade")
     status = actions.add_parser("status", help="whether it is installed and runs, and why not")
-    actions.add_parser("restart", help="stop it in order, start it again")
+    actions.add_parser("restart", help="stop it cleanly, start it again")
     remove = actions.add_parser("remove", help="stop it and take the unit away; memories and state stay")
     for action in (install, remove):
         action.add_argument("--force", action="store_true", help="also if somebody else wrote the unit")
@@ -58,7 +58,7 @@ def _install(context: Context, service: Manager) -> int:
     from memoryd.service.units import kept_variables
 
     before = service.state()
-    _refuse_what_is_not_ours(context, before)
+    _refuse_foreign_unit(context, before)
     refuse_another(context.paths, before)
     variables = kept_variables(context.environment, context.paths)
     service.write(sys.executable, variables)
@@ -67,7 +67,7 @@ def _install(context: Context, service: Manager) -> int:
     print(f"memoryd runs (process {state.pid}) and starts at every login.")
     if variables:
         print(f"It keeps these variables of this shell: {', '.join(sorted(variables))}.")
-    tell_what_is_missing(context, state)
+    print_what_is_missing(context, state)
     print("What it does: memoryd status. To undo this: memoryd service remove", file=sys.stderr)
     return 0
 
@@ -90,7 +90,7 @@ def _remove(context: Context, service: Manager) -> int:
     from memoryd.formatting import short
 
     before = service.state()
-    _refuse_what_is_not_ours(context, before)
+    _refuse_foreign_unit(context, before)
     service.remove()
     home = context.paths.home
     if before.is_installed:
@@ -185,7 +185,7 @@ def _blocks(context: Context, state: State, failed: Failure | None, running: Ins
     return blocks
 
 
-def _refuse_what_is_not_ours(context: Context, state: State) -> None:
+def _refuse_foreign_unit(context: Context, state: State) -> None:
     if state.is_installed and not state.is_ours and not context.arguments.force:
         raise ServiceError(
             f"{state.file} was not written by memoryd, so it stays as it is.",
@@ -193,7 +193,7 @@ def _refuse_what_is_not_ours(context: Context, state: State) -> None:
         )
 
 
-def tell_what_is_missing(context: Context, state: State) -> None:
+def print_what_is_missing(context: Context, state: State) -> None:
     from memoryd.service.systemd import lingers
 
     anthropic = context.config.anthropic

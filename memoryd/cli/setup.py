@@ -314,7 +314,7 @@ class _Setup:
             self.tell("Left alone; memoryd service install starts it, memoryd run is memoryd in a terminal.")
             return
         from memoryd import __version__
-        from memoryd.cli.service import tell_what_is_missing
+        from memoryd.cli.service import print_what_is_missing
         from memoryd.service import manager
         from memoryd.service.control import is_up_to_date, refuse_another, start
 
@@ -345,7 +345,7 @@ class _Setup:
             self.fail(error)
             return
         self.tell(f"It runs (process {state.pid}).")
-        tell_what_is_missing(self._context, state)
+        print_what_is_missing(self._context, state)
 
 
 def _has_key(config: Any) -> bool:

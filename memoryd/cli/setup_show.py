@@ -1,4 +1,4 @@
-"""What `memoryd setup` has set up: its record, for people and as JSON."""
+"""Record of what `memoryd setup` has set up, for people and as JSON."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NAME = "status"
 HELP = "what runs, what waits, what is wrong"
 
 _PROJECTS = 6
-"""So many are named on the screen; `--json` names all."""
+"""Projects that are named on the screen; `--json` names all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memoryd import __version__
 from memoryd.clock import iso
-from memoryd.memory.stats import TYPES
-from memoryd.model import Due, Wait
+from memoryd.model import MEMORY_TYPES, Due, Wait
 
 if TYPE_CHECKING:
     from memoryd.diagnosis.projects import NextDream, ProjectStatus
@@ -50,13 +49,13 @@ def as_json(status: Status) -> dict[str, Any]:
             "outcomes": dict(status.outcomes),
         },
         "working": [
-            {"session": one.session_id, "project": one.project_root, "since": iso(one.started_at)}
-            for one in status.working
+            {"session": job.session_id, "project": job.project_root, "since": iso(job.started_at)}
+            for job in status.working
         ],
         "waiting": [_session(session, decision) for session, decision in status.waiting],
         "skipped": [_session(session, decision) for session, decision in status.skipped],
         "last": _last(status),
-        "memories": [_project(one) for one in status.projects.named],
+        "memories": [_project(project) for project in status.projects.named],
         "recall": status.recall._asdict() if status.recall is not None else None,
         "dreams": _dreams(status),
         "to_review": status.to_review,
@@ -64,13 +63,13 @@ def as_json(status: Status) -> dict[str, Any]:
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
             {
-                "path": one.path,
-                "lines": one.fill.lines,
-                "bytes": one.fill.bytes,
-                "over": one.fill.is_over,
-                "left_out": list(one.left_out),
+                "path": index.path,
+                "lines": index.fill.lines,
+                "bytes": index.fill.bytes,
+                "over": index.fill.is_over,
+                "left_out": list(index.left_out),
             }
-            for one in status.projects.full
+            for index in status.projects.full
         ],
         "unreadable": [{"path": path, "error": error} for path, error in status.unreadable],
         "problems": [{"problem": problem.text, "fix": problem.fix} for problem in status.problems],
@@ -86,7 +85,9 @@ def _running(status: Status) -> dict[str, Any] | None:
         "since": iso(running.since),
         "version": running.version or None,
         "watching": running.watching or None,
-        "troubles": [{"name": one.name, "text": one.text, "fix": one.fix or None} for one in running.troubles],
+        "troubles": [
+            {"name": trouble.name, "text": trouble.text, "fix": trouble.fix or None} for trouble in running.troubles
+        ],
     }
 
 
@@ -119,19 +120,19 @@ def _session(session: WaitingSession, decision: Due | Wait | Skip) -> dict[str, 
     }
 
 
-def _project(one: ProjectStatus) -> dict[str, Any]:
-    counted = one.counted
+def _project(project: ProjectStatus) -> dict[str, Any]:
+    counted = project.counted
     return {
-        "project": one.root,
-        "memory_dir": one.memory_dir,
-        "sessions": one.sessions,
-        "waiting_turns": one.waiting_turns,
-        "active_at": None if one.active_at is None else iso(one.active_at),
-        "extracted_at": None if one.extracted is None else iso(one.extracted[0]),
-        "extraction": None if one.extracted is None else one.extracted[1],
-        "types": {kind or "none": counted.types.get(kind, 0) if counted else 0 for kind in (*TYPES, "")},
+        "project": project.root,
+        "memory_dir": project.memory_dir,
+        "sessions": project.sessions,
+        "waiting_turns": project.waiting_turns,
+        "active_at": None if project.active_at is None else iso(project.active_at),
+        "extracted_at": None if project.extracted is None else iso(project.extracted[0]),
+        "extraction": None if project.extracted is None else project.extracted[1],
+        "types": {kind or "none": counted.types.get(kind, 0) if counted else 0 for kind in (*MEMORY_TYPES, "")},
         "index": {"lines": counted.fill.lines, "bytes": counted.fill.bytes} if counted else None,
-        "outdated": one.outdated,
+        "outdated": project.outdated,
     }
 
 
@@ -156,43 +157,43 @@ def _dreams(status: Status) -> dict[str, Any]:
     return {
         "running": [
             {
-                **_dream(one),
-                "since": iso(one.started_at),
+                **_dream(dream),
+                "since": iso(dream.started_at),
                 "alive": is_alive,
-                "stopping": one.stop_requested,
+                "stopping": dream.stop_requested,
                 "turns": [
                     {"at": iso(turn.at), "phase": turn.phase, "line": turn.line, "text": turn.text or None}
-                    for turn in one.turns
+                    for turn in dream.turns
                 ],
             }
-            for one, is_alive in dreams.running
+            for dream, is_alive in dreams.running
         ],
-        "next": [_next(one, one.dream) for one in status.projects.named if one.dream is not None],
+        "next": [_next(project, project.dream) for project in status.projects.named if project.dream is not None],
         "last": [
             {
-                **_dream(one),
-                "at": iso(one.ended_at or one.started_at),
-                "detail": one.detail or None,
-                "change": dreams.changes.get(one.job_id, (None, ""))[0],
+                **_dream(dream),
+                "at": iso(dream.ended_at or dream.started_at),
+                "detail": dream.detail or None,
+                "change": dreams.changes.get(dream.job_id, (None, ""))[0],
             }
-            for one in dreams.last
+            for dream in dreams.last
         ],
         "outcomes": dict(dreams.outcomes),
     }
 
 
-def _dream(one: DreamReport) -> dict[str, Any]:
+def _dream(dream: DreamReport) -> dict[str, Any]:
     return {
-        "job": one.job_id,
-        "project": one.project_root,
-        "memory_dir": one.memory_dir,
-        "engine": one.engine,
-        "state": one.state,
-        "phase": one.phase or None,
-        "line": one.line or None,
-        "tools": one.tools,
-        "files": list(one.files),
-        "usd": round(one.usd, 6),
+        "job": dream.job_id,
+        "project": dream.project_root,
+        "memory_dir": dream.memory_dir,
+        "engine": dream.engine,
+        "state": dream.state,
+        "phase": dream.phase or None,
+        "line": dream.line or None,
+        "tools": dream.tools,
+        "files": list(dream.files),
+        "usd": round(dream.usd, 6),
     }
 
 

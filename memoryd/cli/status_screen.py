@@ -1,4 +1,4 @@
-"""`memoryd status` as a screen: what is alive at the top, what is wrong at the bottom, where the eye ends."""
+"""`memoryd status` as a screen: what runs at the top, problems at the bottom, where a reader ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memoryd import __version__
-from memoryd.cli.dream_wording import summary
 from memoryd.cli.screen import (
     Column,
     Command,
@@ -23,20 +22,20 @@ from memoryd.cli.screen import (
     strong,
     warn,
 )
+from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
+from memoryd.cli.status_engine import engine_lines
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.memory.stats import TYPES
-from memoryd.model import Due, Wait
+from memoryd.model import MEMORY_TYPES, Due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.cli.screen import Block, Words
-    from memoryd.diagnosis.facts import PlanFacts
-    from memoryd.diagnosis.projects import FullIndex, NextDream, ProjectStatus
+    from memoryd.diagnosis.projects import FullIndex, ProjectStatus
     from memoryd.diagnosis.status import Status
     from memoryd.memory.stats import Counted, Fill
-    from memoryd.state.dreams import DreamReport
+    from memoryd.model import Wait
 
 DAMAGE_WORDS = {
     "nul": "NUL bytes, taken out",
@@ -52,30 +51,12 @@ _UNTIL = {
     "switched_off": "not by itself",
     "paused": "after the pause",
 }
-_GATE_WORDS = {
-    "switched_off": "off",
-    "paused": "paused",
-    "engine_stopped": "engine stopped",
-    "engine_busy": "engine busy",
-    "engine_missing": "claude is missing",
-    "engine_logged_out": "claude is logged out",
-    "engine_outdated": "claude is too old",
-    "engine_hung": "claude hung",
-    "engine_replaced": "claude was replaced",
-    "limit_reached": "limit reached",
-    "claude_at_work": "claude is at work",
-    "extraction_waits": "sessions are read first",
-    "budget_reached": "budget used up",
-    "backing_off": "waits after a failure",
-    "lock_held": "held",
-}
 _NAMED = 5
-"""So many of a kind are named; `--json` names all."""
+"""Items of a kind that are named; `--json` names all."""
 _LAST = 6
 _NAMES = 3
 _NAME = 18
-"""So wide is the column of a project's name at most."""
-_NEARLY_SPENT = 0.8
+"""Widest column of project names."""
 _DAY_SECONDS = 86_400
 
 
@@ -89,10 +70,10 @@ def blocks(status: Status) -> Iterator[Block]:
     yield from _last(status)
     yield from _notes(status)
     if status.problems:
-        told: list[Block] = []
+        lines: list[Block] = []
         for problem in status.problems:
-            told += [Paragraph(problem.text), Command(problem.fix)] if problem.fix else [Paragraph(problem.text)]
-        yield Section(bad("problem" if len(status.problems) == 1 else "problems"), told)
+            lines += [Paragraph(problem.text), Command(problem.fix)] if problem.fix else [Paragraph(problem.text)]
+        yield Section(bad("problem" if len(status.problems) == 1 else "problems"), lines)
     elif status.running is not None:
         yield Section(good("All is well."), [])
 
@@ -121,7 +102,7 @@ def _head(status: Status) -> Iterator[Block]:
 
 
 def _moment(at: float, now: float) -> str:
-    """The time of day; of another day also the date."""
+    """Time of day, with the date if it is not today."""
     if abs(now - at) < _DAY_SECONDS:
         return clock_time(at)
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
@@ -135,16 +116,7 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         how = f", by {status.running.watching}"
         place.append(dim(how) if status.running.watching == "events" else warn(how))
     yield "watches", place
-    engine = status.engine
-    if engine.plan is not None:
-        yield from _plan(engine.plan, engine.model, status)
-    elif engine.model:
-        yield "engine", [engine.model, dim(f" at {engine.base_url.partition('://')[2]}")]
-        yield "spent", _spent(status)
-    else:
-        yield "engine", ["offline", dim(": no model, no network, free")]
-        if engine.base_url:
-            yield "", f'{engine.base_url} is not used without a key: engine = "anthropic" would'
+    yield from engine_lines(status)
     totals = status.totals
     if totals is None:
         yield "sessions", dim("not looked at yet")
@@ -172,27 +144,8 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
 
 
-def _plan(plan: PlanFacts, model: str, status: Status) -> Iterator[tuple[str, Words]]:
-    """The user's own command: which, since when, what it last answered, what it took."""
-    known = f" {plan.version}, in use for {ago(status.now - (plan.since or 0.0))}" if plan.version else ", not used yet"
-    yield "engine", [f"{model} by your claude", dim(f" ({short(plan.command, status.home)}{known})")]
-    if plan.answered is not None:
-        yield "answered", f"{plan.answered.model}, {ago(status.now - plan.answered.at)} ago"
-    yield "plan", plan.sentence
-
-
-def _spent(status: Status) -> Words:
-    engine = status.engine
-    if not engine.has_price:
-        return "nothing: this model has no price"
-    text = f"{engine.spent_usd:.2f} of {engine.usd_per_day:g} USD today"
-    if engine.spent_usd >= engine.usd_per_day:
-        return bad(text)
-    return warn(text) if engine.spent_usd >= engine.usd_per_day * _NEARLY_SPENT else text
-
-
 def _counted_dreams(status: Status) -> str:
-    """`3 succeeded, 1 refused`: one word for all guards that refused one."""
+    """Dreams by result: `3 succeeded, 1 refused`. All guards count as `refused`."""
     words: dict[str, int] = {}
     for outcome, number in status.dreams.outcomes:
         word = "succeeded" if outcome.startswith("succeeded") else outcome.partition("(")[0]
@@ -209,25 +162,11 @@ def _now(status: Status) -> Iterator[Block]:
         for job in status.working[:_NAMED]
     ]
     for dream, is_alive in status.dreams.running:
-        rows.append([_name(dream.project_root), _dreaming(dream, status.now, is_alive=is_alive)])
+        rows.append([_name(dream.project_root), running_dream(dream, status.now, is_alive=is_alive)])
         if is_alive:
-            rows += [["", _step(turn.at, turn.phase, turn.line, status.now)] for turn in dream.turns[-_NAMED:]]
+            rows += [["", dream_step(turn.at, turn.phase, turn.line, status.now)] for turn in dream.turns[-_NAMED:]]
     if rows:
         yield Section("now", [Table([Column(), Column()], rows), *_more(len(status.working))])
-
-
-def _dreaming(dream: DreamReport, now: float, *, is_alive: bool) -> Words:
-    if not is_alive:
-        return warn("its process died: memoryd dream-stop, or the next dream, puts right what it left")
-    facts = [f"dreaming for {ago(now - dream.started_at)}, {'stopping' if dream.stop_requested else dream.state}"]
-    facts += [count(dream.tools, "tool call")] if dream.tools else []
-    facts += [count(len(set(dream.files)), "file")] if dream.files else []
-    facts += [f"{dream.usd:.4f} USD"] if dream.usd else []
-    return good(", ".join(facts))
-
-
-def _step(at: float, phase: str, line: str, now: float) -> Words:
-    return [dim(f"{ago(now - at) + ' ago':<11} "), f"{phase:<12}{line}"]
 
 
 # --- projects ---------------------------------------------------------------------------------------------------------
@@ -237,7 +176,7 @@ def _projects(status: Status) -> Iterator[Block]:
     named, others = status.projects.named, status.projects.others
     if not named:
         return
-    dreaming = {one.memory_dir for one, is_alive in status.dreams.running if is_alive}
+    dreaming = {dream.memory_dir for dream, is_alive in status.dreams.running if is_alive}
     rows: list[list[Words]] = []
     for project in named:
         rows.append([strong(_name(project.root)), _sessions(project, status.now)])
@@ -247,7 +186,7 @@ def _projects(status: Status) -> Iterator[Block]:
         if project.memory_dir in dreaming:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
-            rows.append(["", ["dream: ", *_next_dream(project.dream, status)]])
+            rows.append(["", ["dream: ", *next_dream(project.dream, status)]])
     more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []
     yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
 
@@ -267,7 +206,7 @@ def _memories(counted: Counted) -> Words:
     total = sum(counted.types.values())
     if not total:
         return "no memories yet"
-    kinds = [f"{counted.types[kind]:,} {kind}" for kind in TYPES if counted.types.get(kind)]
+    kinds = [f"{counted.types[kind]:,} {kind}" for kind in MEMORY_TYPES if counted.types.get(kind)]
     kinds += [f"{counted.types['']:,} without a type"] if counted.types.get("") else []
     return [f"{total:,} {'memory' if total == 1 else 'memories'}: {', '.join(kinds)}; index ", _filled(counted.fill)]
 
@@ -282,31 +221,6 @@ def _filled(fill: Fill) -> Word:
     if fill.is_over:
         return bad(f"{text}: over what clients load")
     return warn(f"{text}: nearly full") if fill.is_near else Word(text)
-
-
-def _next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
-    """Each gate that says no with what it waits for, then those that are open."""
-    if isinstance(dream.decision, Due):
-        yield good("at the next check" if status.running else "as soon as memoryd runs")
-        yield f", {dream.decision.why}"
-        return
-    for gate in dream.gates:
-        if isinstance(gate.decision, Wait):
-            yield strong(f"{gate.name} {_awaited(gate.decision, status.now)}")
-            yield dim(" · ")
-    is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Due)]
-    yield dim(f"{', '.join(is_open) or 'none'} ok")
-
-
-def _awaited(decision: Wait, now: float) -> str:
-    """`in 5 h`, `2 of 5`: what a gate waits for."""
-    if decision.reason == "too_few_sessions":  # it is counted again before, which is no promise
-        return decision.why.partition(" sessions")[0]
-    said = _GATE_WORDS.get(decision.reason, "")
-    if decision.until is None:
-        return said
-    left = ago(decision.until - now)
-    return f"{said} for {left}" if said else f"in {left}"
 
 
 # --- sessions and results ---------------------------------------------------------------------------------------------
@@ -335,7 +249,7 @@ def _wait(decision: Wait, now: float, *, is_running: bool) -> Words:
 
 
 def _last(status: Status) -> Iterator[Block]:
-    """What the last jobs and dreams brought; a job that found nothing says nothing."""
+    """Results of the last jobs and dreams; jobs without a result are left out."""
     found: list[tuple[float, str, Words]] = []
     for job in status.last:
         if job.outcome != "succeeded_no_output" or job.detail:
@@ -347,9 +261,9 @@ def _last(status: Status) -> Iterator[Block]:
             found.append((job.ended_at, job.project_root, _toned("; ".join(what), job.outcome)))
     for dream in status.dreams.last:
         if dream.state != "skipped(dry_run)":
-            told = _toned(f"dream: {_ending(dream, status)}", dream.state)
-            found.append((dream.ended_at or dream.started_at, dream.project_root, told))
-    found.sort(key=lambda one: one[0], reverse=True)
+            words = _toned(f"dream: {dream_ending(dream, status)}", dream.state)
+            found.append((dream.ended_at or dream.started_at, dream.project_root, words))
+    found.sort(key=lambda result: result[0], reverse=True)
     rows: list[list[Words]] = [
         [dim(f"{ago(status.now - at)} ago"), _name(root), what] for at, root, what in found[:_LAST]
     ]
@@ -361,43 +275,34 @@ def _toned(text: str, outcome: str) -> Word:
     return warn(text) if outcome.startswith(("failed", "refused", "gave_up")) else Word(text)
 
 
-def _ending(dream: DreamReport, status: Status) -> str:
-    change, why = status.dreams.changes.get(dream.job_id, (None, ""))
-    what = "nothing to change" if dream.state == "succeeded_no_output" else dream.state
-    if change is not None:
-        what = f"{summary(why)}: memoryd diff {change}"
-    detail = f": {dream.detail.rstrip('.')}" if dream.detail else ""
-    return f"{what}{detail}" + (f", {dream.usd:.4f} USD" if dream.usd else "")
-
-
 # --- what is no problem, and good to know -----------------------------------------------------------------------------
 
 
 def _notes(status: Status) -> Iterator[Block]:
-    told: list[Block] = [Paragraph([warn(f"{one.name}: "), one.text]) for one in status.notes]
-    named = {one.memory_dir for one in status.projects.named}  # how full theirs are stands there already
-    full = [one for one in status.projects.full if one.left_out or os.path.dirname(one.path) not in named]
-    told += [Paragraph(_full(one, status.home)) for one in full[:_NAMED]]
-    told += _more(len(full))
+    notes: list[Block] = [Paragraph([warn(f"{note.name}: "), note.text]) for note in status.notes]
+    named = {project.memory_dir for project in status.projects.named}  # how full theirs are stands there already
+    full = [index for index in status.projects.full if index.left_out or os.path.dirname(index.path) not in named]
+    notes += [Paragraph(_full(index, status.home)) for index in full[:_NAMED]]
+    notes += _more(len(full))
     if status.damaged:
-        told.append(Paragraph(f"damage in {count(len(status.damaged), 'transcript')}; the rest was read"))
+        notes.append(Paragraph(f"damage in {count(len(status.damaged), 'transcript')}; the rest was read"))
         for damage in status.damaged[:_NAMES]:
             kinds = "; ".join(f"{number:,}x {DAMAGE_WORDS.get(kind, kind)}" for kind, number in damage.lines.items())
-            told.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
-        told += _more(len(status.damaged), _NAMES)
+            notes.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
+        notes += _more(len(status.damaged), _NAMES)
     if status.odd:
-        told.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
-        told += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
-        told += _more(len(status.odd), _NAMES)
-    if told:
-        yield Section("notes", told)
+        notes.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
+        notes += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
+        notes += _more(len(status.odd), _NAMES)
+    if notes:
+        yield Section("notes", notes)
 
 
-def _full(one: FullIndex, home: str) -> Words:
-    words: list[str | Word] = [f"{short(one.path, home)}: ", _filled(one.fill)]
-    if one.left_out:
-        names = ", ".join(one.left_out[:_NAMES])
-        others = len(one.left_out) - _NAMES
+def _full(index: FullIndex, home: str) -> Words:
+    words: list[str | Word] = [f"{short(index.path, home)}: ", _filled(index.fill)]
+    if index.left_out:
+        names = ", ".join(index.left_out[:_NAMES])
+        others = len(index.left_out) - _NAMES
         words.append(f"; no line for {names}" + (f" and {others:,} more" if others > 0 else ""))
     return words
 

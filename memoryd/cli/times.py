@@ -11,16 +11,16 @@ _LATEST_YEAR = 9000  # behind it the arithmetic of calendars ends
 
 
 def seconds_in(text: str) -> float | None:
-    """How long `2h`, `1h30min` or `1.5d` is; None where it is no such thing."""
+    """Seconds in `2h`, `1h30min` or `1.5d`; None for other text."""
     if not re.fullmatch(rf"(?:{_PART}\s*)+", text.strip().lower()):
         return None
     return sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, text.lower()))
 
 
 def moment_in(text: str, now: float, *, ahead: bool) -> float | None:
-    """When an ISO time is, or a time of day: the next one if it is to be ahead, else the last. None: no such thing.
+    """Moment of an ISO time or a time of day: the next one if `ahead`, else the last. None for other text.
 
-    What names no zone is meant where the user is.
+    Without a zone, the local one is meant.
     """
     here = datetime.fromtimestamp(now)  # noqa: DTZ006 - the calendar counts: a day may have 23 or 25 hours
     try:

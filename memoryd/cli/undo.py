@@ -1,9 +1,10 @@
-"""Take a change back: bytes and times are as before. Undo an undo, and the change is there again.
+"""Undo a change: files have their former bytes and times again. Undoing an undo makes the change again.
 
-    memoryd undo        the last change in this project that still stands
+    memoryd undo        the last change in this project that is not undone
     memoryd undo 12     change 12
+    memoryd undo --all  the last change of any project
 
-A file that was edited since stays as it is. What the change rested on does not bring it back by itself.
+A file that was edited since stays as it is. The words that the change came from do not bring it back.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.project import add_project_option, project_of
-from memoryd.formatting import shown
+from memoryd.formatting import short, shown
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
     from memoryd.cli import Context
+    from memoryd.errors import MemorydError
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.model import Changeset
     from memoryd.state.database import Database
@@ -31,11 +33,11 @@ HELP = "take a change back"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("change", nargs="?", help="its number, from `memoryd history`")
+    parser.add_argument("--all", action="store_true", help="the last change of any project")
     add_project_option(parser)
 
 
 def execute(context: Context) -> int:
-    from memoryd.errors import MemorydError
     from memoryd.memory.history import undoing
     from memoryd.state import history
     from memoryd.state.database import open_database
@@ -45,9 +47,10 @@ def execute(context: Context) -> int:
         if context.arguments.change is not None:
             change = change_meant(database, context.arguments.change)
         else:
-            last = history.last_undoable(database, project_of(context).memory_dir)
+            memory_dir = None if context.arguments.all else project_of(context).memory_dir
+            last = history.last_undoable(database, memory_dir)
             if last is None:
-                raise MemorydError("There is no change here that could be undone.", "memoryd history")
+                raise _nothing_to_undo(context, database)
             change = last
         return commit_and_tell(
             context,
@@ -57,6 +60,22 @@ def execute(context: Context) -> int:
         )
     finally:
         database.close()
+
+
+def _nothing_to_undo(context: Context, database: Database) -> MemorydError:
+    """The error that says where there is something to undo."""
+    from memoryd.cli.project import project_root
+    from memoryd.errors import MemorydError
+    from memoryd.state import history
+
+    elsewhere = history.last_undoable(database, None)
+    if elsewhere is None:
+        return MemorydError("There is no change here that could be undone.", "memoryd history")
+    where = short(project_root(database, elsewhere.memory_dir) or elsewhere.memory_dir, context.paths.home)
+    return MemorydError(
+        f"There is no change here that could be undone; the last one is change {elsewhere.id} in {where}.",
+        f"memoryd undo {elsewhere.id}",
+    )
 
 
 def change_meant(database: Database, number: str) -> Change:
@@ -75,9 +94,9 @@ def change_meant(database: Database, number: str) -> Change:
 def commit_and_tell(
     context: Context, database: Database, memory_dir: str, changeset_in: Callable[[MemoryDirectory], Changeset]
 ) -> int:
-    """Commit a second thought and say file by file what came of it; 1 where an edit kept one from it.
+    """Commit an undo or restore and print the result of each file; 1 where a file was edited since.
 
-    It is made under the lock under which it is committed: what another command did just before counts.
+    The changeset is made under the lock of the commit, so that what another command did just before counts.
     """
     from memoryd.memory.commit import commit
     from memoryd.memory.directory import open_directory

@@ -1,7 +1,8 @@
 """Show what the model calls used and cost, by day, by project or by job. Without a model there is nothing to show.
 
 A call that was sent and never answered counts as what it may have cost at most, marked with ~. What your own claude did is
-on your plan: it is shown at list price, in brackets.
+on your plan: it is shown at list price, in brackets. Where an endpoint had lost what it should have kept in its cache, and
+neither a new version, another model nor time explains it, a line says how often.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.formatting import short, shown
+from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -56,6 +57,12 @@ def execute(context: Context) -> int:
         print("No model was used in this time.", file=sys.stderr)
         return 0
     _print(_summed(rows, context.arguments.by), context)
+    if breaks := sum(row.cache_breaks for row in rows):
+        print(
+            f"The endpoint had lost its cache {count(breaks, 'time')} for no known reason: what was read again counts as"
+            " input.",
+            file=sys.stderr,
+        )
     if any(row.engine == model_calls.PAID for row in rows):
         print(f"Today: {today:.4f} of {context.config.budget.usd_per_day:g} USD.", file=sys.stderr)
     if any(row.engine != model_calls.PAID for row in rows):
@@ -100,4 +107,5 @@ def _as_json(row: UsageRow) -> dict[str, object]:
         "model": row.model,
         "engine": row.engine,
         **{key: round(value, 6) for key, value in row.spent._asdict().items()},
+        "cache_breaks": row.cache_breaks,
     }

@@ -1,7 +1,7 @@
 """Compare memories with the repository: paths, symbols and commands that they name and that are no longer there.
 
-No model is asked, and nothing is changed. What was never in the repository's history is passed over: a memory may speak
-of a library or of another repository. Exits with 1 where something is gone, or nothing can be checked.
+No model is asked, and nothing is changed. Names that were never in the repository's history are passed over: a memory may
+speak of a library or of another repository. Exits with 1 where something is gone, or nothing can be checked.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from memoryd.cli.memory_names import memory_name
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, memory_name, memory_of, project_of
+from memoryd.cli.project import add_project_option, memory_of, project_of
 from memoryd.errors import MemorydError
 from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from memoryd.cli import Context
     from memoryd.projects import Project
@@ -38,7 +38,7 @@ def execute(context: Context) -> int:
     from memoryd.rot.check import Repository, check
 
     project = project_of(context)
-    texts = _texts(project, context.arguments.files)
+    texts = _texts(context, project)
     repository = Repository(project.root)
     found = check(texts, repository)
     if not context.arguments.files and project.root:
@@ -50,35 +50,36 @@ def execute(context: Context) -> int:
                 "problem": repository.problem or None,
                 "checked": 0 if repository.problem else len(texts),
                 "gone": [
-                    {"file": name, "kind": one.claim.kind, "text": one.claim.text, "why": one.why}
+                    {"file": name, "kind": missing.claim.kind, "text": missing.claim.text, "why": missing.why}
                     for name, gone in found.items()
-                    for one in gone
+                    for missing in gone
                 ],
             }
         )
         return 1 if found or (repository.problem and texts) else 0
     for name, gone in found.items():
         print(shown(name))
-        for one in gone:
-            print(f"    {shown(one.claim.text)}: {shown(one.why)}")
+        for missing in gone:
+            print(f"    {shown(missing.claim.text)}: {shown(missing.why)}")
     if repository.problem and texts:
         raise MemorydError(
             f"Nothing could be checked against {short(project.root, context.paths.home)}: {repository.problem}.",
             f"git -C {shlex.quote(project.root)} status",
         )
-    print(_in_all(len(texts), len(found)), file=sys.stderr)
+    print(_summary(len(texts), len(found)), file=sys.stderr)
     return 1 if found else 0
 
 
-def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
-    """What is checked of each memory, by file name. Raises MemorydError for one that is not there."""
+def _texts(context: Context, project: Project) -> dict[str, str]:
+    """Texts to check, by file name. Raises MemorydError for a memory that does not exist."""
     from memoryd.rot.check import text_of
 
+    files = context.arguments.files
     texts: dict[str, str] = {}
     if not files and not os.path.isdir(project.memory_dir):
         return texts  # no memory yet, and so nothing gone
     with memory_of(project) as directory:
-        names = [memory_name(directory, file) for file in files] or sorted(directory.listing().topics)
+        names = [memory_name(context, directory, file) for file in files] or sorted(directory.listing().topics)
         for name in names:
             try:
                 state = directory.read(name)
@@ -89,7 +90,7 @@ def _texts(project: Project, files: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def _in_all(checked: int, stale: int) -> str:
+def _summary(checked: int, stale: int) -> str:
     if not stale:
-        return f"Nothing is gone that {count(checked, 'memory').replace('memorys', 'memories')} here could be held to."
-    return f"{stale} of {checked} name something that is gone. memoryd forget FILE removes one; an edit mends it."
+        return f"All references in {count(checked, 'memory')} still exist."
+    return f"{stale} of {checked} refer to something that is gone. memoryd forget FILE removes one; an edit mends it."

@@ -1,98 +1,182 @@
 """Show what a memory rests on: the words of yours, when and in which session they were said, and its changes.
 
-A memory that a dream merged rests on what its sources rested on; they are named.
+A memory that a dream merged rests on what its sources rested on; they are named. Of one that is gone it tells what took it
+away. A part of its name is enough.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 from typing import TYPE_CHECKING, Any
 
+from memoryd.cli.memory_names import memory_name_ever
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, file_meant, memory_name, memory_of, project_of
-from memoryd.errors import MemorydError
-from memoryd.formatting import shown
+from memoryd.cli.project import add_project_option, project_of
 
 if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
-    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.cli.screen import Block
+    from memoryd.jobs.evidence_lookup import FoundEvidence
+    from memoryd.memory.document import Document
     from memoryd.model import Evidence
     from memoryd.state.database import Database
-    from memoryd.state.history import Change
+    from memoryd.state.history import Change, Removal
 
 NAME = "why"
 HELP = "what a memory rests on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name")
+    parser.add_argument("file", help="its file name, or a part of it")
     add_project_option(parser)
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
-    from memoryd.cli.history import describe
-    from memoryd.clock import iso
+    from memoryd.cli.screen import Paragraph, Screen
     from memoryd.state import history
     from memoryd.state.database import open_database
 
     project = project_of(context)
     database = open_database(context.paths)
     try:
-        merged_from: list[str] = []
-        with memory_of(project) as directory:
-            try:
-                name = memory_name(directory, context.arguments.file)
-                is_there = True
-                merged_from = _merged_from(directory, name)
-            except MemorydError:
-                name = file_meant(context.arguments.file)
-                is_there = False
-                if not history.recent(database, project.memory_dir, name):
-                    raise
+        if os.path.basename(context.arguments.file) in ("MEMORY", "MEMORY.md"):
+            Screen(context.environment).show([Paragraph(_ABOUT_INDEX)])
+            return 0
+        name = memory_name_ever(context, database, project.memory_dir, context.arguments.file)
+        document = _document(project.memory_dir, name)
         evidence = history.evidence_of(database, project.memory_dir, name)
         changes = history.recent(database, project.memory_dir, name)
-        heir = None if is_there else _heir(database, changes[0], name)
+        found = None if evidence or document is None else _by_file(context, database, name, document)
+        removal = history.removal_of(database, project.memory_dir, name) if document is None else None
+        heir = _heir(database, removal, name) if removal else None
     finally:
         database.close()
+    evidence = [*evidence, *(found.evidence if found else ())]
+    merged_from = str(document.metadata.get("mergedFrom", "")).split() if document else []
     if context.arguments.json:
-        print_json(_as_json(name, evidence, changes, merged_from, heir))
+        print_json(_as_json(name, evidence, changes, merged_from, heir, removal))
         return 0
-    if not is_there:
-        became = f"became part of {shown(heir)}" if heir else "is no longer there"
-        print(f"{shown(name)} {became}: memoryd restore {shown(name)} puts it back.", file=sys.stderr)
-    if merged_from:
-        print(f"{shown(', '.join(merged_from))} became part of {shown(name)}, with what it rested on.")
-    for one in evidence:
-        when = iso(one.said_at) if one.said_at else "some time"
-        where = f"in session {one.session_id}" if one.session_id else "to memoryd"
-        print(f'You said, {where}, at {when}:\n    "{shown(one.quote)}"')
-    if not evidence and is_there:
-        print(f"memoryd knows of nothing you said that {shown(name)} rests on: somebody else wrote it.")
-    for change in changes:
-        print(describe(change))
+    blocks = _about_file(name, document, removal, heir) + _about_merge(name, merged_from)
+    blocks += _about_words(name, evidence, found, is_there=document is not None) + _about_changes(changes)
+    Screen(context.environment).show(blocks)
     return 0
 
 
-def _merged_from(directory: MemoryDirectory, name: str) -> list[str]:
-    """The files that became part of a memory, as it says itself."""
+_ABOUT_INDEX = (
+    "MEMORY.md is the index: a line for each memory, which memoryd makes anew with every change. It rests on the memories."
+    " To see why one is there: memoryd why FILE; what was changed: memoryd history."
+)
+
+
+def _document(memory_dir: str, name: str) -> Document | None:
+    """The memory, or None where it is no longer there."""
+    from memoryd.memory.directory import open_directory
     from memoryd.memory.document import parse
 
-    state = directory.read(name)
-    return str(parse(state.data).metadata.get("mergedFrom", "")).split() if state else []
+    try:
+        with open_directory(memory_dir) as directory:
+            state = directory.read(name)
+    except FileNotFoundError:
+        return None
+    return parse(state.data) if state else None
 
 
-def _heir(database: Database, change: Change, name: str) -> str | None:
+def _by_file(context: Context, database: Database, name: str, document: Document) -> FoundEvidence:
+    from memoryd.jobs.evidence_lookup import evidence_by_file
+
+    return evidence_by_file(database, context.paths, name, document)
+
+
+def _heir(database: Database, removal: Removal, name: str) -> str | None:
     """The memory that a dream made this one part of, in its last change."""
     from memoryd.state import history
 
-    return history.heir_of(database, change.id, name) if change.kind == "dream" else None
+    return history.heir_of(database, removal.change.id, name) if removal.change.kind == "dream" else None
+
+
+def _about_file(name: str, document: Document | None, removal: Removal | None, heir: str | None) -> list[Block]:
+    """What became of a memory that is gone, and the command that brings it back."""
+    from memoryd.cli.screen import Command, Paragraph
+
+    if document is not None:
+        return []
+    if heir:
+        gone = f"{name} became part of {heir}."
+    elif removal is None:
+        gone = f"{name} is no longer there. It was taken away by hand, or by another program; memoryd did not do it."
+    else:
+        gone = f"{name} is no longer there: {_what_took(removal)}."
+    return [Paragraph(gone), Command(f"memoryd restore {name}", before="to put it back: ")]
+
+
+def _what_took(removal: Removal) -> str:
+    from memoryd.cli.history import moment
+
+    change = removal.change
+    when = f"{moment(change.at)}, change {change.id}"
+    if change.kind == "forget":
+        return f"you had it forgotten ({when})"
+    if change.kind in ("undo", "redo"):
+        return f"it went with the {change.kind} of change {change.undoes} ({when})"
+    if change.kind == "review":
+        return f"you said yes to taking it away ({when}): {removal.why}"
+    by = "a dream" if change.kind == "dream" else "memoryd"
+    return f"{by} took it away ({when}): {removal.why}"
+
+
+def _about_merge(name: str, merged_from: list[str]) -> list[Block]:
+    from memoryd.cli.screen import Paragraph
+
+    if not merged_from:
+        return []
+    return [Paragraph(f"{', '.join(merged_from)} became part of {name}, with what it rested on.")]
+
+
+def _about_words(name: str, evidence: list[Evidence], found: FoundEvidence | None, *, is_there: bool) -> list[Block]:
+    from memoryd.cli.screen import Paragraph
+    from memoryd.clock import iso
+    from memoryd.language.evidence import is_of_repository
+
+    blocks: list[Block] = []
+    if found and found.former_name:
+        blocks.append(Paragraph(f"It was called {found.former_name} when memoryd wrote it."))
+    for piece in evidence:
+        if is_of_repository(piece):
+            place, _, commit = piece.message_id.partition("@")
+            at = f" at commit {commit[:12]}" if commit else ""
+            blocks += [Paragraph(f"The repository showed, in {place}{at}:"), Paragraph(f'"{piece.quote}"', indent=4)]
+            continue
+        when = iso(piece.said_at) if piece.said_at else "some time"
+        where = f"in session {piece.session_id}" if piece.session_id else "to memoryd"
+        blocks += [Paragraph(f"You said, {where}, at {when}:"), Paragraph(f'"{piece.quote}"', indent=4)]
+    if evidence or not is_there:
+        return blocks
+    if found and found.session_id:
+        told = (
+            f"{name} says that it rests on session {found.session_id}; memoryd has no record of the words, and they are not"
+            " in a transcript that is still there."
+        )
+    else:
+        told = f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it."
+    return [*blocks, Paragraph(told)]
+
+
+def _about_changes(changes: list[Change]) -> list[Block]:
+    from memoryd.cli.history import describe, table_of
+
+    return [table_of([describe(change) for change in changes])] if changes else []
 
 
 def _as_json(
-    name: str, evidence: list[Evidence], changes: list[Change], merged_from: list[str], heir: str | None
+    name: str,
+    evidence: list[Evidence],
+    changes: list[Change],
+    merged_from: list[str],
+    heir: str | None,
+    removal: Removal | None,
 ) -> dict[str, Any]:
     from memoryd.clock import iso
 
@@ -100,14 +184,22 @@ def _as_json(
         "file": name,
         "evidence": [
             {
-                "session": one.session_id or None,
-                "message": one.message_id,
-                "said_at": iso(one.said_at) if one.said_at else None,
-                "quote": one.quote,
+                "session": piece.session_id or None,
+                "message": piece.message_id,
+                "said_at": iso(piece.said_at) if piece.said_at else None,
+                "quote": piece.quote,
             }
-            for one in evidence
+            for piece in evidence
         ],
         "changes": [change.id for change in changes],
         "merged_from": merged_from,
         "merged_into": heir,
+        "removed_by": None
+        if removal is None
+        else {
+            "change": removal.change.id,
+            "kind": removal.change.kind,
+            "at": iso(removal.change.at),
+            "why": removal.why,
+        },
     }

@@ -73,7 +73,14 @@ def _late(_number: int, _frame: FrameType | None) -> None:
     raise _LateError
 
 
+def event_named(given: str) -> str:
+    """An event by our name for it: `UserPromptSubmit`, as clients spell it, is `user-prompt-submit`."""
+    words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in given.replace("_", "-"))
+    return words.lstrip("-")
+
+
 def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
+    event = event_named(event)
     if event not in EVENTS:
         raise HookInputError("an event that this memoryd does not know")
     call = _CLIENT.read_hook_call(event, _input())
@@ -82,9 +89,9 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
 
         wake(paths)
         return _Said()
-    from memoryd.config import settled
+    from memoryd.config import settings_in_force
 
-    paths, config = settled(paths, any_config=True)
+    paths, config = settings_in_force(paths, any_config=True)
     if call.kind == "release":
         return _released(call, paths, config)
     from memoryd.state.projects import memory_dir_at

@@ -1,7 +1,8 @@
-"""The config file: TOML to named tuples."""
+"""Config file: TOML to named tuples."""
 
-from memoryd.config.parse import LEAST_WINDOW_TOKENS, key_names, load, parse, settled
+from memoryd.config.parse import LEAST_WINDOW_TOKENS, key_names, load, parse, settings_in_force
 from memoryd.config.schema import (
+    Agent,
     Anthropic,
     Budget,
     ClaudeCode,
@@ -20,6 +21,7 @@ from memoryd.config.schema import (
 
 __all__ = [
     "LEAST_WINDOW_TOKENS",
+    "Agent",
     "Anthropic",
     "Budget",
     "ClaudeCode",
@@ -37,5 +39,5 @@ __all__ = [
     "key_names",
     "load",
     "parse",
-    "settled",
+    "settings_in_force",
 ]

@@ -1,4 +1,4 @@
-"""The last config file that could be used, kept for the daemon's children while an edit of it cannot be."""
+"""Copy of the last valid config file, for the daemon's children while the file is invalid."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def keep(paths: Paths) -> None:
-    """Copy the config file, if it can be used; without one the copy goes too, and the defaults hold. Never fails.
+    """Copy the config file if it is valid; without a file the copy is removed too. Never raises.
 
-    The copy is made of what was parsed: between reading and copying an editor may save.
+    The parsed bytes are copied, as an editor may save between reading and copying.
     """
     with suppress(OSError, ConfigError):
         try:

@@ -1,4 +1,4 @@
-"""From TOML to the tables. An unknown key or a wrong value fails, with its line and the fix."""
+"""Parser of the config file. An unknown key or a wrong value is an error with its line and the fix."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NOTICES = ("session", "each", "off")
 SELECTORS = ("local", "model")
 _KEY = re.compile(r"\s*sk-")
 LEAST_WINDOW_TOKENS = 8_000
-"""In a smaller window there is no room for the brief and something to read."""
+"""Smallest context window with room for the brief and something to read."""
 
 
 class Field(NamedTuple):
-    """What a table says of one of its fields."""
+    """Field of a table: its type and its key."""
 
     kind: Any
     """Its type."""
@@ -45,7 +45,7 @@ def load(paths: Paths) -> Config:
     return config._replace(features=config.features._replace(**off))
 
 
-def settled(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
+def settings_in_force(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
     """The settings in force, and the paths that they lead to.
 
     Where the config file cannot be used: with `any_config` those from before, or the defaults; otherwise ConfigError.
@@ -234,10 +234,11 @@ class _Reader:
 
         *where, name = path
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        is_mistyped = bool(difflib.get_close_matches(name, near, cutoff=0.8))  # else it may belong somewhere else
         short_names = [full.rpartition(".")[2] for full in key_names()]
         meant = difflib.get_close_matches(name, short_names, n=1, cutoff=0.8)
         elsewhere = [full for full in key_names() if full.rpartition(".")[2] in meant]
-        if elsewhere:
+        if elsewhere and not is_mistyped:
             hint = f"did you mean `{elsewhere[0]}`?"
         elif near:
             hint = f"did you mean `{'.'.join([*where, near[0]])}`?"
@@ -260,7 +261,7 @@ def _real_pattern(pattern: str) -> str:
 
 
 def fields_of(table: type[Any]) -> dict[str, Field]:
-    """By name. To look annotations up takes as long as to parse the file: for those who have one."""
+    """Fields of a table by name. Reading annotations takes as long as parsing the file, so only files with content pay."""
     hints = get_type_hints(table, include_extras=True)
     return {name: Field(*(get_args(hint) or (hint, None))) for name, hint in hints.items()}
 

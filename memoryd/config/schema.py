@@ -1,7 +1,7 @@
 """Every setting, its sentence and its default.
 
-Named tuples, since every command and every hook needs them at once: a dataclass takes ten times as long to define. And with
-their annotations as they are: of one that is a string, a named tuple compiles it.
+Named tuples, since every command and every hook imports them: a dataclass takes ten times as long to define. Annotations are
+not strings, since a named tuple would compile those.
 """
 
 import re
@@ -13,13 +13,13 @@ from memoryd.engines.model.prices import PRICES, Price
 
 
 class Key(NamedTuple):
-    """What is said of a setting, beside its type."""
+    """Sentence, least value and example of a setting."""
 
     sentence: str
-    """As it stands in config.example.toml; a test keeps the two equal."""
+    """Sentence in config.example.toml; a test keeps the two equal."""
     least: float | None = None
     example: str = ""
-    """What stands there for a value, where the default says nothing."""
+    """Value in the example, where the default says nothing."""
 
 
 class ClaudeCode(NamedTuple):
@@ -148,11 +148,30 @@ class Anthropic(NamedTuple):
     ] = ""
     dream_model: Annotated[str, Key("The model that consolidates memories: a larger one.")] = "claude-sonnet-5-5"
     context_window_tokens: Annotated[
-        int, Key("How much the model can read at once; 0: what is known of the model, else 200,000.", least=0)
+        int,
+        Key(
+            "How much the model can read at once; 0: what its endpoint says, else 1,000,000 for a [1m] name, else 200,000.",
+            least=0,
+        ),
     ] = 0
     longest_run_seconds: Annotated[
         float, Key("A run that takes longer is given up and tried again later.", least=10)
     ] = 300.0
+
+
+class Agent(NamedTuple):
+    read_kilobytes: Annotated[
+        float,
+        Key(
+            "How much of a file the agent sees at once; of this and the next three never more than a quarter of a prompt.",
+            least=1,
+        ),
+    ] = 64.0
+    grep_kilobytes: Annotated[
+        float, Key("A longer result of a search is shown by its first 2 KB; the agent can read the rest.", least=1)
+    ] = 16.0
+    glob_kilobytes: Annotated[float, Key("The same for a list of files.", least=1)] = 16.0
+    bash_kilobytes: Annotated[float, Key("The same for what a command prints.", least=1)] = 16.0
 
 
 class ClaudeCommand(NamedTuple):
@@ -206,7 +225,7 @@ class Budget(NamedTuple):
 
     def price_of(self, model: str) -> Price | None:
         """The price in config, else the one that is known; a dated name (`-20261001`) costs what the plain one does."""
-        plain = re.sub(r"-20\d{6}$", "", model)
+        plain = re.sub(r"(?:-20\d{6})?(?:\[1m\])?$", "", model)
         return self.prices.get(model) or self.prices.get(plain) or PRICES.get(plain)
 
 
@@ -261,6 +280,7 @@ class Config(NamedTuple):
         Key('When your client tells you what was kept: at the start of a "session", with "each" prompt, or "off".'),
     ] = "session"
     anthropic: Anthropic = Anthropic()
+    agent: Agent = Agent()
     claude: ClaudeCommand = ClaudeCommand()
     budget: Budget = Budget()
     claude_code: ClaudeCode = ClaudeCode()

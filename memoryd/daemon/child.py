@@ -1,4 +1,4 @@
-"""The daemon's child: a process of its own, so that it can be killed at any instant and gives its memory back."""
+"""Child process of the daemon: it can be killed at any moment, and its memory is freed when it ends."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Until `ended` has told how it ended: what comes next must not hide that."""
+        """Whether a child runs, or has ended and `ended` has not returned its exit code yet."""
         return self._process is not None
 
     def start(self, *arguments: str, config_file: str | None = None) -> None:
-        """Begin. `config_file`: where its settings are, if not where they always are."""
-        # -P: the daemon may have been started in a repository, whose modules are none of ours.
+        """Start the child. `config_file`: where its settings are, if not in the usual place."""
+        # -P: the daemon may have been started in a repository, whose modules must not be imported.
         # A session of its own: Ctrl-C in the terminal is for the daemon, which lets the child finish its step.
         self._process = subprocess.Popen(  # noqa: S603 - our own program; the arguments are paths from the database
             [sys.executable, "-P", "-m", "memoryd", "child", *arguments],
@@ -57,7 +57,7 @@ class Child:
         return True
 
     def kill(self) -> None:
-        """What it has not closed, recovery will."""
+        """Kill the child; recovery closes what it left open."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -65,7 +65,7 @@ class Child:
 
 
 def stop_all(children: list[Child], seconds: float) -> None:
-    """Let the children finish what they are at, all of them within these seconds, then end them. Ctrl-C ends them now."""
+    """Let the children finish their step within these seconds, then kill them. Ctrl-C kills them at once."""
     until = elapsed() + seconds
     try:
         for child in children:

@@ -11,6 +11,7 @@ from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.dream_gates import due as dreams_due
 from memoryd.jobs.due import due
+from memoryd.jobs.index_repair import IndexWatch
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.upkeep import last_upkeep
 from memoryd.state import changes, dreams, jobs
@@ -31,7 +32,7 @@ _NOT_THEIRS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
 class Children:
-    """Starts what is due, and notices who ended and how."""
+    """Starts due jobs in child processes, and handles their end."""
 
     def __init__(
         self, paths: Paths, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]
@@ -45,9 +46,11 @@ class Children:
         self.config_file: str | None = None
         """Where children find their settings, if the config file itself cannot be used."""
         self.rest_until = 0.0
-        """No new worker before, after one that died or could do nothing."""
+        """Time before which no new worker starts, after one that died or could do nothing."""
         self._jobs_before = 0
         self._is_tidying = False
+        self._is_reindexing = False
+        self._index_watch = IndexWatch()
 
     @property
     def is_at_work(self) -> bool:
@@ -66,7 +69,7 @@ class Children:
         return 0 < self.rest_until - now <= REST_SECONDS  # longer: the clock was set back
 
     def dream(self, database: Database, config: Config, now: float) -> None:
-        """Ask the gates of every project; one dream at a time."""
+        """Start a dream where all gates are open; one at a time."""
         self._end_lost(database, now)
         if self._dreamer.is_running:
             return
@@ -77,18 +80,27 @@ class Children:
             self._dreamer.start("--dream", memory_dir, root, config_file=self.config_file)
             return
 
-    def tidy(self) -> bool:
-        """Begin the nightly upkeep, if nobody is at work."""
+    def reindex(self, database: Database, config: Config, now: float) -> None:
+        """Start a child that makes wrong indexes right; while another one works, the next look finds them again."""
+        if self.is_at_work or self._rests(now):
+            return
+        if memory_dirs := self._index_watch.wrong(database, config, now):
+            self._is_reindexing = True
+            self._log.info("reindex", memory_dirs=memory_dirs)
+            self._worker.start("--reindex", *memory_dirs, config_file=self.config_file)
+
+    def start_upkeep(self) -> bool:
+        """Start the nightly upkeep; False while another child works."""
         if self.is_at_work:
             return False
         self._is_tidying = True
         self._worker.start("--upkeep", config_file=self.config_file)
         return True
 
-    def notice(self, database: Database, now: float) -> None:
-        """Say who died, put right what they left, and rest for a while."""
+    def handle_ended(self, database: Database, now: float) -> None:
+        """Report children that failed, clean up after them, and start none for a while."""
         if code := self._dreamer.ended():
-            self._say(f"The dreamer ended with code {code}; what it left is put right.")
+            self._say(f"The dreamer ended with code {code}; what it left is cleaned up.")
             self._log.error("dreamer died", code=code)
             self.recover_dead_dream(database, now)
         code = self._worker.ended()
@@ -96,6 +108,8 @@ class Children:
             did = last_upkeep(database)
             facts = {} if did is None else {name: fact for name, fact in did._asdict().items() if name != "at"}
             self._log.info("upkeep", **facts)
+        elif code == 0 and self._is_reindexing:
+            self._say("An index that was deleted or cut is whole again.")
         elif code == 0 and jobs.last_id(database) == self._jobs_before:
             self.rest_until = now + REST_SECONDS  # somebody else is at work there: it gave way
         if code:
@@ -106,10 +120,10 @@ class Children:
             self._log.error(f"{who} died", code=code)
             self.recover(database, now)
         if code is not None:
-            self._is_tidying = False
+            self._is_tidying = self._is_reindexing = False
 
     def recover(self, database: Database, now: float) -> None:
-        """Finish what a killed process began to write. A directory that is gone or cannot be written waits."""
+        """Finish commits of killed processes. A directory that is gone or cannot be written waits."""
         if not (left := changes.directories_with_prepared(database)):
             return
         from memoryd.jobs.recovery import recover_commits  # noqa: PLC0415 - megabytes that an idle daemon need not hold
@@ -123,18 +137,18 @@ class Children:
             self._log.info("recovered", memory_dir=memory_dir, commits=number)
 
     def _end_lost(self, database: Database, now: float) -> None:
-        """End the jobs of processes that died, also where nobody may work again: what ended behind them is told after them."""
+        """End the jobs of dead processes, also where no job will run again: later jobs are reported only after them."""
         if self._worker.is_running:
-            return  # it must not find a directory taken
+            return  # the running child must not find a directory locked
         for memory_dir in jobs.directories_with_running(database):
             with suppress(BusyError, OSError), only_process(self._paths, memory_dir, "workers", ""):
-                self.recover(database, now)  # told in the log
+                self.recover(database, now)  # errors are in the log
                 from memoryd.jobs.recovery import recover_directory  # noqa: PLC0415 - as above
 
                 recover_directory(database, self._paths, memory_dir, now)
 
     def recover_dead_dream(self, database: Database, now: float) -> None:
-        """Put right what dreams left whose process died: the lock's time, and the turns that they had."""
+        """Clean up after dreams whose process died: the time of the lock, and their turns."""
         left = {job.memory_dir for job in dreams.unfinished(database)}
         left |= {held.memory_dir for held in dreams.held_locks(database)}
         if not left:
@@ -145,7 +159,7 @@ class Children:
             recover_dead_dream(database, self._paths, memory_dir, now)
 
     def stop(self, seconds: float = CHILD_SECONDS) -> None:
-        """A dream ends at once and changes nothing; who extracts may finish the step it is at."""
+        """Stop the children: a dream ends at once and changes nothing, an extraction may finish its step."""
         if self._worker.is_running and seconds:
             self._say(f"Waiting for the job that runs, {seconds:g} s at most; Ctrl-C again ends it at once.")
         stop_all([self._dreamer, self._worker], seconds)

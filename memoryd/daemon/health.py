@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from memoryd.daemon.single_instance import InstanceHeld
+    from memoryd.daemon.single_instance import InstanceLock
     from memoryd.paths import Paths
 
 LEAST_FREE_BYTES = 200_000_000
 _JUMP_SECONDS = 60.0
-_TOLD_SECONDS = 3600.0
+_REPORTED_SECONDS = 3600.0
 _OVER = {
     "watch_limit": "The transcripts can be watched again.",
     "polling_only": "The system reports growing transcripts again.",
@@ -31,48 +31,48 @@ _OVER = {
 
 
 class DaemonHealth:
-    """Compares what is the matter now with what was told before."""
+    """Compares present troubles with those that were reported before."""
 
-    def __init__(self, held: InstanceHeld, say: Callable[[str], None], log: FilteringBoundLogger) -> None:
+    def __init__(self, held: InstanceLock, say: Callable[[str], None], log: FilteringBoundLogger) -> None:
         self._held = held
         self._say = say
         self._log = log
-        self._told: tuple[str, tuple[Trouble, ...]] = ("", ())
+        self._reported: tuple[str, tuple[Trouble, ...]] = ("", ())
 
     @property
     def names(self) -> list[str]:
-        return [one.name for one in self._told[1]]
+        return [trouble.name for trouble in self._reported[1]]
 
-    def tell(self, watching: str, troubles: list[Trouble]) -> None:
-        """Once in words and in the log for each that is new or over; all of them into the lock file, for `status`."""
-        before = {one.name for one in self._told[1]}
-        now = {one.name for one in troubles}
-        for one in troubles:
-            if one.name not in before:
-                self._say(one.text)
-                if one.fix:
-                    self._say(f"  fix: {one.fix}")
-                log = self._log.warning if one.fix else self._log.info
-                log("trouble", name=one.name, reason=one.text)
+    def report(self, watching: str, troubles: list[Trouble]) -> None:
+        """Report each trouble that is new or over, once, to the user and the log; write all of them into the lock file."""
+        before = {trouble.name for trouble in self._reported[1]}
+        now = {trouble.name for trouble in troubles}
+        for trouble in troubles:
+            if trouble.name not in before:
+                self._say(trouble.text)
+                if trouble.fix:
+                    self._say(f"  fix: {trouble.fix}")
+                log = self._log.warning if trouble.fix else self._log.info
+                log("trouble", name=trouble.name, reason=trouble.text)
         for name in sorted(before - now):
             if name in _OVER:
                 self._say(_OVER[name])
             self._log.info("trouble is over", name=name)
-        if self._told != (watching, tuple(troubles)):
-            self._told = (watching, tuple(troubles))
-            with suppress(OSError):  # some disks need room to write a place anew, and that there is none was said above
-                self._held.tell(watching, troubles)
+        if self._reported != (watching, tuple(troubles)):
+            self._reported = (watching, tuple(troubles))
+            with suppress(OSError):  # some disks need space to overwrite a file; the full disk is reported above
+                self._held.write_state(watching, troubles)
 
 
 class ClockWatch:
-    """Notices when the clock on the wall and the time that has passed disagree."""
+    """Notices when the wall clock and the elapsed time disagree."""
 
     def __init__(self) -> None:
         self._last: tuple[float, float] | None = None
         self._jumped: tuple[float, Trouble] | None = None
 
     def look(self, now: float, elapsed: float) -> list[Trouble]:
-        """What to say of it, for an hour; it passes by itself."""
+        """Trouble about a clock that jumped; shown for an hour, as it passes by itself."""
         if self._last is not None:
             ahead = (now - self._last[0]) - (elapsed - self._last[1])
             if abs(ahead) > _JUMP_SECONDS:
@@ -83,13 +83,13 @@ class ClockWatch:
                     Trouble("clock_jumped", f"{text} What goes by time may come early or late once."),
                 )
         self._last = now, elapsed
-        if self._jumped is not None and elapsed - self._jumped[0] < _TOLD_SECONDS:
+        if self._jumped is not None and elapsed - self._jumped[0] < _REPORTED_SECONDS:
             return [self._jumped[1]]
         return []
 
 
 def disk_troubles(paths: Paths) -> Iterator[Trouble]:
-    """Whether there is room where the state and the memories are."""
+    """Troubles of disks that are nearly full, where state and memories are."""
     for place in (paths.state_dir, paths.claude_dir):
         try:
             disk = os.statvfs(place)

@@ -1,4 +1,4 @@
-"""Why the last start of `memoryd run` failed: told to its supervisor, and kept in a small file for `status`."""
+"""Failure of the last start of `memoryd run`: sent to its supervisor, and kept in a small file for `status`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUPERVISOR_VARIABLE = "MEMORYD_SUPERVISOR"
 LAUNCHD = "launchd"
 NOT_AGAIN = (BusyError.exit_code, ConfigError.exit_code)
-"""After these a restart would not help."""
+"""Exit codes after which a restart would not help."""
 _MOST_BYTES = 16_384
 
 
@@ -30,13 +30,13 @@ class Failure(NamedTuple):
     fix: str = ""
 
 
-def tell(environment: Mapping[str, str], paths: Paths | None, failure: Failure) -> int:
-    """Say why `run` failed to whoever has started it, and return the exit code to end with."""
+def report(environment: Mapping[str, str], paths: Paths | None, failure: Failure) -> int:
+    """Tell the supervisor why `run` failed, record it, and return the exit code to end with."""
     from memoryd.daemon.sd_notify import Supervisor  # noqa: PLC0415 - `status` reads the file and needs no socket
 
     by_launchd = environment.get(SUPERVISOR_VARIABLE) == LAUNCHD
     Supervisor(environment).status(f"{failure.sentence} fix: {failure.fix}" if failure.fix else failure.sentence)
-    # By hand, a second `run` that finds a first one is no failure that anybody asks for later.
+    # A second `run` by hand, beside a running one, is no failure to record.
     if paths is not None and (failure.exit_code != BusyError.exit_code or by_launchd or "NOTIFY_SOCKET" in environment):
         record(paths, failure)
     # launchd restarts whatever does not end with 0, for ever.
@@ -44,20 +44,20 @@ def tell(environment: Mapping[str, str], paths: Paths | None, failure: Failure) 
 
 
 def record(paths: Paths, failure: Failure) -> None:
-    """Keep it until the next good start. Where that cannot be done (a full disk) the sentence on stderr has to do."""
+    """Keep the failure until the next good start. On a full disk the sentence on stderr has to do."""
     body = {**failure._asdict(), "at": iso(failure.at)}
     with suppress(OSError):
         atomic_file.write(_file(paths), json.dumps(body).encode())
 
 
 def clear(paths: Paths) -> None:
-    """A start has been good."""
+    """Delete the failure after a good start."""
     with suppress(OSError):
         os.remove(_file(paths))
 
 
 def last(paths: Paths) -> Failure | None:
-    """Why nothing runs, if the last start failed and none was good since."""
+    """Failure of the last start; None after a good one."""
     try:
         body = json.loads(atomic_file.read(_file(paths), _MOST_BYTES))
         at = parse_iso(body["at"])

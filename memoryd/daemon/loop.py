@@ -1,4 +1,4 @@
-"""`memoryd run`: looks at the transcripts when it is woken, has what is due worked on, and tells what it sees."""
+"""Loop of `memoryd run`: ingests transcripts when it is woken, starts due jobs, and reports what happens."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.daemon.sd_notify import Supervisor
-    from memoryd.daemon.single_instance import InstanceHeld
+    from memoryd.daemon.single_instance import InstanceLock
     from memoryd.daemon.wakeup import Wakeup
     from memoryd.log.writer import Log
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
 STOP, CHANGE, LOOK, DREAMS, UPKEEP, THREAD = "stop", "change", "look", "dreams", "upkeep", "thread"
-"""Who rings: a signal, the watcher, the ticks, a thread that died."""
+"""Names of what wakes the loop: a signal, the watcher, the ticks, a thread that died."""
 
 _TICKS = frozenset({LOOK, DREAMS, UPKEEP})
 _TOGETHER_SECONDS = 0.05
-"""Ticks that fall due together ring one after the other, and one look is enough for all."""
+"""Time to collect ticks that fall due together, so that one pass serves all of them."""
 
 DREAM_CHECK_SECONDS = 60.0
 _UPKEEP_CHECK_SECONDS = 3600.0
@@ -59,7 +59,7 @@ _SHORTEST_SECONDS = 0.05
 
 
 class Daemon:
-    """One loop in one thread. The caller holds the lock of `instance.only_instance`, and rings `STOP` on a signal."""
+    """One loop in one thread. The caller holds the lock of `single_instance.only_instance`, and wakes it with `STOP`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Daemon:
         clock: Clock,
         say: Callable[[str], None],
         log: Log,
-        held: InstanceHeld,
+        held: InstanceLock,
         environment: Mapping[str, str],
         wakeup: Wakeup,
         supervisor: Supervisor,
@@ -83,16 +83,16 @@ class Daemon:
         self._supervisor = supervisor
         self._database: Database | None = None
         self._ingester: Ingester | None = None
-        self._narrator = Reporter(paths, config, say, log)
-        self._crew = Children(paths, say, log, environment)
+        self._reporter = Reporter(paths, config, say, log)
+        self._children = Children(paths, say, log, environment)
         self._watch_health = WatchHealth(ALL[0], paths, lambda: wakeup.wake(CHANGE), log.warning)
-        self._condition = DaemonHealth(held, say, log)
+        self._health = DaemonHealth(held, say, log)
         self._clock_watch = ClockWatch()
         self._dead: deque[threading.Thread] = deque()
         self._ticks: Ticks | None = None
         self._ticked_at = 0.0
         self._is_due = {DREAMS, UPKEEP}
-        self._summary_told = ""  # to the supervisor; the first one says that we are ready
+        self._reported_summary = ""  # to the supervisor; the first one says that we are ready
         self._backlog = 0
         self._sessions = 0
         self._knows_transcripts = False  # now or from before
@@ -102,10 +102,10 @@ class Daemon:
         self._config_trouble: Trouble | None = None
 
     def run(self) -> None:
-        """Look until `STOP` is rung.
+        """Make passes until `STOP`.
 
         A damaged database is set aside and rebuilt; one that is locked or cannot grow is tried again at the next look.
-        Any other failure ends the daemon loudly: its supervisor starts it again.
+        Any other failure ends the daemon with an error: its supervisor starts it again.
         """
         root = self._paths.transcripts_root
         self._log.info("started", version=__version__, pid=os.getpid(), root=root)
@@ -115,19 +115,19 @@ class Daemon:
         try:
             self._look_until_stopped()
         finally:
-            self._crew.kill()  # nobody is left there, unless a second signal cut that short
+            self._children.kill()  # no child is left, unless a second signal came
             threading.excepthook = hook
             self._watch_health.stop()
             if self._ticks is not None:
                 self._ticks.stop()
             if self._database is not None:
                 with suppress(StateError, BusyError):
-                    self._narrator.tell_jobs(self._database, self._clock.now())  # those that ended just now
+                    self._reporter.report_jobs(self._database, self._clock.now())  # those that ended just now
                 self._database.close()
             self._log.info("stopped")
 
     def _look_until_stopped(self) -> None:
-        """Let who works finish, unless a second signal raises KeyboardInterrupt: once, but at any line of ours."""
+        """Make passes, then let children finish, unless a second signal raises KeyboardInterrupt at any line."""
         patience = CHILD_SECONDS
         try:
             heard: frozenset[str] = frozenset()
@@ -139,12 +139,12 @@ class Daemon:
             raise
         finally:
             self._supervisor.stopping()
-            self._crew.stop(patience)
+            self._children.stop(patience)
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
     def _look(self, heard: frozenset[str]) -> None:
-        """Look once, whatever woke us; then see that everything that should run does."""
+        """Make one pass, then restart watcher and ticks where they have stopped."""
         if self._held.keep():
             self._say("The lock file was deleted; it is there again, so that no second memoryd starts.")
             self._log.warning("lock taken anew")
@@ -162,24 +162,24 @@ class Daemon:
             self._wakeup.wake(LOOK)
         except (StateError, BusyError) as error:
             if self._database is None and not isinstance(error, BusyError):
-                raise  # it never worked: a person has to look
+                raise  # it never worked: a person has to fix it
             self._trouble = Trouble("database_busy", error.sentence, error.fix)
         self._keep_ticking()
-        self._condition.tell(self._watch_health.watching, list(self._troubles()))
-        if (summary := self._summary()) == self._summary_told:
+        self._health.report(self._watch_health.watching, list(self._troubles()))
+        if (summary := self._summary()) == self._reported_summary:
             return
-        if not self._summary_told:
+        if not self._reported_summary:
             last_failure.clear(self._paths)
             self._supervisor.ready(summary)
         else:
             self._supervisor.status(summary)
-        self._summary_told = summary
+        self._reported_summary = summary
 
     def _is_report_enough(self, heard: frozenset[str]) -> bool:
-        """Whether to look only where growth was reported.
+        """Whether it is enough to read the folders in which growth was reported.
 
-        What falls due by silence must not go by what is known of a session that nobody looked at again; and ticks that do
-        not come are no reason to look at nothing else.
+        Before a session falls due by silence, its transcript has to be looked at again; and when ticks are late, all
+        folders are read.
         """
         is_ticking = elapsed() - self._ticked_at <= self._config.scan.interval_seconds + _LATE_SECONDS
         return heard == {CHANGE} and is_ticking and (self._next_at is None or self._clock.now() < self._next_at)
@@ -189,8 +189,8 @@ class Daemon:
             self._database = open_database(self._paths)
             self._database.check()
             self._ingester = Ingester(ALL[0], self._database, self._paths, self._config)
-            self._narrator.begin_behind(jobs.last_id(self._database))
-            self._crew.recover(self._database, now)
+            self._reporter.begin_behind(jobs.last_id(self._database))
+            self._children.recover(self._database, now)
         elif not self._database.is_in_place():
             text = "The state database was deleted. A new one was made: what was waiting counts as history now."
             self._log.error("database deleted")
@@ -200,34 +200,36 @@ class Daemon:
         database = self._database
         reported = self._watch_health.take()
         only = reported if is_report_enough else None
-        swept = self._ingester.ingest(now, only)
-        self._backlog = swept.backlog
+        report = self._ingester.ingest(now, only)
+        self._backlog = report.backlog
         if only is None:
-            self._sessions = swept.transcripts
+            self._sessions = report.transcripts
         if not self._knows_transcripts:
             root = self._paths.transcripts_root
-            self._knows_transcripts = swept.transcripts > 0 or sessions.has_files(database, root)
-        if not swept.backlog:
-            self._watch_health.judge(swept.grown, elapsed())
-        self._narrator.tell_found(swept)
-        self._narrator.tell_backlog(swept, database)
-        self._narrator.tell_turns(swept.events, database)
-        self._narrator.tell_jobs(database, now)
-        self._crew.notice(database, now)
-        if not swept.backlog:
+            self._knows_transcripts = report.transcripts > 0 or sessions.has_files(database, root)
+        if not report.backlog:
+            self._watch_health.judge(report.grown, elapsed())
+        self._reporter.report_found(report)
+        self._reporter.report_backlog(report, database)
+        self._reporter.report_turns(report.events, database)
+        self._reporter.report_jobs(database, now)
+        self._children.handle_ended(database, now)
+        if not report.backlog:
             self._begin_what_is_due(database, now)
-            self._narrator.tell_why_not(database, now)
-            self._narrator.tell_unreadable(database)
+            if only is None:
+                self._children.reindex(database, self._config, now)
+            self._reporter.report_why_not(database, now)
+            self._reporter.report_unreadable(database)
         self._next_at = min(self._times(database, self._ingester, now), default=None)
 
     def _begin_what_is_due(self, database: Database, now: float) -> None:
         if self._config_trouble and self._config != Config() and not os.path.exists(self._paths.kept_config):
-            return  # somebody deleted what the children would go by
-        self._crew.extract(database, self._config, now)
+            return  # the database was deleted: the children could not use it
+        self._children.extract(database, self._config, now)
         if DREAMS in self._is_due:
             self._is_due.discard(DREAMS)
-            self._crew.dream(database, self._config, now)
-        if UPKEEP in self._is_due and (not upkeep_due(database, now) or self._crew.tidy()):
+            self._children.dream(database, self._config, now)
+        if UPKEEP in self._is_due and (not upkeep_due(database, now) or self._children.start_upkeep()):
             self._is_due.discard(UPKEEP)
 
     def _rebuild(self, error: CorruptStateError) -> None:
@@ -242,10 +244,10 @@ class Daemon:
         self._begin_anew(notices.Notice("damaged database", text, fix, kept))
 
     def _begin_anew(self, notice: notices.Notice) -> None:
-        """Make a database that knows why it is new."""
+        """Make a new database, with a notice that says why."""
         self._let_go()
         self._say(notice.text)
-        self._narrator.tell_history_again()
+        self._reporter.report_history_again()
         fresh = open_database(self._paths)
         notices.post(fresh, notice, self._clock.now())
         fresh.close()
@@ -258,21 +260,21 @@ class Daemon:
     # --- resting ------------------------------------------------------------------------------------------------------
 
     def _rest(self) -> frozenset[str]:
-        """Wait until there is a reason to look again, and return who rang."""
-        goes_on = self._backlog and self._trouble is None  # else it would fail again at once, without a rest
+        """Wait for a reason for the next pass; return what woke us."""
+        goes_on = self._backlog and self._trouble is None  # otherwise it would fail again at once
         heard = self._wakeup.wait(0.0 if goes_on else self._seconds())
         self._supervisor.alive()
         if heard & _TICKS:
             heard |= self._wakeup.wait(_TOGETHER_SECONDS)
         if CHANGE in heard and STOP not in heard:
-            heard |= self._settle()
+            heard |= self._wait_for_quiet()
         if LOOK in heard:
             self._ticked_at = elapsed()
         self._is_due |= heard & {DREAMS, UPKEEP}
         return heard
 
-    def _settle(self) -> frozenset[str]:
-        """Who writes a transcript writes again soon: wait until nothing more is reported, but not for ever."""
+    def _wait_for_quiet(self) -> frozenset[str]:
+        """Wait until no more growth is reported, up to a longest time: a transcript that grows usually grows again soon."""
         heard: frozenset[str] = frozenset()
         began = elapsed()
         limits = self._config.scan
@@ -285,11 +287,11 @@ class Daemon:
         return heard
 
     def _seconds(self) -> float:
-        """Until the next look, if nobody rings: a tick that does not come, or something that falls due."""
+        """Seconds until the next pass if nothing wakes us: a late tick, or something that falls due."""
         seconds = [self._config.scan.interval_seconds + _LATE_SECONDS]
         if self._supervisor.watchdog_seconds is not None:
             seconds.append(self._supervisor.watchdog_seconds / 3)
-        if "root_missing" in self._condition.names:
+        if "root_missing" in self._health.names:
             seconds.append(_MISSING_ROOT_SECONDS)
         if self._watch_health.has_suspects:
             seconds.append(CONFIRM_SECONDS)
@@ -300,23 +302,23 @@ class Daemon:
         return max(_SHORTEST_SECONDS, min(seconds))
 
     def _times(self, database: Database, ingester: Ingester, now: float) -> Iterator[float]:
-        """The moments at which something may fall due by itself."""
+        """Times at which something may fall due by itself."""
         if (silence := ingester.next_silence(now)) is not None:
             yield silence
-        if self._crew.is_at_work:
-            return  # its end rings
+        if self._children.is_at_work:
+            return  # its end wakes us
         hold = engine_wait(database, self._paths, self._config, now)
         for session in waiting.waiting_sessions(database):
             match gates.extraction(session, self._config, self._paths.state_dir, now, hold):
                 case Wait(until=float(until)):
-                    yield max(until, self._crew.rest_until)
-                case Due() if session.memory_dir:  # and nobody began: the children rest
-                    yield max(now + _LATE_SECONDS, self._crew.rest_until)
+                    yield max(until, self._children.rest_until)
+                case Due() if session.memory_dir:  # due, and not started: no child may start yet
+                    yield max(now + _LATE_SECONDS, self._children.rest_until)
 
     # --- seeing that all is well --------------------------------------------------------------------------------------
 
     def _keep_ticking(self) -> None:
-        """Start the ticks, and start them anew where their thread died, or where they stopped when the clock was set back."""
+        """Start the ticks; restart them where their thread died, or where they stopped because the clock was set back."""
         interval = self._config.scan.interval_seconds
         late = elapsed() - self._ticked_at > 2 * interval + 2 * _LATE_SECONDS
         if self._ticks is not None and self._ticks.is_alive and not late:
@@ -330,15 +332,15 @@ class Daemon:
         self._ticked_at = elapsed()
 
     def _troubles(self) -> Iterator[Trouble]:
-        for one in (self._config_trouble, self._trouble):
-            if one is not None:
-                yield one
+        for trouble in (self._config_trouble, self._trouble):
+            if trouble is not None:
+                yield trouble
         yield from map(self._worse, self._watch_health.troubles)
         yield from self._clock_watch.look(self._clock.now(), elapsed())
         yield from disk_troubles(self._paths)
 
     def _worse(self, trouble: Trouble) -> Trouble:
-        """A root that is missing is nothing to a newcomer; where transcripts were known, somebody has to look."""
+        """Trouble of a missing root with a fix, where transcripts were known; for a new user it is normal."""
         if trouble.name != "root_missing" or not self._knows_transcripts:
             return trouble
         root = self._paths.transcripts_root
@@ -346,9 +348,9 @@ class Daemon:
         return Trouble(trouble.name, text, f"ls -ld {root}")
 
     def _thread_died(self, arguments: threading.ExceptHookArgs) -> None:
-        """Threads are the libraries' own. What one says when it dies may name files, so only the kind is logged.
+        """Log the death of a library's thread. Its message may name files, so only the type of the error is logged.
 
-        It counts as alive until this is over, so who is rung for has to wait for it.
+        The thread counts as alive until this returns, so the loop has to wait for it.
         """
         name = arguments.thread.name if arguments.thread else ""
         self._log.error("thread died", thread=name, error=arguments.exc_type.__name__)
@@ -357,11 +359,11 @@ class Daemon:
         self._wakeup.wake(THREAD)
 
     def _summary(self) -> str:
-        troubles = [name for name in self._condition.names if name != "root_missing"]
+        troubles = [name for name in self._health.names if name != "root_missing"]
         return f"watches {count(self._sessions, 'session')}" + (f"; {', '.join(troubles)}" if troubles else "")
 
     def _reread_config(self) -> None:
-        """Take in an edited config file. With one that cannot be used the old settings hold, for the children too."""
+        """Use an edited config file. If it cannot be used, the former settings stay in force, also for children."""
         stamp = _stamp(self._paths.config_file)
         if stamp == self._config_stamp:
             return
@@ -371,14 +373,14 @@ class Daemon:
         except ConfigError as error:
             text = f"{error.sentence} Until that is mended, the settings from before hold."
             self._config_trouble = Trouble("config_broken", text, error.fix)
-            self._crew.config_file = self._paths.kept_config
+            self._children.config_file = self._paths.kept_config
             return
         self._config_trouble = None
-        self._crew.config_file = None
+        self._children.config_file = None
         keep(self._paths)
         before, self._config = self._config, config
         self._log.set_level(config.log.level)
-        self._narrator.use(config)
+        self._reporter.use(config)
         if self._ingester is not None:
             self._ingester.use(config)
         if before.scan.interval_seconds != config.scan.interval_seconds and self._ticks is not None:

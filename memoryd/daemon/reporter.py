@@ -28,61 +28,61 @@ if TYPE_CHECKING:
     from memoryd.state.sessions import TurnEvent
 
 TOOLS = ("Read", "Grep", "Glob", "Bash", "Edit", "Write")
-"""As the agent has them, whose modules the daemon does not load."""
+"""Names of the agent's tools; the daemon does not import its modules."""
 
 
 _NO_CHANGE = {"succeeded_no_output": "nothing to change", "skipped(dry_run)": "a trial, nothing was changed"}
 
 
 class Reporter:
-    """Remembers what was told, so that nothing is told twice."""
+    """Reports every event once; it remembers what was reported."""
 
     def __init__(self, paths: Paths, config: Config, say: Callable[[str], None], log: FilteringBoundLogger) -> None:
         self._paths = paths
         self._config = config
         self._say = say
         self._log = log
-        self._found_told = False
-        self._history_told = False
-        self._told_turns: dict[int, str] = {}  # waiting turns, and the reason that was last told for them
-        self._told_hold: Hold | None = None
-        self._told_job = 0  # the last job that was told
-        self._logged_job: int | None = None  # the last one that was logged, which the database remembers
+        self._has_reported_found = False
+        self._has_reported_history = False
+        self._reported_turns: dict[int, str] = {}  # waiting turns, and the reason that was last reported
+        self._reported_hold: Hold | None = None
+        self._reported_job = 0  # the last job that was reported
+        self._logged_job: int | None = None  # the last job that was logged; the database has it too
         self._unreadable = 0
 
     def use(self, config: Config) -> None:
         self._config = config
 
     def begin_behind(self, job_id: int) -> None:
-        """Jobs up to this one were told by somebody else."""
-        self._told_job = job_id
-        self._logged_job = None  # the database may be another one, and knows itself
+        """Report only jobs after this one."""
+        self._reported_job = job_id
+        self._logged_job = None  # read again, as the database may be a new one
 
-    def tell_history_again(self) -> None:
-        self._history_told = False
+    def report_history_again(self) -> None:
+        self._has_reported_history = False
 
-    def tell_found(self, swept: IngestReport) -> None:
-        if self._found_told:
+    def report_found(self, found: IngestReport) -> None:
+        if self._has_reported_found:
             return
-        self._found_told = True
-        if not swept.root_missing:  # which is told as a trouble
-            new = f", {swept.new_live} of them new since the last time" if swept.new_live else ""
-            self._say(f"Found {count(swept.transcripts, 'session')} ({size(swept.bytes)}){new}.")
-        if swept.new_history:
+        self._has_reported_found = True
+        if not found.root_missing:  # reported as a trouble
+            new = f", {found.new_live} of them new since the last time" if found.new_live else ""
+            self._say(f"Found {count(found.transcripts, 'session')} ({size(found.bytes)}){new}.")
+        if found.new_history:
             price = "and says first what it would cost" if is_chosen(self._config) else "free of charge, if you want"
             self._say(f"What they hold so far is history: memoryd backfill works on it, {price}.")
         quiet = self._config.turns.quiet_seconds
         self._say(f"Talk to Claude Code in another terminal. {quiet:g} s after it falls silent, what you said is read.")
         self._say('Try: "from now on, keep commits small." Ctrl-C stops memoryd, and nothing is lost.')
         self._log.info(
-            "first look", sessions=swept.transcripts, bytes=swept.bytes, history=swept.new_history, new=swept.new_live
+            "first look", sessions=found.transcripts, bytes=found.bytes, history=found.new_history, new=found.new_live
         )
 
-    def tell_backlog(self, swept: IngestReport, database: Database) -> None:
-        if swept.backlog:
-            self._say(f"Reading: {count(swept.backlog, 'session')} to go.")
-        elif not self._history_told:
-            self._history_told = True
+    def report_backlog(self, found: IngestReport, database: Database) -> None:
+        if found.backlog:
+            self._say(f"Reading: {count(found.backlog, 'session')} to go.")
+        elif not self._has_reported_history:
+            self._has_reported_history = True
             facts = queries.totals(database)
             if facts.history_turns:
                 self._say(
@@ -90,14 +90,14 @@ class Reporter:
                     f" of {count(facts.projects, 'project')}."
                 )
 
-    def tell_unreadable(self, database: Database) -> None:
+    def report_unreadable(self, database: Database) -> None:
         number = len(queries.unreadable(database))
         if number > self._unreadable:
             self._say(f"{count(number, 'transcript or folder')} cannot be read. What to do: memoryd status")
         self._unreadable = number
 
-    def tell_turns(self, events: tuple[TurnEvent, ...], database: Database) -> None:
-        """One line a session and look, however much was said in between; nothing of sessions that are left alone."""
+    def report_turns(self, events: tuple[TurnEvent, ...], database: Database) -> None:
+        """Print one line per session and pass; nothing about sessions that are left alone."""
         if not events:
             return
         left_alone = {
@@ -116,29 +116,31 @@ class Reporter:
             begun = sum(event.is_new and not event.has_ended for event in seen)
             if ended:
                 then = f"read {self._config.turns.quiet_seconds:g} s after the session falls silent"
-                if self._told_hold is not None:
-                    then = "read later: " + ("memoryd is paused" if self._told_hold.reason == "paused" else "see above")
+                if self._reported_hold is not None:
+                    then = "read later: " + (
+                        "memoryd is paused" if self._reported_hold.reason == "paused" else "see above"
+                    )
                 self._say(f"{who}: {count(ended, 'turn')} ended, {then}.")
             if begun:
                 self._say(f"{who}: {count(begun, 'prompt')}; waiting for the end of the turn.")
             self._log.debug("turns", project=root, session=session_id, ended=ended, begun=begun)
 
-    def tell_why_not(self, database: Database, now: float) -> None:
-        """Say once for every turn why it is not worked on, and again when the reason changes.
+    def report_why_not(self, database: Database, now: float) -> None:
+        """Print for every turn why it is not worked on, and again when the reason changes.
 
-        That a session is being written is no news: it was said that it will be read when it falls silent.
+        An active session is left out: it was reported that it is read when it falls silent.
         """
         told: dict[int, str] = {}
         hold = hold_of(database, self._config, now)
-        self._tell_hold(hold)
+        self._report_hold(hold)
         wait = engine_wait(database, self._paths, self._config, now)
         for session in waiting.waiting_sessions(database):
             decision = gates.extraction(session, self._config, self._paths.state_dir, now, wait)
             if isinstance(decision, Due) or decision.reason == "session_active":
                 continue
             if hold is not None and decision.reason == hold.reason:
-                continue  # told once for all
-            fresh = [turn_id for turn_id in session.turn_ids if self._told_turns.get(turn_id) != decision.reason]
+                continue  # reported once for all sessions
+            fresh = [turn_id for turn_id in session.turn_ids if self._reported_turns.get(turn_id) != decision.reason]
             told.update(dict.fromkeys(session.turn_ids, decision.reason))
             if not fresh:
                 continue
@@ -151,11 +153,11 @@ class Reporter:
                 session=session.session_id,
                 turns=len(fresh),
             )
-        self._told_turns = told
+        self._reported_turns = told
 
-    def _tell_hold(self, hold: Hold | None) -> None:
-        """Say once why nothing is worked on, or the model rests, and what to do about it."""
-        told, self._told_hold = self._told_hold, hold
+    def _report_hold(self, hold: Hold | None) -> None:
+        """Print once why no job runs, with the fix, and once when that is over."""
+        told, self._reported_hold = self._reported_hold, hold
         if hold is not None and (told is None or told.text != hold.text):
             self._say(f"{hold.text} What was said waits.")
             self._say(f"  fix: {hold.fix or 'none needed; memoryd retry tries at once'}")
@@ -165,17 +167,17 @@ class Reporter:
             self._say("The pause is over." if told.reason == "paused" else "The model is asked again.")
             self._log.info(f"{told.reason} is over")
 
-    def tell_jobs(self, database: Database, now: float) -> None:
-        """Say what the children have done since the last look."""
+    def report_jobs(self, database: Database, now: float) -> None:
+        """Print what the children have done since the last pass."""
         logged = self._last_logged(database)
-        ended = jobs.ended_since(database, min(logged, self._told_job))
+        ended = jobs.ended_since(database, min(logged, self._reported_job))
         self._log_jobs(database, ended, logged, now)
         for job in ended:
-            if job.id <= self._told_job:
+            if job.id <= self._reported_job:
                 continue
-            self._told_job = job.id
+            self._reported_job = job.id
             if job.kind == dreams.KIND:
-                self._tell_dream(job)
+                self._report_dream(job)
                 continue
             who = _who(job.project, job.session_id)
             for name in job.removed:
@@ -196,10 +198,10 @@ class Reporter:
         if self._logged_job is not None:
             return self._logged_job
         known = settings.get(database, settings.LOGGED)
-        return self._told_job if known is None else int(known.value)
+        return self._reported_job if known is None else int(known.value)
 
     def _log_jobs(self, database: Database, ended: list[jobs.JobReport], last: int, now: float) -> None:
-        """One line for every job, also those that ended while no daemon ran. Killed in between, we write some twice."""
+        """One line for every job, also those that ended while no daemon ran. After a kill some may be written twice."""
         for job in ended:
             if job.id > last:
                 last = job.id
@@ -207,15 +209,15 @@ class Reporter:
                 is_odd = str(job.outcome).startswith(("failed", "killed", "refused")) or "refused" in line
                 (self._log.warning if is_odd else self._log.info)("job", **line)
         if last != self._logged_job:
-            # Before it is stored: while the disk is full, nothing is to be logged again and again.
+            # Set before it is stored: while the disk is full, lines must not be logged again and again.
             self._logged_job = last
             settings.put(database, settings.LOGGED, last, now)
 
     def _job_line(self, database: Database, job: jobs.JobReport) -> dict[str, Any]:
-        """All that one wants to know of a job, on one line; what is not known or did not happen is left out.
+        """Facts of a job for its line in the log; unknown and empty ones are left out.
 
-        Only what we say ourselves: which guard refused is in the outcome, and its sentence names memories by what was
-        said. So do remarks, which are counted.
+        Nothing that was said: the outcome has the guard that refused, but not its sentence, which names memories. Remarks
+        are only counted.
         """
         remarks = model_calls.remarks(database, job.id)
         noted = Counter(kind for kind, _ in remarks)
@@ -243,7 +245,7 @@ class Reporter:
             "ended_at": iso(job.ended_at),
         }
 
-    def _tell_dream(self, job: jobs.JobReport) -> None:
+    def _report_dream(self, job: jobs.JobReport) -> None:
         told = f"{count(len(job.saved), 'memory file')} written, {len(job.removed)} archived or merged"
         if job.outcome in _NO_CHANGE:
             told = _NO_CHANGE[job.outcome]
@@ -254,19 +256,19 @@ class Reporter:
             self._say("  memoryd history shows what it did, memoryd undo takes it back.")
 
     def _is_about_hold(self, database: Database, detail: str, now: float) -> bool:
-        """Whether a job ended by what keeps the model from working, which is told for all."""
+        """Whether a job ended because of a hold, which is reported once for all."""
         hold = hold_of(database, self._config, now)
         return hold is not None and detail == hold.text
 
 
 def _tool_in(refusal: str) -> str:
-    """Which tool was refused; a model may call for one by any name."""
+    """Tool that was refused; a model may ask for any name."""
     name = refusal.partition(" ")[0]
     return name if name in TOOLS else "unknown"
 
 
 def _spent(spent: model_calls.Spent) -> dict[str, Any]:
-    """What the log says of a run with a model: its turns, tokens, how much the cache held, its cost."""
+    """Facts of a run with a model: turns, tokens, share of the cache, cost."""
     if not spent.calls:
         return {}
     prompt = spent.input_tokens + spent.cache_read_tokens + spent.cache_created_tokens

@@ -1,4 +1,4 @@
-"""The daemon's ticks, by apscheduler. They only ring: what is due is decided from the database."""
+"""Ticks of the daemon, by apscheduler. They only wake it: what is due is decided from the database."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _JOIN_SECONDS = 5.0
 
 
 class Ticks:
-    """One thread that rings by name, each name in its own interval."""
+    """Thread that calls `wake` with a name, each name in its own interval."""
 
-    def __init__(self, ring: Callable[[str], None], seconds: Mapping[str, float]) -> None:
-        logging.getLogger("apscheduler").handlers = [logging.NullHandler()]  # it would talk to the terminal otherwise
+    def __init__(self, wake: Callable[[str], None], seconds: Mapping[str, float]) -> None:
+        logging.getLogger("apscheduler").handlers = [logging.NullHandler()]  # it would write to the terminal otherwise
         self._scheduler = BlockingScheduler(
             timezone=UTC,  # the zone of the machine may be unknown, and intervals need none
-            executors={"default": DebugExecutor()},  # in its own thread: a ring takes no time
-            # Late after a sleep of the machine is late, not never; and once.
+            executors={"default": DebugExecutor()},  # in its own thread: waking takes no time
+            # After a sleep of the machine a late tick comes once.
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         for name, interval in seconds.items():
-            self._scheduler.add_job(ring, "interval", args=(name,), seconds=interval, id=name)
+            self._scheduler.add_job(wake, "interval", args=(name,), seconds=interval, id=name)
         is_started = threading.Event()
         self._scheduler.add_listener(lambda _: is_started.set(), EVENT_SCHEDULER_STARTED)
         self._thread = threading.Thread(target=self._scheduler.start, name="ticks", daemon=True)

@@ -10,32 +10,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SEND_SECONDS = 5.0
-"""A manager that does not listen is not waited for."""
+"""Longest wait for a manager that does not read."""
 _STATUS_LETTERS = 500
 
 
 class Supervisor:
-    """Whoever started this process and wants to know how it is. Without one, telling does nothing. It never fails."""
+    """Service manager that started this process. Without one the methods do nothing. They never raise."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         address = environment.get("NOTIFY_SOCKET", "")
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self.watchdog_seconds = _watchdog_seconds(environment)
-        """So long it waits for a sign of life before it kills; None where it does not wait."""
+        """Time without a sign of life after which the manager kills the process; None where it does not."""
 
     def ready(self, text: str) -> None:
-        self._tell("READY=1", f"STATUS={_line(text)}")
+        self._send("READY=1", f"STATUS={_line(text)}")
 
     def status(self, text: str) -> None:
-        self._tell(f"STATUS={_line(text)}")
+        self._send(f"STATUS={_line(text)}")
 
     def alive(self) -> None:
-        self._tell("WATCHDOG=1")
+        self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        self._tell("STOPPING=1")
+        self._send("STOPPING=1")
 
-    def _tell(self, *facts: str) -> None:
+    def _send(self, *facts: str) -> None:
         if not self._address.startswith(("/", "\0")):
             return
         try:
@@ -43,7 +43,7 @@ class Supervisor:
                 sender.settimeout(_SEND_SECONDS)
                 sender.sendto("\n".join(facts).encode("utf-8", "backslashreplace"), os.fsencode(self._address))
         except OSError:
-            return  # nobody is there any more; one who expects a sign of life kills, and starts anew
+            return  # the manager is gone; one with a watchdog kills and restarts
 
 
 def _line(text: str) -> str:

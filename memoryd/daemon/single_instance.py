@@ -24,13 +24,13 @@ _TRY_SECONDS = 0.02
 
 
 class Trouble(NamedTuple):
-    """What keeps a daemon from working as well as it could, by name; it goes on all the same."""
+    """Named state that makes the daemon slower or blind; it goes on working."""
 
     name: str
     """watch_limit, polling_only, root_missing, clock_jumped, disk_nearly_full, database_busy, config_broken."""
     text: str
     fix: str = ""
-    """Where there is none, it is no problem of the user's: it passes by itself, or is no harm."""
+    """Empty where the user need not do anything."""
 
 
 class Instance(NamedTuple):
@@ -39,25 +39,25 @@ class Instance(NamedTuple):
     watching: str = ""
     """`events` where the system reports what grows, `polling` where it does not; empty before that is known."""
     troubles: tuple[Trouble, ...] = ()
-    """They stand here and not in the database, because that may be what fails."""
+    """Kept in the lock file, because the database may be what fails."""
     version: str = __version__
-    """Empty: older than any that tells."""
+    """Empty for a daemon that is too old to say it."""
 
 
-class InstanceHeld:
+class InstanceLock:
     """The lock, held by this process."""
 
     def __init__(self, paths: Paths, since: float) -> None:
-        """Take it. Raises BusyError, which names the holder, and StateError."""
+        """Take the lock. Raises BusyError, which names the holder, and StateError."""
         self._paths = paths
         self._since = since
-        self._told: tuple[str, tuple[Trouble, ...]] = ("", ())
+        self._state: tuple[str, tuple[Trouble, ...]] = ("", ())
         self._descriptor = _taken(paths)
 
-    def tell(self, watching: str = "", troubles: Iterable[Trouble] = ()) -> None:
-        """Say in the lock file who holds it and what troubles it. Always the same length, so that it fits on a full disk."""
-        self._told = watching, tuple(troubles)
-        told = [[one.name, one.text[:700], one.fix[:300]] for one in self._told[1]]
+    def write_state(self, watching: str = "", troubles: Iterable[Trouble] = ()) -> None:
+        """Write holder and troubles into the lock file, always in the same length, so that it fits on a full disk."""
+        self._state = watching, tuple(troubles)
+        told = [[trouble.name, trouble.text[:700], trouble.fix[:300]] for trouble in self._state[1]]
         while True:
             who = {"pid": os.getpid(), "since": self._since, "version": __version__}
             body = json.dumps({**who, "watching": watching, "troubles": told}).encode()
@@ -67,9 +67,9 @@ class InstanceHeld:
         os.pwrite(self._descriptor, body.ljust(_BODY_BYTES), 0)
 
     def keep(self) -> bool:
-        """Take the lock anew where somebody has deleted its file: a second daemon could start beside us.
+        """Take the lock again if its file was deleted, since a second daemon could start; True if it was.
 
-        Whether that was so. Raises BusyError where one has.
+        Raises BusyError where one has started.
         """
         with suppress(FileNotFoundError):
             if os.path.samestat(os.stat(self._paths.daemon_lock, follow_symlinks=False), os.fstat(self._descriptor)):
@@ -77,8 +77,8 @@ class InstanceHeld:
         fresh = _taken(self._paths)
         self.release()
         self._descriptor = fresh
-        with suppress(OSError):  # on a full disk: who holds it is told with the next news
-            self.tell(*self._told)
+        with suppress(OSError):  # on a full disk the holder is written with the next state
+            self.write_state(*self._state)
         return True
 
     def release(self) -> None:
@@ -86,12 +86,12 @@ class InstanceHeld:
 
 
 @contextmanager
-def only_instance(paths: Paths, since: float) -> Iterator[InstanceHeld]:
+def only_instance(paths: Paths, since: float) -> Iterator[InstanceLock]:
     """Hold the daemon's lock. Raises BusyError, which names the holder."""
-    held = InstanceHeld(paths, since)
+    held = InstanceLock(paths, since)
     try:
         try:
-            held.tell()
+            held.write_state()
         except OSError as error:
             raise StateError(
                 f"The state directory {paths.state_dir} cannot be written: {error.strerror}.",
@@ -122,7 +122,7 @@ def _taken(paths: Paths) -> int:
 
 
 def _take(descriptor: int) -> None:
-    """Take the lock. Whoever asks whether a daemon runs holds it for an instant, so one refusal is none."""
+    """Take the lock, with some attempts: a command that asks whether a daemon runs holds it for an instant."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +142,7 @@ def running_instance(paths: Paths) -> Instance | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _body(descriptor) or Instance(0, 0.0)  # it has the lock and is about to write who it is
+        return _body(descriptor) or Instance(0, 0.0)  # it has the lock and has not written its state yet
     except OSError:
         return None
     else:
@@ -154,7 +154,7 @@ def running_instance(paths: Paths) -> Instance | None:
 def _body(descriptor: int) -> Instance | None:
     try:
         body = json.loads(os.pread(descriptor, _BODY_BYTES, 0))
-        troubles = tuple(Trouble(*map(str, one)) for one in body["troubles"])
+        troubles = tuple(Trouble(*map(str, fields)) for fields in body["troubles"])
         who = int(body["pid"]), float(body["since"])
         return Instance(*who, str(body["watching"]), troubles, str(body.get("version", "")))
     except (OSError, ValueError, KeyError, TypeError):

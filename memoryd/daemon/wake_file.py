@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def wake(paths: Paths) -> None:
-    """Never fails: without it the daemon sees what there is at its next look.
+    """Touch the wake file. Never raises: without it the daemon sees the change at its next pass.
 
-    Without blocking, so that something else under this name, a pipe nobody reads, cannot hold the command up.
+    Opened without blocking: a pipe of this name, which nobody reads, must not hold up the command.
     """
     with suppress(OSError):
         prepare(paths)

@@ -15,7 +15,7 @@ _MANY = 4096
 
 
 class Wakeup:
-    """A pipe, not a `threading.Event`: setting an event takes a lock, which a signal handler may find taken by itself."""
+    """Wakeup by a pipe. A `threading.Event` takes a lock, on which a signal handler could block."""
 
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
@@ -25,11 +25,11 @@ class Wakeup:
 
     def wake(self, name: str) -> None:
         self._rung.append(name)
-        with suppress(OSError):  # full: it is heard anyway; closed: nobody listens any more
+        with suppress(OSError):  # full: it wakes anyway; closed: nobody waits any more
             os.write(self._writer, b"!")
 
     def wait(self, seconds: float) -> frozenset[str]:
-        """Wait until somebody rings or the time is over; return who rang since the last time."""
+        """Wait until somebody wakes us or the time is over; return the names since the last time."""
         select.select([self._reader], [], [], max(0.0, seconds))
         with suppress(BlockingIOError):
             while os.read(self._reader, _MANY):
@@ -46,6 +46,6 @@ class Wakeup:
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         reader, writer = self._reader, self._writer
-        self._reader = self._writer = -1  # whoever rings late must not write into a file that got the same number
+        self._reader = self._writer = -1  # a late wake must not write into a file that got the same number
         os.close(reader)
         os.close(writer)

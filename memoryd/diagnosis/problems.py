@@ -31,7 +31,7 @@ Name = Literal[  # noqa: RUF041 - nested, so that what belongs together stands o
     Literal["config", "switches", "owner", "config_file", "state_files", "memory_dirs"],
     Literal["database", "recovery", "jobs", "notices", "space", "history"],
     Literal["transcripts_root", "watches", "watch_instances", "clock"],
-    Literal["engine", "key", "endpoint", "price", "budget"],
+    Literal["engine", "key", "endpoint", "price", "budget", "cache"],
     Literal["client", "transcripts", "unknown_lines", "deletion", "client_settings", "hooks"],
     Literal["rot", "auto_memory", "auto_dream", "other_tools", "consolidating", "examination"],
 ]
@@ -129,6 +129,22 @@ def failing_dreams(failing: list[queries.FailingDreams], hold: Hold | None) -> I
             f"{dream.times} dreams in a row of {name} came to nothing ({why}). Its memories are as they were.",
             f"memoryd dream-now --project {shlex.quote(dream.project_root)}",
         )
+
+
+def wrong_index(root: str, fault: str, paths: Paths) -> Problem:
+    """An index that somebody deleted or cut. A running memoryd makes it right at its next look."""
+    return Problem(
+        f"The index of {short(root, paths.home)} {fault}. A running memoryd makes it right within a minute.",
+        f"memoryd dream-now --project {shlex.quote(root)}",
+    )
+
+
+def moved_repository(root: str, former: str, number: int, paths: Paths) -> Problem:
+    return Problem(
+        f"{short(root, paths.home)} is the repository that was at {short(former, paths.home)}; its"
+        f" {count(number, 'memory')} stayed there.",
+        f"memoryd projects adopt --project {shlex.quote(root)}",
+    )
 
 
 def collision(root: str, older: str, paths: Paths) -> Problem:

@@ -1,4 +1,4 @@
-"""Projects as a person asks for them: what is remembered, what waits, how full the index is, when the next dream comes."""
+"""Projects in `status`: memories, waiting turns, how full the index is, when the next dream comes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.diagnosis.facts import read_outdated
-from memoryd.diagnosis.problems import Problem, unreadable
+from memoryd.diagnosis.problems import Problem, moved_repository, unreadable, wrong_index
 from memoryd.errors import StateError
+from memoryd.memory.index_check import index_fault
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.memory.stats import fill_of
 from memoryd.model import Skip, Wait
@@ -99,6 +100,9 @@ def read_projects(
         )
         try:
             counted = census.count(place.memory_dir)
+            if fault := index_fault(place.memory_dir) if counted is not None else None:
+                problems.append(wrong_index(place.project_root, str(fault), world.paths))
+            problems += _left_behind(world, database, place.project_root, counted)
             if counted is not None:
                 project = project._replace(counted=counted)
                 project = project._replace(dream=_next_dream(world, database, place.memory_dir))
@@ -109,6 +113,16 @@ def read_projects(
         named.append(project)
     full = tuple(_full_indexes(place.memory_dir for place in places))
     return ProjectsStatus(tuple(named), len(places) - len(named), full), problems
+
+
+def _left_behind(world: World, database: Database, root: str, counted: Counted | None) -> list[Problem]:
+    """Memories of a repository that was moved here: they are kept by its path, and nobody finds them under the new one."""
+    if counted is not None and counted.types:
+        return []
+    from memoryd.jobs.repository_identity import other_checkouts  # noqa: PLC0415 - for a project without memories
+
+    others = other_checkouts(database, root, only_recorded=True) if os.path.isdir(root) else []
+    return [moved_repository(root, other.root, other.memories, world.paths) for other in others[:1] if other.is_gone]
 
 
 def _next_dream(world: World, database: Database, memory_dir: str) -> NextDream:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import DreamSession, Progress, Proposal, UserMessage
+    from memoryd.model import DreamSession, Progress, Proposal, StoredMemory, UserMessage
     from memoryd.review.meaning import Ask
     from memoryd.review.review import Review
 
@@ -42,6 +42,8 @@ class Signal(NamedTuple):
     """When the job ends itself; None: the engine's own limit alone."""
     tell: Callable[[Progress], None] = _tell_nobody
     """Takes the progress of a dream, and may raise to stop it."""
+    unconfirmed: Sequence[StoredMemory] = ()
+    """Memories that are likely and were said once, oldest first."""
 
     @property
     def turns(self) -> list[Exchange]:

@@ -1,1 +1,1 @@
-"""The work: each job composes the other parts and reads like a table of contents."""
+"""Jobs: each composes the other parts and reads like a table of contents."""

@@ -1,6 +1,6 @@
-"""A dream: the memories of one project consolidated, on a private copy, committed or refused as a whole.
+"""Dream job: the memories of one project are consolidated, reviewed and committed.
 
-What kill -9 leaves at any step is put right by `recovery.recover_dead_dream`: nothing has changed, or all of it.
+After a kill at any step `recovery.recover_dead_dream` cleans up: nothing has changed, or all of it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit, plan
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
+from memoryd.memory.unconfirmed import unconfirmed_memories, words_of_unconfirmed
 from memoryd.model import Changeset, IndexEdit, Progress
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
-from memoryd.review.verdict import sorted_by_verdict
+from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
 from memoryd.state import dreams
 from memoryd.state.dream_verdicts import NotDone, not_done_by, note_not_done
@@ -48,24 +49,24 @@ _STOPPED = "it was asked to stop, and changed nothing"
 
 
 class DreamOutcome(NamedTuple):
-    """What came of a dream."""
+    """Result of a dream."""
 
     job_id: int | None
     outcome: str
     """succeeded, succeeded_no_output, refused(guard), failed, killed."""
     detail: str = ""
     revised: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
-    """For each thing that was done: why, a line, the files."""
+    """Groups that were changed: reason, line, files."""
     refused: tuple[NotDone, ...] = ()
-    """What review kept from being done."""
+    """Groups that review held or refused."""
     set_aside: tuple[str, ...] = ()
-    """Files that somebody edited meanwhile: what was about them waits."""
+    """Files that were edited meanwhile; their groups wait for the next dream."""
     change_id: int | None = None
     diff: str = ""
 
 
 class DreamRunner:
-    """Dreams once on one memory directory. `tell` is shown every step, and may raise to end it."""
+    """Runner of one dream on one memory directory. `tell` is called with every step, and may raise to end the dream."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class DreamRunner:
     def dream(self, memory_dir: str, project_root: str, *, is_trial: bool = False) -> DreamOutcome:
         """Consolidate, or with `is_trial` only say what would change.
 
-        1. be the only dreamer here, and put right what a dead one left
+        1. be the only dreamer here, and clean up after one that died
         2. take the lock that is shared with the client
         3. read what was said since the last dream, and let the engine propose
         4. review; commit what is accepted, if the lock is still ours; what is held goes into the inbox
@@ -148,12 +149,16 @@ class DreamRunner:
         inputs = dream_inputs.read_inputs(self._database, self._paths, self._config, directory, job, since)
         step(Progress("gather", f"Reading {count(len(inputs.sessions), 'session')}"))
         instructions = [redact(text) for text in instructions_at(project_root, self._paths)]
-        signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step)
+        waiting = unconfirmed_memories(self._database, directory.path)
+        signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step, waiting)
         review = self._review(inputs, signal)
         proposal = self._engine.dream(inputs.snapshot, signal, review)
-        groups = self._without_settled(directory.path, proposal.groups)
+        groups = self._without_undone(directory.path, proposal.groups)
+        open_groups = self._without_undone(directory.path, [held.group for held in proposal.held])
+        asked = [held for held in proposal.held if held.group in open_groups]
         accepted, held = sorted_by_verdict(groups, review.judge(groups), self._config.review)
         noted = tuple(_noted(group) for group in held)
+        held += held_by_engine(asked, review.judge([one.group for one in asked]), self._config.review)
         note_not_done(self._database, job.id, noted)
         names = tuple(change.name for group in accepted for change in group.changes)
         step(Progress("prune", "Making the index right", files=names))
@@ -165,11 +170,12 @@ class DreamRunner:
         def is_refused(evidence: Evidence) -> bool:
             return second_thoughts.is_refused(self._database, memory_dir, evidence)
 
-        context = ReviewContext("dream", inputs.snapshot, signal.messages, signal.now, signal.instructions, is_refused)
+        said = [*words_of_unconfirmed(signal.unconfirmed), *signal.messages]
+        context = ReviewContext("dream", inputs.snapshot, said, signal.now, signal.instructions, is_refused)
         return Review(context, self._engine.meaning_asker(signal, memory_dir))
 
-    def _without_settled(self, memory_dir: str, groups: Sequence[Group]) -> list[Group]:
-        """Groups that do not rest on words, or do just what, the user has undone before."""
+    def _without_undone(self, memory_dir: str, groups: Sequence[Group]) -> list[Group]:
+        """Groups without those that the user has undone before, or whose words the user has refused."""
         undone = dream_inputs.undone_signatures(self._database, memory_dir)
         return [
             group
@@ -179,7 +185,7 @@ class DreamRunner:
         ]
 
     def _closed(self, directory: MemoryDirectory, job: DreamJob, done: _Done, taken: Lock) -> DreamOutcome:
-        """Commit and release. It is a matter of milliseconds, and recovery would finish it."""
+        """Commit and release the lock. It takes milliseconds, and recovery would finish it after a kill."""
         ended: DreamOutcome | None = None
         try:
             with uninterrupted():
@@ -188,7 +194,7 @@ class DreamRunner:
         except (StopRequest, TimeIsUp, KeyboardInterrupt):
             if ended is None:
                 raise
-        assert ended is not None  # noqa: S101 - whoever wanted to end it came too late: it has ended
+        assert ended is not None  # noqa: S101 - a request to stop came too late
         return ended
 
     def _committed(
@@ -208,7 +214,7 @@ class DreamRunner:
             job.id,
             outcome,
             detail,
-            done.told(committed),
+            done.revised(committed),
             done.refused,
             waits,
             committed.change_id if is_changed else None,
@@ -221,19 +227,19 @@ class DreamRunner:
         return DreamOutcome(
             job.id,
             "skipped(dry_run)",
-            revised=done.told(None),
+            revised=done.revised(None),
             refused=done.refused,
             diff="".join(second_thoughts.diff(file) for file in files),
         )
 
     def _end(self, job: DreamJob, outcome: str, detail: str) -> None:
-        # Who wants to end it goes on wanting that, every half second; now it has ended.
+        # The request to stop repeats every half second; the dream has ended now.
         with suppress(StopRequest, TimeIsUp), uninterrupted():
             dreams.end(self._database, job, outcome, self._clock.now(), detail=detail)
 
 
 class _Done(NamedTuple):
-    """What passed review, and what did not."""
+    """Groups by verdict, with the turns that are done."""
 
     inputs: DreamInputs
     accepted: tuple[Group, ...]
@@ -251,9 +257,10 @@ class _Done(NamedTuple):
             turn_ids=self.turns,
             index_edit=IndexEdit(without=passages, shortened=self.inputs.long_entries),
             held=self.held,
+            accepts=tuple(row_id for group in self.accepted for row_id in group.answers),
         )
 
-    def told(self, committed: Committed | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    def revised(self, committed: Committed | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         conflicted = committed.conflicted if committed is not None else ()
         return tuple(
             (group.reason, group.why, tuple(change.name for change in group.changes))
@@ -265,13 +272,13 @@ class _Done(NamedTuple):
         return tuple(change.name for number in committed.conflicted for change in self.accepted[number].changes)
 
     def turns_but(self, committed: Committed) -> tuple[int, ...]:
-        """The turns that are done: all but those that a group which has to wait rests on."""
+        """Turns that are done, without those that the groups rest on which have to wait."""
         cited = {piece.message_id for number in committed.conflicted for _, piece in self.accepted[number].evidence}
         return tuple(turn for turn in self.turns if self.inputs.message_of.get(turn) not in cited)
 
 
 class _Step:
-    """What is told of every step, and where a dream is ended that takes too long or is to stop."""
+    """Callback for every step: it records progress, and ends a dream that takes too long or was asked to stop."""
 
     def __init__(
         self, database: Database, clock: Clock, job: DreamJob, deadline: float, tell: Callable[[Progress], None]
@@ -300,7 +307,7 @@ def _noted(held: HeldGroup) -> NotDone:
 
 
 def _summary(accepted: Sequence[Group]) -> str:
-    """`2 merged, 1 updated`."""
+    """Numbers by reason: `2 merged, 1 updated`."""
     reasons = [group.reason for group in accepted]
     told = [f"{reasons.count(reason)} {reason}" for reason in dict.fromkeys(reasons)]
     return "a dream: " + (", ".join(told) or "the index")

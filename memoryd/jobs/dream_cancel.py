@@ -32,9 +32,9 @@ class OverdueError(MemorydError):
 
 @contextmanager
 def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
-    """Inside, a request to stop ends even a step that hangs; so does the longest time, whatever the clock says.
+    """Context in which a request to stop, or the longest time, ends even a step that hangs.
 
-    `is_to_stop` is asked in a signal handler, between two steps of the program: it has a database connection of its own.
+    `is_to_stop` is called in a signal handler, between two steps of the program, so it has a database connection of its own.
     """
     left = LONGEST_SECONDS
     has_ended = False
@@ -52,7 +52,7 @@ def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
 
     def end(by: BaseException) -> None:
         nonlocal has_ended
-        if not has_ended:  # once: what has to be put in order then is not to be struck again
+        if not has_ended:  # once: the clean-up after it must not be interrupted again
             has_ended = True
             raise by
 
@@ -71,9 +71,9 @@ def interruptible(is_to_stop: Callable[[], bool]) -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Signals wait, until the commit is closed and the lock released.
+    """Context in which signals wait, until the commit is closed and the lock released.
 
-    They are noted, not blocked: a block is only for one thread, and the kernel would give them to another.
+    Signals are noted, not blocked: a block applies to one thread, and the kernel would deliver them to another.
     """
     noted: list[int] = []
     before = {

@@ -1,4 +1,4 @@
-"""Gates of a dream, asked with what the disk and the database say."""
+"""Gates of a dream, evaluated with the state of disk and database."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Gate(NamedTuple):
-    """One gate and what it says, whatever those before it say."""
+    """Gate and its decision, independent of the gates before it."""
 
     name: str
     decision: Due | Wait
 
 
 class Checks:
-    """The checks of one memory directory at one moment. `status` asks them all and notes nothing."""
+    """Checks of one memory directory at one moment. `status` evaluates all of them and records nothing."""
 
     def __init__(self, database: Database, paths: Paths, config: Config, memory_dir: str, now: float) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class Checks:
         self._lock_at = lock_time(memory_dir)
 
     def decision(self) -> Due | Wait:
-        """The first no, or yes. What the gates have to remember is noted."""
+        """Decision of the first closed gate, or Due; what gates need next time is recorded."""
         why = Due("")
         for name, ask in self._gates(self._dreamt(note=True).since):
             if name == "sessions":
@@ -55,16 +55,16 @@ class Checks:
         return why
 
     def all(self) -> list[Gate]:
-        """Every gate: what a person waits for is all of them."""
+        """Decisions of all gates."""
         return [Gate(name, ask() or Due("")) for name, ask in self._gates(self._dreamt(note=False).since)]
 
     def signal_since(self) -> float:
-        """From when on what was said and not worked on is part of a dream, also where it was history at first sight."""
-        # Beside a lock it is the lock's time alone: what was history at first sight may be newer than that.
+        """Time from which turns that nobody worked on are part of a dream, history included."""
+        # Where there is a lock its time alone counts: turns that were history at first sight may be newer.
         return self._counted_from(self._first_seen_at if self._lock_at is None else 0.0, note=False).since
 
     def _gates(self, since: float) -> Iterator[tuple[str, Callable[[], Due | Wait | None]]]:
-        """Cheapest first."""
+        """Gates, the cheapest first."""
         config, now, known = self._config, self._now, self._known
         yield "switch", lambda: gates.dream_switch(config, engine_wait(self._database, self._paths, config, now))
         yield (
@@ -82,7 +82,7 @@ class Checks:
 
     def _counted(self, since: float) -> int:
         changed = dreams.sessions_since(self._database, self._memory_dir, since)
-        sessions = [(one.session, one.has_open_turn) for one in changed]
+        sessions = [(session.session, session.has_open_turn) for session in changed]
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
 
     def _to_be_read(self) -> int:
@@ -130,7 +130,7 @@ class Checks:
 
 
 def lock_time(memory_dir: str) -> float | None:
-    """When the last dream succeeded, whoever dreamt it; None: none ever did."""
+    """Time of the last successful dream, of memoryd or the client; None if there was none."""
     try:
         return os.stat(os.path.join(memory_dir, LOCK_NAME), follow_symlinks=False).st_mtime
     except OSError:
@@ -138,7 +138,7 @@ def lock_time(memory_dir: str) -> float | None:
 
 
 def _names_nobody(memory_dir: str) -> bool:
-    """Whether there is no lock, or an empty one, as every dream leaves it that has ended."""
+    """Whether there is no lock file, or an empty one, which a dream leaves when it ends."""
     try:
         found = os.stat(os.path.join(memory_dir, LOCK_NAME), follow_symlinks=False)
     except FileNotFoundError:
@@ -157,7 +157,7 @@ def due(database: Database, paths: Paths, config: Config, now: float) -> Iterato
         seen.add(project.memory_dir)
         try:
             decision = Checks(database, paths, config, project.memory_dir, now).decision()
-        except StateError:  # something else has the lock's name: `status` tells, and the other projects go on
+        except StateError:  # the lock's name is no regular file: `status` shows it, and the other projects go on
             continue
         if isinstance(decision, Due):
             yield project.memory_dir, project.root

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import Exchange, FileChange, Group, HeldGroup, Progress, Proposal, StoredMemory, UserMessage
+    from memoryd.model import (
+        Exchange,
+        FileChange,
+        Group,
+        HeldGroup,
+        Progress,
+        Proposal,
+        StoredMemory,
+        UserMessage,
+    )
     from memoryd.paths import Paths
     from memoryd.state.changes import PlannedFile
     from memoryd.state.database import Database
@@ -42,12 +51,12 @@ MOST_LOGS = 60
 LOG_BYTES = 1 << 20
 _LOG = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.md")
 Signature = frozenset[tuple[str, bytes]]
-"""Files of a group by their names and what they were before."""
+"""Files of a group: names and digests of their former content."""
 
 
 class DreamInputs(NamedTuple):
     snapshot: Snapshot
-    """The memories as they were read: whoever changes one after that wins."""
+    """Memories as they were read; an edit made after that wins."""
     long_entries: tuple[str, ...]
     """Files whose line in the index is too long, and says nothing that the file does not."""
     exchanges: tuple[Exchange, ...]
@@ -57,9 +66,9 @@ class DreamInputs(NamedTuple):
     changed: tuple[str, ...]
     """Memories that were written since the last dream."""
     message_of: Mapping[int, str]
-    """Turns by their number in the database: the message they begin with."""
+    """First message of each turn, by the number of the turn in the database."""
     fruitless: frozenset[int]
-    """Those of them that extraction read without result."""
+    """Turns that extraction read without result."""
     covered: tuple[int, ...]
     """Turns for which the client has saved something itself."""
 
@@ -71,6 +80,7 @@ class DreamInputs(NamedTuple):
         project_root: str,
         deadline: float,
         tell: Callable[[Progress], None],
+        unconfirmed: Sequence[StoredMemory],
     ) -> Signal:
         return Signal(
             job_id,
@@ -83,12 +93,13 @@ class DreamInputs(NamedTuple):
             project_root,
             deadline,
             tell,
+            unconfirmed,
         )
 
     def turns_done(self, signal: Signal, proposal: Proposal, held: Sequence[HeldGroup]) -> tuple[int, ...]:
-        """Turns that the engine has looked at, without those whose words came to nothing: extraction reads them.
+        """Turns that the engine has read, without those that had no result: extraction reads them.
 
-        What extraction has read already is done with this look.
+        Turns that extraction has read already are done.
         """
         shown = {exchange.said.message_id for exchange in signal.turns[: proposal.taken]}
         refused = [group.group for group in held if group.state == "refused"]
@@ -109,14 +120,14 @@ def read_inputs(
     job: DreamJob,
     since: float,
 ) -> DreamInputs:
-    """Read everything; the turns are leased to this dream. What cannot be read is left to the next one."""
+    """Read all inputs and lease the turns to this dream. Unreadable ones are left to the next dream."""
     snapshot = DirectorySnapshot(database, directory.path)
     sessions = [
         changed
         for changed in dreams.sessions_since(database, directory.path, since)
         if gates.left_alone(changed.session, config, paths.state_dir) is None
     ]
-    # The newest sessions; what is older than those is left to extraction, which reads one at a time.
+    # The newest sessions; older ones are left to extraction, which reads one at a time.
     leased = dreams.lease(database, job, [changed.session.transcript_id for changed in sessions[-MOST_SESSIONS:]])
     exchanges: list[Exchange] = []
     message_of: dict[int, str] = {}
@@ -148,14 +159,12 @@ def read_inputs(
 
 
 def undone_signatures(database: Database, memory_dir: str) -> set[Signature]:
-    """What dreams did and the user has undone."""
+    """Signatures of groups that dreams changed and the user has undone."""
     return {_signature(files) for files in history.undone_dreams(database, memory_dir)}
 
 
 def is_undone(group: Group, undone: Collection[Signature]) -> bool:
-    """Whether the user has undone just this. Newer words on one memory are another matter; a merge that holds an undone one
-    is not.
-    """
+    """Whether the user has undone this group, or a merge that is part of it. New words about one memory do not count."""
     signature = _signature(group.changes)
     if len(signature) == 1:
         return not group.evidence and signature in undone
@@ -163,7 +172,7 @@ def is_undone(group: Group, undone: Collection[Signature]) -> bool:
 
 
 def _signature(changes: Sequence[FileChange | PlannedFile]) -> Signature:
-    """What a group is about: its files as they were before; a new one is known by what it says, whatever its name."""
+    """Files of a group as they were before; a new file by its content, whatever its name."""
     return frozenset(
         (change.name, digest(change.before))
         if change.before is not None
@@ -175,7 +184,7 @@ def _signature(changes: Sequence[FileChange | PlannedFile]) -> Signature:
 def _exchanges(
     database: Database, snapshot: Snapshot, changed: ChangedSession, turns: tuple[WaitingTurn, ...], covered: list[int]
 ) -> Iterator[tuple[WaitingTurn, Exchange]]:
-    """The turns of one session that are still where they were; those that the client has dealt with are put aside."""
+    """Turns of one session that are still in its transcript; those that the client saved itself go into `covered`."""
     if not turns:
         return
     try:
@@ -201,8 +210,8 @@ def _put_back(database: Database, memory_dir: str) -> set[str]:
 
 
 def _long_entries(index: str, memories: Iterable[StoredMemory], put_back: Collection[str]) -> Iterator[str]:
-    """Only what the file says as well may be cut off its line: every word that carries meaning."""
-    says = {one.name: f"{one.description}\n{one.body}" for one in memories}
+    """Entries whose line is too long, and whose file has every meaningful word of it: these may be shortened."""
+    says = {memory.name: f"{memory.description}\n{memory.body}" for memory in memories}
     for line in index.split("\n"):
         name = indexing.entry_of(line)
         if name not in says or not indexing.is_too_long(line) or line in put_back:
@@ -212,7 +221,7 @@ def _long_entries(index: str, memories: Iterable[StoredMemory], put_back: Collec
 
 
 def _logs(directory: MemoryDirectory, since: float) -> Iterator[UserMessage]:
-    """What the daily logs say that were written since then, oldest first. No link is followed."""
+    """Messages of the daily logs that were written since then, oldest first. No link is followed."""
     try:
         found = sorted(_log_names(directory, since))[-MOST_LOGS:]
     except OSError:  # there are none
@@ -227,8 +236,8 @@ def _logs(directory: MemoryDirectory, since: float) -> Iterator[UserMessage]:
         try:
             status = os.fstat(descriptor)
             if stat.S_ISREG(status.st_mode):
-                start = max(0, status.st_size - LOG_BYTES)  # the newest lines, from the first whole one on:
-                data = os.pread(descriptor, LOG_BYTES, start)  # half a secret is not known as one
+                start = max(0, status.st_size - LOG_BYTES)  # the newest lines, from the first whole line on:
+                data = os.pread(descriptor, LOG_BYTES, start)  # half a secret is not recognised
                 data = data.partition(b"\n")[2] if start else data
                 yield from said_in_log(name, redact(data.decode("utf-8", "replace")))
         finally:

@@ -1,7 +1,7 @@
-"""Being the only one who consolidates a memory directory: among our processes by the kernel, beside others by the lock.
+"""Locks of a dream: a process lock among the processes of memoryd, and the lock file that is shared with the client.
 
-What kill -9 leaves is in the database before it is on disk, and `recovery` puts it right: the lock has its old time again and
-the dream can come at once; or the new one, where the dream had succeeded.
+The lock file is recorded in the database before it changes on disk. After a kill `recovery` restores its former time, so
+that the dream can come at once, or sets the new time where the dream had succeeded.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def only_dreamer(paths: Paths, memory_dir: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def consolidating(database: Database, directory: MemoryDirectory, job: DreamJob, clock: Clock) -> Iterator[lock.Lock]:
-    """Hold the lock that is shared with the client. Raises BusyError. The caller releases it where it succeeded.
+    """Hold the lock that is shared with the client. Raises BusyError. The caller releases it after a success.
 
-    Left by an error, the lock is as it was before.
+    After an error the lock is as it was before.
     """
     with directory.locked():
         taken = lock.acquire(
@@ -50,7 +50,7 @@ def consolidating(database: Database, directory: MemoryDirectory, job: DreamJob,
 def release(
     database: Database, directory: MemoryDirectory, taken: lock.Lock, job: DreamJob, clock: Clock, *, success: bool
 ) -> None:
-    """Once is enough: what is no longer ours is not touched."""
+    """Release the lock and delete its record; a lock that is no longer ours is left alone."""
     with directory.locked():
         taken.release(success=success, now=clock.now())
     dreams.forget_lock(database, job.memory_dir, job.id)
@@ -72,6 +72,6 @@ def _held(job: DreamJob, prior: lock.Prior) -> HeldLock:
 
 
 def prior_of(held: HeldLock) -> lock.Prior:
-    """What is known of a lock, as `memory/lock.py` puts it back."""
+    """Recorded lock in the form that `memory/lock.py` restores."""
     holder = lock.Holder(held.pid, held.start_ticks, held.boot_id)
     return lock.Prior(held.existed, held.mtime_ns, held.taken_ns, holder, held.temporary)

@@ -1,4 +1,4 @@
-"""All the extraction that is due, directory by directory: what the daemon's child and `extract-now` do."""
+"""Due extractions, directory by directory, for the daemon's child and `extract-now`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ExtractedDirectory(NamedTuple):
-    """What came of a session, and whose it is."""
+    """Result of a session, with its project."""
 
     project_root: str
     memory_dir: str
@@ -33,7 +33,7 @@ class ExtractedDirectory(NamedTuple):
 def due(
     database: Database, paths: Paths, config: Config, now: float, *, at_once: bool = False, with_history: bool = False
 ) -> dict[str, list[WaitingSession]]:
-    """Sessions to be worked on, by memory directory. `at_once`: also those whose session still talks or has failed."""
+    """Sessions to be worked on, by memory directory. `at_once`: also sessions that are still active or have failed."""
     found: dict[str, list[WaitingSession]] = {}
     hold = engine_wait(database, paths, config, now)
     for session in waiting.waiting_sessions(database, with_history=with_history):
@@ -55,7 +55,7 @@ def extract_due(
     gives_way: bool = False,
     clock: Clock | None = None,
 ) -> Iterator[ExtractedDirectory]:
-    """Work on these sessions. Raises BusyError in the end where somebody else is at work; who `gives_way` passes over it.
+    """Work on these sessions. Raises BusyError in the end where another process works on one, unless it `gives_way`.
 
     Raises EngineStoppedError and EngineRestsError where the engine can do nothing for now.
     """

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 _REQUESTS = 2
-"""Of a run, on average: most find nothing and end with the first, the others read or write and end with the next."""
+"""Requests of a run, on average: most find nothing and end with the first, the others end with the next."""
 _OUTPUT_TOKENS = 400
-"""Of a run, on average."""
+"""Output of a run, on average."""
 
 
 class Estimate(NamedTuple):

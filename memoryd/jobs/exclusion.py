@@ -1,4 +1,4 @@
-"""Turns that somebody else has already turned into memories: the main agent itself, or the client's own extractor."""
+"""Turns that the client has already turned into memories: its main agent, or its own extractor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CoveredTurn(NamedTuple):
-    """A turn to be passed over, and the file that was saved for it."""
+    """Turn to be skipped, and the file that was saved for it."""
 
     turn_id: int
     by: Literal["main_agent_saved", "client_saved"]
@@ -29,10 +29,10 @@ class CoveredTurn(NamedTuple):
 def covered_turns(
     database: Database, snapshot: Snapshot, session_id: str, turns: Iterable[WaitingTurn], read: Mapping[str, ReadTurn]
 ) -> list[CoveredTurn]:
-    """Which of these turns the client has dealt with.
+    """Turns that the client has saved something for.
 
-    The main agent's own writes stand in the transcript. The client's extractor leaves no trace there: its memories are
-    known by the session they name, by not being ours, and belong to the turn in whose time they appeared.
+    Writes of the main agent are in the transcript. The client's extractor leaves no trace there: its memories are those
+    that name this session and were not written by memoryd; they belong to the turn in whose time they appeared.
     """
     found = []
     turns = list(turns)

@@ -1,4 +1,4 @@
-"""Extraction: the waiting turns of one memory directory become memories, or are done without."""
+"""Extraction job: memories are made of the waiting turns of one memory directory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.memory.unconfirmed import unconfirmed_memories, words_of_unconfirmed
 from memoryd.model import Changeset, Exchange
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
-from memoryd.review.verdict import sorted_by_verdict
+from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
-from memoryd.state import jobs
+from memoryd.state import inbox, jobs
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import NotATranscriptError
 
@@ -40,16 +41,16 @@ if TYPE_CHECKING:
     from memoryd.transcripts.read import ReadTurn
 
 _TRIES = 3
-"""How often a session is worked on at once when somebody edits the same files meanwhile."""
+"""Attempts at a session while somebody edits the same files."""
 _CHANGED_MEANWHILE = "somebody else changed the same files"
 
 
 class ChangedMeanwhileError(Exception):
-    """A memory that was to be changed is no longer as the engine saw it: it is to look again."""
+    """A memory that was to be changed is no longer as the engine read it, so the engine has to run again."""
 
 
 class Outcome(NamedTuple):
-    """What came of one session."""
+    """Result of one session."""
 
     session_id: str
     outcome: str
@@ -117,7 +118,7 @@ def extract(
 
 
 class _Task(NamedTuple):
-    """One job, and what it is done with."""
+    """One job with everything that it uses."""
 
     database: Database
     paths: Paths
@@ -139,28 +140,28 @@ class _Task(NamedTuple):
 
 
 def _work(task: _Task, *, is_last: bool) -> Outcome | None:
-    """Do one job; None where somebody's edit got in between and it is to be done again.
+    """Do one job; None where a file was edited meanwhile and the job has to be done again.
 
-    Whatever fails, only this session waits: one that cannot be worked on must not hold up the others.
+    A failure makes only this session wait, not the others.
     """
     try:
         return _attempt(task)
     except ChangedMeanwhileError:
         if is_last:
             return task.fail(_CHANGED_MEANWHILE)
-        jobs.set_aside(task.database, task.job, _CHANGED_MEANWHILE, task.time())
+        jobs.release(task.database, task.job, _CHANGED_MEANWHILE, task.time())
         return None
     except EngineStoppedError as error:
-        jobs.set_aside(task.database, task.job, error.sentence, task.time())
+        jobs.release(task.database, task.job, error.sentence, task.time())
         raise
-    except EngineRestsError as error:  # no use to try the next one now
+    except EngineRestsError as error:  # the next session would fail too
         if error.until is None:
-            jobs.set_aside(task.database, task.job, error.sentence, task.time())
+            jobs.release(task.database, task.job, error.sentence, task.time())
         else:
             jobs.postpone(task.database, task.job, error.sentence, task.time(), error.until)
         raise
     except (KeyboardInterrupt, SystemExit):
-        jobs.set_aside(task.database, task.job, "it was stopped", task.time())
+        jobs.release(task.database, task.job, "it was stopped", task.time())
         raise
     except Exception as error:  # noqa: BLE001 - the border of a worker
         return task.fail(redact(reason_of(error)))
@@ -182,7 +183,7 @@ def _attempt(task: _Task) -> Outcome:
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
         task.finish("skipped(transcript_gone)", tuple(turn.id for turn in task.job.turns))
         return Outcome(session_id, "skipped(transcript_gone)")
-    # A turn whose words are not where they were waits: the next look at the rewritten file finds them, or their end.
+    # A turn that is no longer at its place waits: the next ingestion of the rewritten file finds it, or closes it.
     present = [turn for turn in task.job.turns if turn.prompt_id in read]
     if not present:
         return task.fail("the transcript was rewritten")
@@ -200,8 +201,12 @@ def _attempt(task: _Task) -> Outcome:
     instructions = [redact(text) for text in instructions_at(exchanges[-1].said.cwd, task.paths)]
     taken = len(left)
     try:
-        accepted, held, taken = _reviewed(task, snapshot, exchanges, instructions)
-        done = _save(task, accepted, held, tuple(turn.id for turn in left[:taken]), detail)
+        reviewed = _reviewed(task, snapshot, exchanges, instructions)
+        taken = reviewed.taken
+        done = _save(task, reviewed, tuple(turn.id for turn in left[:taken]), detail)
+        # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
+        if reviewed.withdrawn:
+            inbox.withdraw(task.database, reviewed.withdrawn, task.time())
     except RefusedError as error:
         taken = error.turns or taken
         outcome = f"refused({error.guard})"
@@ -211,7 +216,7 @@ def _attempt(task: _Task) -> Outcome:
 
 
 def exchanges_of(client: str, path: str, turns: Iterable[jobs.WaitingTurn], memory_dir: str) -> dict[str, Exchange]:
-    """What a model would be shown of these turns, by the id of their prompt. Raises like `read_turns`."""
+    """Exchanges of these turns as a model would get them, by the id of their prompt. Raises like `read_turns`."""
     return {name: redacted_exchange(read) for name, read in read_job_turns(client, path, turns, memory_dir).items()}
 
 
@@ -220,33 +225,50 @@ def read_job_turns(client: str, path: str, turns: Iterable[jobs.WaitingTurn], me
     return read_turns(client_named(client), path, places, memory_dir, with_calls=True)
 
 
-def _reviewed(
-    task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], instructions: Sequence[str]
-) -> tuple[tuple[Group, ...], tuple[HeldGroup, ...], int]:
-    """What the engine proposes: accepted, held, and how many of the turns it has looked at."""
-    signal = Signal(task.job.id, task.time(), exchanges, instructions)
+class _Reviewed(NamedTuple):
+    """What the engine proposes, as review sees it."""
+
+    accepted: tuple[Group, ...]
+    held: tuple[HeldGroup, ...]
+    withdrawn: frozenset[int]
+    """Rows of the inbox that the user's words have made needless."""
+    taken: int
+    """How many of the turns the engine has looked at."""
+
+
+def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], instructions: Sequence[str]) -> _Reviewed:
+    waiting = unconfirmed_memories(task.database, task.memory_dir)
+    signal = Signal(task.job.id, task.time(), exchanges, instructions, unconfirmed=waiting)
     context = ReviewContext(
-        "extract", snapshot, signal.messages, signal.now, instructions, lambda evidence: _is_refused(task, evidence)
+        "extract",
+        snapshot,
+        [*words_of_unconfirmed(waiting), *signal.messages],
+        signal.now,
+        instructions,
+        lambda evidence: _is_refused(task, evidence),
     )
     review = Review(context, task.engine.meaning_asker(signal, task.memory_dir))
     proposal = task.engine.extract(snapshot, signal, review)
-    groups = [group for group in proposal.groups if not _is_settled(task, group)]
+    groups = [group for group in proposal.groups if not _is_decided(task, group)]
+    asked = [held for held in proposal.held if not _is_decided(task, held.group)]
     accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
-    return accepted, held, len(exchanges) if proposal.taken is None else proposal.taken
+    beside = held_by_engine(asked, review.judge([held.group for held in asked]), task.review_mode)
+    taken = len(exchanges) if proposal.taken is None else proposal.taken
+    return _Reviewed(accepted, (*held, *beside), proposal.withdrawn, taken)
 
 
-def _save(
-    task: _Task, groups: tuple[Group, ...], held: tuple[HeldGroup, ...], turns: tuple[int, ...], detail: str
-) -> Outcome:
-    """Commit what was accepted, which closes the job and its turns; without a change they are done as well.
+def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str) -> Outcome:
+    """Commit the accepted groups, which closes the job and its turns; without a change they are closed as well.
 
-    Raises ChangedMeanwhileError where somebody else's edit came first.
+    Raises ChangedMeanwhileError where a file was edited first.
     """
     session_id = task.session.session_id
+    groups, held = reviewed.accepted, reviewed.held
     if not groups:
         task.finish("succeeded_no_output", turns, held=held)
         return Outcome(session_id, "succeeded_no_output", detail=detail, held=_waiting(held))
-    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held)
+    answered = tuple(row_id for group in groups for row_id in group.answers)
+    changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held, accepts=answered)
     with open_directory(task.memory_dir, create=True) as directory:
         if commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
@@ -272,14 +294,14 @@ def _is_refused(task: _Task, evidence: Evidence) -> bool:
     return second_thoughts.is_refused(task.database, task.memory_dir, evidence)
 
 
-def _is_settled(task: _Task, group: Group) -> bool:
-    """Whether the newest words of a group have led to a memory already, or to one that the user took back."""
+def _is_decided(task: _Task, group: Group) -> bool:
+    """Whether the newest words of a group have led to a memory already, or to one that the user undid."""
     newest = group.evidence[-1][1] if group.evidence else None
     return newest is not None and second_thoughts.is_settled(task.database, task.memory_dir, newest)
 
 
 def _saved_by_client(covered: list[CoveredTurn]) -> str:
-    """What the log and `status` say about the turns that the client has dealt with."""
+    """Sentence for the log and `status` about turns that the client saved itself."""
     told = []
     for by, who in (("main_agent_saved", "the main agent"), ("client_saved", "the client's own extraction")):
         names = [turn.name for turn in covered if turn.by == by]

@@ -1,4 +1,4 @@
-"""Is it time? Pure: facts and the time in, a decision with its reason out."""
+"""Gates: decide from facts and the time whether a job is due, with the reason. Pure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _HOUR = 3600.0
 _NIGHT = (3, 4)
-"""The hours of the day in which nobody minds that a disk is busy."""
+"""Hours of the day for work that keeps the disk busy."""
 BREAKER_FAILURES = 3
-"""So many failures in a row open a session's breaker: it is tried again only when its transcript has grown."""
+"""Failures in a row after which a session is tried again only when its transcript has grown."""
 
 
 def extraction(
     session: WaitingSession, config: Config, state_dir: str, now: float, hold: Wait | None = None
 ) -> Due | Wait | Skip:
-    """Whether the waiting turns of a session are to be worked on now. `hold`: why nobody can work on any of them."""
+    """Whether the waiting turns of a session are to be worked on now. `hold`: why the engine cannot work now."""
     if skip := left_alone(session, config, state_dir):
         return skip
     if not config.features.extraction:
@@ -35,7 +35,7 @@ def extraction(
 
 
 def _after_failures(session: WaitingSession, now: float) -> Wait | None:
-    """After a failure a delay, doubled each time; from the third on also something new in the transcript."""
+    """Wait after a failure, doubled each time; from the third on also until the transcript has grown."""
     if not session.failures:
         if session.retry_at is not None and now < session.retry_at:
             return Wait(session.retry_at, "backing_off", "it could not be worked on a moment ago")
@@ -50,7 +50,7 @@ def _after_failures(session: WaitingSession, now: float) -> Wait | None:
 
 
 def _throttle(session: WaitingSession, config: Config, now: float) -> Wait | None:
-    """Every so many turns; what is left of a session that has fallen silent, or fell due during a job, does not wait."""
+    """Wait until enough turns have ended; the rest of a silent session, or turns that came during a job, do not wait."""
     every = config.extraction.every_turns
     left_over_at = session.active_at + config.turns.give_up_seconds
     if session.is_trailing or len(session.turn_ids) >= every or now >= left_over_at:
@@ -83,7 +83,7 @@ def _long_silence(session: WaitingSession, config: Config, now: float) -> Due | 
 
 
 def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip | None:
-    """Why a session is never worked on, if it is not."""
+    """Reason why a session is never worked on; None if it is."""
     if session.cwd and is_below(session.cwd, state_dir):
         return Skip("own_session", "memoryd does not read its own sessions")
     patterns = config.projects.exclude
@@ -102,23 +102,23 @@ def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip 
 
 
 class LastDream(NamedTuple):
-    """When a directory was last consolidated, by the clock as it goes now."""
+    """Time of the last dream, corrected for a clock that was set."""
 
     since: float
-    """From here a day is counted, and the sessions that changed."""
+    """Time from which a day and changed sessions are counted."""
     is_ahead: bool = False
-    """The lock's time is so far ahead of the clock that it says nothing: it counts from when that was noticed."""
+    """The lock's time is too far ahead of the clock to be believed; the time at which that was noticed counts."""
 
 
 def last_dreamt(
     lock_at: float | None, first_seen_at: float, noticed_at: float | None, least_seconds: float, now: float
 ) -> LastDream:
-    """The later of the lock's time and the first sight of the project, with clocks that step.
+    """The later of the lock's time and the first sight of the project, corrected for clocks that were set.
 
-    A first sight ahead of the clock is now. Ahead by less than the waiting time, the lock's time is believed: it was a
-    small step back, and a day more does no harm. Beyond that the clock was wrong when it was written, and nobody waits a
-    year for it: its time is then when that was noticed, also when the clock comes nearer to it. `noticed_at` is None, or
-    itself ahead, where it is noticed now.
+    A first sight in the future counts as now. A lock time that is ahead by less than the waiting time is believed: it was
+    a small step back, and a day more does no harm. Beyond that the clock was wrong when the lock was written; then the
+    time at which that was noticed counts, also when the clock comes nearer to it. `noticed_at` is None, or itself ahead,
+    where it is noticed now.
     """
     seen_at = min(first_seen_at, now)
     if lock_at is None:
@@ -145,7 +145,7 @@ def dream_time(since: float, lock_at: float | None, config: Config, now: float) 
 
 
 def dream_retry(retry_at: float | None, failures: int, now: float) -> Wait | None:
-    """After a dream that came to no good end the next one waits; a clock that was set back ends that."""
+    """Wait after a dream that failed; a clock that was set back ends it."""
     if retry_at is None or not 0 < retry_at - now <= DREAM.longest_seconds:
         return None
     times = "once" if failures == 1 else f"{failures} times in a row"
@@ -181,13 +181,13 @@ def dream_lock(held_by: int | None, until: float) -> Wait | None:
 
 
 def is_being_written(active_at: float, config: Config, now: float, *, has_open_turn: bool) -> bool:
-    """Whether a session is the one being written, which does not count: it fell silent less than a moment ago."""
+    """Whether a session was active a moment ago, so that it does not count yet."""
     silence = config.turns.give_up_seconds if has_open_turn else config.turns.quiet_seconds
     return abs(now - active_at) < silence
 
 
 def counted(sessions: Iterable[tuple[WaitingSession, bool]], config: Config, state_dir: str, now: float) -> int:
-    """How many sessions count; each comes with whether it has an open turn."""
+    """Number of sessions that count; each comes with whether it has an open turn."""
     return sum(
         left_alone(session, config, state_dir) is None
         and not is_being_written(session.active_at, config, now, has_open_turn=is_open)
@@ -199,10 +199,10 @@ def counted(sessions: Iterable[tuple[WaitingSession, bool]], config: Config, sta
 
 
 def upkeep(last_at: float, tried_at: float | None, now: float, hour: int) -> Due | Wait:
-    """Whether the state directory is to be tidied: once a night, or, where a machine sleeps at night, after a day and a half.
+    """Whether upkeep is due: once a night, or after a day and a half where a machine sleeps at night.
 
-    `last_at`: when it last was, or when it could first have been. `tried_at`: when one was begun, which may have come to
-    nothing. `hour`: of the day, where the user is. The wait is told by when it ends at the latest.
+    `last_at`: time of the last one, or when the first could have been. `tried_at`: when one was last begun, also one that
+    failed. `hour`: of the local day. The wait has the latest time at which it ends.
     """
     if tried_at is not None and 0 <= now - tried_at < _HOUR:
         return Wait(tried_at + _HOUR, "backing_off", "it was begun less than an hour ago")

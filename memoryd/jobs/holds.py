@@ -1,4 +1,4 @@
-"""Holds: whether anything can be worked on now; if not, why and until when. Light: `status` asks it too."""
+"""Holds: why jobs cannot run now, and until when. It imports little, as `status` uses it too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TURN_SECONDS = 30.0
 
 
 def hold_of(database: Database, config: Config, now: float) -> Hold | None:
-    """The user's pause, or what keeps the engine that the config names from working."""
+    """Pause by the user, or hold of the engine that the config names."""
     if (pause := pauses.current_pause(database, now)) is not None:
         return Hold("paused", pause.sentence, RESUME, pause.until, pause.since)
     if not credentials.is_chosen(config):
@@ -46,6 +46,6 @@ def as_wait(hold: Hold | None) -> Wait | None:
 
 
 def refuse_while_paused(database: Database, now: float) -> None:
-    """Raises BusyError."""
+    """Raise BusyError during a pause."""
     if (pause := pauses.current_pause(database, now)) is not None:
         raise BusyError(pause.sentence, RESUME)

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 READ_BYTES = 256 << 20
-"""One pass reads about this much; a backlog of gigabytes takes several, so that a signal is heard in between."""
+"""Bytes that one pass reads; a backlog of gigabytes takes several, so that signals are handled in between."""
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 256
 SCAN_NOTE_SECONDS = 600
-"""An idle daemon writes its last scan into the database this often, not at every look: disks may sleep."""
+"""An idle daemon records its last scan this often, not at every pass, so that disks may sleep."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What one pass saw and did."""
+    """Result of one pass."""
 
     transcripts: int
     """In the folders that were looked at."""
@@ -44,7 +44,7 @@ class IngestReport:
     new_history: int
     """Files seen for the first time whose content is history."""
     new_live: int
-    """Files that appeared while memoryd looked."""
+    """Files that appeared while memoryd was running."""
     backlog: int
     """Files that are not read to their end yet."""
     root_missing: bool
@@ -54,7 +54,7 @@ class IngestReport:
 
 
 class Ingester:
-    """Looks at the transcripts of one client, as often as `ingest` is called."""
+    """Reader of the transcripts of one client; each call of `ingest` is one pass."""
 
     def __init__(self, client: CodingClient, database: Database, paths: Paths, config: Config) -> None:
         self._client = client
@@ -69,12 +69,12 @@ class Ingester:
         self._project_at: dict[str, Project] = {}  # by working directory, so that its git is looked at once
 
     def use(self, config: Config) -> None:
-        """Go by other settings from now on."""
+        """Use new settings from now on."""
         self._config = config
         self._project_at.clear()
 
     def ingest(self, now: float, only: frozenset[str] | None = None) -> IngestReport:
-        """Look once: at all folders, or at `only` those, where a look at all has left nothing to read.
+        """Make one pass: over all folders, or over `only` those after a pass over all has left nothing to read.
 
         1. List everything; no file is opened.
         2. Store first sights, moves, disappearances.
@@ -108,9 +108,9 @@ class Ingester:
         )
 
     def _is_within(self, folder: str) -> bool:
-        """Whether a folder is one of the root's, or within one. What happens to the root itself may concern any.
+        """Whether a folder is inside the root; a change of the root itself may concern any folder.
 
-        One whose name the database cannot keep is none that it could be asked for.
+        A folder whose name is not UTF-8 is left out, as the database cannot store it.
         """
         return folder.startswith(self._root + "/") and is_utf8(folder)
 
@@ -140,7 +140,7 @@ class Ingester:
             else:
                 new.append((found, self._history_bytes(found, last_scan, now)))
         moved_ids = {number for number, _ in moved}
-        # What cannot be listed says nothing about its files.
+        # Files in a folder that cannot be listed do not count as missing.
         closed = tuple(path + "/" for path in seen.odd)
         gone = [
             file.id
@@ -164,11 +164,11 @@ class Ingester:
             if is_whole:
                 self._scan_noted_at = now
         if is_due:
-            self._place_projects_again(now)
+            self._update_memory_dirs(now)
         return new, bool(moved or returned)
 
-    def _place_projects_again(self, now: float) -> None:
-        """Settings that say where memory is kept may have changed since a project was first seen."""
+    def _update_memory_dirs(self, now: float) -> None:
+        """Update the memory directories of known projects: settings may have changed since they were first seen."""
         self._project_at.clear()
         before = known_projects.all_projects(self._database)
         after = [self._project(project.root) for project in before]
@@ -177,11 +177,11 @@ class Ingester:
         )
 
     def _history_bytes(self, found: Found, last_scan: float | None, now: float) -> int:
-        """How much of a file seen for the first time is history.
+        """Bytes of a new file that are history.
 
-        All of it at the very first look. Nothing, if it appeared while we were looking, or was written since the last
-        look: a daemon that was stopped for a night still owes the night's sessions. An older file that somebody moved
-        in meanwhile is history too.
+        All of it in the very first pass. None if it appeared while memoryd was running, or was written since the last
+        scan: a daemon that was stopped for a night still has to read the night's sessions. An older file that somebody
+        moved in meanwhile is history too.
         """
         if last_scan is not None:
             written_since = found.mtime_ns / 1e9 > last_scan or last_scan > now
@@ -190,7 +190,7 @@ class Ingester:
         return found.size
 
     def _moved_from(self, found: Found) -> int | None:
-        """The transcript that now stands under a new path: same session, old path gone, same file or same head.
+        """Known transcript that was moved to this path: same session, old path gone, same inode or same first bytes.
 
         Only then a file is opened, and only if it changed its inode.
         """
@@ -215,7 +215,7 @@ class Ingester:
             unfinished: sessions.KnownTranscript | None = None
             while due and batch_bytes < BATCH_BYTES and len(batch) < BATCH_FILES and unfinished is None:
                 file = due.popleft()
-                step = self._read_one(file)
+                step = self._read_file(file)
                 if step is None:
                     continue
                 batch.append(step)
@@ -232,7 +232,7 @@ class Ingester:
             budget -= batch_bytes
         return events, grown, len(due)
 
-    def _read_one(self, file: sessions.KnownTranscript) -> sessions.Step | None:
+    def _read_file(self, file: sessions.KnownTranscript) -> sessions.Step | None:
         position = sessions.position_of(self._database, file.id)
         try:
             reading = read_new_turns(
@@ -250,7 +250,7 @@ class Ingester:
             return None
         try:
             cwd, project = self._place(position, reading)
-        except (OSError, ValueError) as error:  # whatever a transcript names as its directory, the rest goes on
+        except (OSError, ValueError) as error:  # a working directory that makes no sense must not stop the others
             sessions.store_error(self._database, file.id, f"its working directory makes no sense ({error})")
             return None
         return sessions.Step(position, reading, project, cwd)
@@ -285,7 +285,7 @@ class Ingester:
     # --- step 4 -------------------------------------------------------------------------------------------------------
 
     def next_silence(self, now: float) -> float | None:
-        """When silence may end a turn next; None where none is open."""
+        """Time at which silence may end a turn; None where none is open."""
         limits = self._config.turns
         ends = [
             turn.active_at + silence
@@ -318,13 +318,13 @@ class Ingester:
 def _due(seen: Iterable[Found], known: dict[str, sessions.KnownTranscript]) -> deque[sessions.KnownTranscript]:
     """The files to read, in order.
 
-    A fork copies messages of other sessions, nearly always into the same folder. So where something new was said, what
-    is history there is read first, and is known as such when its copies come by.
+    A fork copies messages of other sessions, nearly always into the same folder. So in a folder with new messages the
+    history is read first, and copies of it are then known as such.
     """
     due = [
         (found, file)
         for found in seen
-        if (file := known.get(found.path)) is not None and (found != file.found or not file.is_settled)
+        if (file := known.get(found.path)) is not None and (found != file.found or not file.is_read_to_end)
     ]
     busy = {os.path.dirname(found.path) for found, file in due if not file.has_unread_history}
     due.sort(key=lambda pair: (os.path.dirname(pair[0].path) not in busy, pair[1].first_seen_at, pair[0].mtime_ns))

@@ -33,20 +33,20 @@ class Told(NamedTuple):
     """Changes behind it that were told early."""
 
 
-class Notice(NamedTuple):
+class KeptNotice(NamedTuple):
     text: str
     """Empty: there is nothing to tell."""
     told: Told = Told()
 
 
-def notice_at_start(paths: Paths, memory_dir: str, mode: str) -> Notice:
+def notice_at_start(paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
     """For a session that begins: everything that was not told yet."""
-    return _notice(paths, memory_dir, only_asked_for=False) if mode != "off" else Notice("")
+    return _notice(paths, memory_dir, only_asked_for=False) if mode != "off" else KeptNotice("")
 
 
-def notice_with_prompt(paths: Paths, memory_dir: str, mode: str) -> Notice:
+def notice_with_prompt(paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
     """For a prompt: what the user had asked to be remembered; with "each", everything."""
-    return _notice(paths, memory_dir, only_asked_for=mode == "session") if mode != "off" else Notice("")
+    return _notice(paths, memory_dir, only_asked_for=mode == "session") if mode != "off" else KeptNotice("")
 
 
 def record_told(paths: Paths, memory_dir: str, told: Told) -> None:
@@ -55,11 +55,11 @@ def record_told(paths: Paths, memory_dir: str, told: Told) -> None:
         atomic_file.write(paths.place_for(memory_dir, "told"), json.dumps(told._asdict()).encode())
 
 
-def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> Notice:
+def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotice:
     with suppress(StateError, BusyError):  # nobody waits for a notice
         database = open_for_reading(paths)
         if database is None:
-            return Notice("")
+            return KeptNotice("")
         with closing(database):
             told = _told(paths, memory_dir)
             changes = [
@@ -70,17 +70,17 @@ def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> Notice:
         if changes:
             ids = tuple(change.id for change in changes)
             then = Told(told.up_to, (*told.also, *ids)) if only_asked_for else Told(max(*ids, *told.also, told.up_to))
-            return Notice(_in_words(memory_dir, changes), then)
-    return Notice("")
+            return KeptNotice(_in_words(memory_dir, changes), then)
+    return KeptNotice("")
 
 
 def _is_asked_for(database: Database, change: Change) -> bool:
-    """Whether the user said "remember", or an agent was asked to."""
+    """Whether the user asked for it in so many words ("remember …", "from now on …"), or an agent was asked to."""
     if change.kind == "remember":
         return True
-    from memoryd.language.cues import cues_of  # noqa: PLC0415 - most prompts have nothing to look at
+    from memoryd.language.lexicon import pattern  # noqa: PLC0415 - most prompts have nothing to look at
 
-    return any("remember" in cues_of(quote) for quote in history.quotes_of(database, change.id))
+    return any(pattern("facts", "asked").search(quote) for quote in history.quotes_of(database, change.id))
 
 
 def _told(paths: Paths, memory_dir: str) -> Told:

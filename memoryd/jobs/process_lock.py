@@ -1,4 +1,4 @@
-"""Being the only process of ours that does something in a memory directory: the kernel decides, and death gives it back."""
+"""Lock per memory directory and purpose, among the processes of memoryd; released when the process dies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def only_process(paths: Paths, memory_dir: str, purpose: str, busy: str) -> Iterator[None]:
-    """Raises BusyError with that sentence where another process is inside."""
+    """Hold the lock. Raises BusyError with the sentence `busy` where another process has it."""
     place = paths.place_for(memory_dir, purpose)
     os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
     try:
         with _held(place) as descriptor:
-            os.utime(descriptor)  # what is in use is not cleared away
+            os.utime(descriptor)  # so that a lock in use is not removed
             yield
     except _TakenError as error:
         raise BusyError(busy, "memoryd status") from error
@@ -35,9 +35,9 @@ class Cleared(NamedTuple):
 
 
 def clear(paths: Paths, purpose: str, copies: str, since: float) -> Cleared:
-    """Remove what processes of the past left: private copies that nobody works on, and locks unused since then.
+    """Remove leftovers of dead processes: private copies that nobody works on, and locks that were not used since then.
 
-    A copy has the name of the lock of whoever works on it.
+    A copy has the name of the lock of its process.
     """
     locks, desks = os.path.join(paths.state_dir, purpose), os.path.join(paths.state_dir, copies)
     copied, unused = 0, 0
@@ -45,14 +45,14 @@ def clear(paths: Paths, purpose: str, copies: str, since: float) -> Cleared:
         place, copy = os.path.join(locks, name), os.path.join(desks, name)
         is_copied, is_used = os.path.lexists(copy), _used_at(place) >= since
         if is_used and not is_copied:
-            continue  # not even touched: whoever comes now must not find it taken
+            continue  # not opened: a process that comes now must not find it taken
         with suppress(_TakenError, OSError):
             os.makedirs(locks, mode=0o700, exist_ok=True)
             with _held(place):
                 if is_copied:
                     shutil.rmtree(copy)
                     copied += 1
-                # While it is held: whoever opened it before finds, once it is theirs, that it is no longer the lock.
+                # Removed while held: a process that opened it before notices, once it has it, that the name is another file.
                 if not is_used:
                     os.unlink(place)
                     unused += 1
@@ -65,7 +65,7 @@ class _TakenError(Exception):
 
 @contextmanager
 def _held(place: str) -> Iterator[int]:
-    """Hold the lock that has this name, and not one that was removed between opening and holding it."""
+    """Hold the lock file of this name; one that was removed between open and lock is opened again."""
     while True:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:

@@ -1,7 +1,7 @@
-"""Recovery: puts right what a dead process left in a memory directory. Every job calls it before it begins its own work.
+"""Recovery: cleans up what a dead process left in a memory directory. Every job calls it before its own work.
 
-Commits come first: what a dead process had begun to write is finished or dropped, and may close its job as succeeded. Then the
-jobs that are still open end, their turns wait again, and a lock that a dream held has its time back.
+Commits come first: one that a dead process had begun is finished or dropped, and may close its job as succeeded. Then jobs
+that are still open are ended, their turns wait again, and the lock of a dream gets its former time back.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _DIED = "its process died"
 
 
 def recover_directory(database: Database, paths: Paths, memory_dir: str, now: float) -> None:
-    """Put right all that dead processes left in a memory directory. The caller is its only worker.
+    """Clean up all that dead processes left in a memory directory. The caller is its only worker.
 
-    A directory that cannot be used now is told by whoever wants to work in it; what was begun there waits.
+    A directory that cannot be used now is reported by the job that needs it; unfinished commits wait.
     """
     with suppress(FileNotFoundError, StateError):
         recover_commits(database, memory_dir, now)
@@ -43,9 +43,9 @@ def recover_commits(database: Database, memory_dir: str, now: float) -> int:
 
 
 def recover_dead_dream(database: Database, paths: Paths, memory_dir: str, now: float) -> bool:
-    """Put right what dreams on this directory left whose process died. False while one is alive.
+    """Clean up after dreams on this directory whose process died. False while one is alive.
 
-    What cannot be written now waits until it can be.
+    What cannot be written now waits.
     """
     if not dreams.unfinished(database, memory_dir) and not dreams.held_locks(database, memory_dir):
         return True
@@ -59,10 +59,10 @@ def recover_dead_dream(database: Database, paths: Paths, memory_dir: str, now: f
 
 
 def recover_held_dream(database: Database, memory_dir: str, now: float) -> None:
-    """The same, for the one who is the only dreamer.
+    """Clean up after a dead dream; the caller holds the lock of the only dreamer.
 
-    Raises StateError where the directory or the lock cannot be written: then what stood in the lock is still known, and
-    nobody may take it before it is back. A commit that cannot be finished yet keeps its dream from being ended as killed.
+    Raises StateError where the directory or the lock cannot be written: the record of the lock stays, and nobody may take
+    the lock before it is restored. A commit that cannot be finished yet keeps its dream from being ended as killed.
     """
     held = dreams.held_locks(database, memory_dir)
     trouble: StateError | None = None

@@ -68,8 +68,7 @@ def remember(
     database: Database, memory_dir: str, text: str, now: float, kind: MemoryType | None = None
 ) -> tuple[str, ...]:
     """Write down what the user wrote into a command; returns the files. Raises UsageError, MemorydError, BusyError."""
-    memory = statement(UserMessage("", f"remember:{now}", now, checked_text(text)))
-    memory = memory._replace(type=kind) if kind else memory
+    memory = statement(UserMessage("", f"remember:{now}", now, checked_text(text)), kind)
     # Locked before the name is chosen: ten commands at once would all choose the same one.
     with open_directory(memory_dir, create=True) as directory, directory.locked():
         for _ in range(_TRIES):

@@ -1,7 +1,7 @@
-"""Selection by a model: which memories help with a prompt, asked in one small request that is paid for like all others.
+"""Selection by a model: one small request, paid like all others, that asks which memories help with a prompt.
 
-It is only a help: whatever goes wrong, there is a choice without it, and a reason that the log can tell. What kill -9 leaves:
-a job that counts as failed from its first moment, and a step that is reserved and counts as spent.
+It is optional: whatever goes wrong, the local choice is used, and the log has the reason. A kill leaves a job that counts as
+failed from its begin, and a reserved amount that counts as spent.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
-PATIENCE_SECONDS = 0.5
-"""Who keeps the database longer than this is not waited for: somebody waits for us."""
+DATABASE_SECONDS = 0.5
+"""Longest wait for the database: a user waits for the prompt."""
 
 
 class Selected(NamedTuple):
     names: tuple[str, ...] | None
-    """The memories that help, the most useful first; None: nobody chose."""
+    """Memories that help, the most useful first; None if the model did not choose."""
     why: str = ""
-    """Why nobody did."""
+    """Reason why it did not."""
 
 
-class _Desk(NamedTuple):
-    """What a selection is done with."""
+class _Task(NamedTuple):
+    """One selection with everything that it uses."""
 
     database: Database
     paths: Paths
@@ -51,16 +51,16 @@ class _Desk(NamedTuple):
     memory_dir: str
     seconds: float
     until: float
-    """By `elapsed`: the time runs from the first moment on."""
+    """Deadline, as `elapsed` counts."""
 
     @property
     def settings(self) -> bytes:
-        """Those of the model, as they are now; a hold is about them."""
+        """Digest of the model's settings; a hold ends when they change."""
         return credentials.settings_digest(self.config)
 
     @property
     def own_settings(self) -> bytes:
-        """Those of the selection: who gives it more time wants it to be tried again."""
+        """Digest of the selection's settings: with more time it is tried again."""
         return hashlib.blake2b(self.settings + repr(self.seconds).encode(), digest_size=16).digest()
 
 
@@ -79,70 +79,70 @@ def select_by_model(
     limit: int = selection_brief.MOST_SELECTED,
     seconds: float,
 ) -> Selected:
-    """The memories that a model picks for a prompt; it never raises what a caller could only fall back from.
+    """Memories that a model picks for a prompt; a failure is returned as a reason, not raised.
 
-    1. whether the model may be asked at all: it is chosen, nobody has paused, nothing keeps it from working
-    2. ask, within the time, the budget included
-    3. judge the answer, and put down what came of it
+    1. check whether the model may be asked: it is configured, there is no pause, no hold
+    2. ask, within time and budget
+    3. check the answer, and record the result
 
     `database` is open for writing.
     """
     until = elapsed() + seconds
     if not names or not manifest_lines or not query.strip():
         return Selected(())
-    desk = _Desk(database, paths, config, environment, clock, memory_dir, seconds, until)
+    task = _Task(database, paths, config, environment, clock, memory_dir, seconds, until)
     question = selection_brief.SelectionQuestion(query, manifest_lines, names, tools)
     try:
-        with database.waiting(PATIENCE_SECONDS):
-            if why := _why_not(desk):
+        with database.waiting(DATABASE_SECONDS):
+            if why := _why_not(task):
                 return Selected(None, why)
-            return _selected(desk, question, limit)
+            return _selected(task, question, limit)
     except MemorydError as error:
         return Selected(None, error.sentence)
 
 
-def _why_not(desk: _Desk) -> str:
-    """Why the model is not asked; empty where it may be."""
-    if not credentials.is_chosen(desk.config):
+def _why_not(task: _Task) -> str:
+    """Reason why the model is not asked; empty where it may be."""
+    if not credentials.is_chosen(task.config):
         return "No model is set up: the config names no key."
-    now = desk.clock.now()
-    hold = hold_of(desk.database, desk.config, now) or engine_holds.current_hold(
-        desk.database, jobs.RECALL, desk.own_settings, now
+    now = task.clock.now()
+    hold = hold_of(task.database, task.config, now) or engine_holds.current_hold(
+        task.database, jobs.RECALL, task.own_settings, now
     )
-    if hold is None and desk.config.engine == credentials.CLAUDE:
-        wait = engine_wait(desk.database, desk.paths, desk.config, now)
+    if hold is None and task.config.engine == credentials.CLAUDE:
+        wait = engine_wait(task.database, task.paths, task.config, now)
         return f"{wait.why[0].upper()}{wait.why[1:]}." if wait is not None else ""
     return hold.text if hold is not None else ""
 
 
-def _selected(desk: _Desk, question: SelectionQuestion, limit: int) -> Selected:
-    job_id = jobs.begin_recall(desk.database, desk.memory_dir, desk.clock.now())
+def _selected(task: _Task, question: SelectionQuestion, limit: int) -> Selected:
+    job_id = jobs.begin_recall(task.database, task.memory_dir, task.clock.now())
     try:
-        selected = Selected(_asked(desk, job_id, question, limit))
+        selected = Selected(_asked(task, job_id, question, limit))
     except (selection_brief.NoChoiceError, RunCapError, BadRequestError, PromptTooLongError) as error:
         selected = Selected(None, f"The model chose nothing: {error}.")
     except MemorydError as error:
         selected = Selected(None, error.sentence)
     names, why = selected
     outcome = "failed" if names is None else "succeeded" if names else "succeeded_no_output"
-    with suppress(MemorydError):  # a choice that nobody could put down is one all the same
-        jobs.end_recall(desk.database, job_id, outcome, desk.clock.now(), why)
+    with suppress(MemorydError):  # a choice counts also where it could not be recorded
+        jobs.end_recall(task.database, job_id, outcome, task.clock.now(), why)
     return selected
 
 
-def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) -> tuple[str, ...]:
-    """What the model picks. Raises NoChoiceError and what `BudgetedCalls.ask` does; what would be in vain again is recorded."""
-    database, config, clock = desk.database, desk.config, desk.clock
-    settings = desk.settings  # before the key is read: what is mended while a request runs is another thing
-    deadline = clock.now() + desk.until - elapsed()
+def _asked(task: _Task, job_id: int, question: SelectionQuestion, limit: int) -> tuple[str, ...]:
+    """Names that the model picks. Raises NoChoiceError and what `BudgetedCalls.ask` raises; a failure that would repeat is recorded."""
+    database, config, clock = task.database, task.config, task.clock
+    settings = task.settings  # before the key is read, so that a fix during the request counts
+    deadline = clock.now() + task.until - elapsed()
     # A clock that is set meanwhile makes nobody wait.
     transport = transport_for(
         database,
-        desk.paths,
+        task.paths,
         config,
-        desk.environment,
+        task.environment,
         clock,
-        hurried_now=lambda: deadline - desk.until + elapsed(),
+        hurried_now=lambda: deadline - task.until + elapsed(),
     )
     with (
         recording_holds(database, config, settings, clock),
@@ -153,7 +153,7 @@ def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) ->
         calls = BudgetedCalls(
             database,
             job_id,
-            desk.memory_dir,
+            task.memory_dir,
             endpoint,
             transport.price_of(request["model"]),
             transport.caps(config.budget),
@@ -164,7 +164,7 @@ def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) ->
         try:
             reply = calls.ask(request)
         except EndpointError as error:
-            raise _resting(desk, error) from error
+            raise _resting(task, error) from error
         engine_holds.lift(database, transport.name)
         engine_holds.lift(database, jobs.RECALL)
         try:
@@ -174,9 +174,9 @@ def _asked(desk: _Desk, job_id: int, question: SelectionQuestion, limit: int) ->
             raise
 
 
-def _resting(desk: _Desk, error: EndpointError) -> EngineRestsError:
-    """Prompts do not wait in vain again and again. Only they: jobs have more time and more tries, and see for themselves."""
-    why = f"it did not answer within {desk.seconds:g} s" if elapsed() >= desk.until else str(error).rstrip(".")
+def _resting(task: _Task, error: EndpointError) -> EngineRestsError:
+    """Hold for selections only, so that later prompts do not wait in vain; jobs have more time and more attempts."""
+    why = f"it did not answer within {task.seconds:g} s" if elapsed() >= task.until else str(error).rstrip(".")
     text = f"The model chose nothing: {why}."
-    until = engine_holds.rest(desk.database, jobs.RECALL, text, error.after, desk.own_settings, desk.clock.now())
+    until = engine_holds.rest(task.database, jobs.RECALL, text, error.after, task.own_settings, task.clock.now())
     return EngineRestsError(text, "memoryd retry", until=until)

@@ -1,6 +1,6 @@
-"""Upkeep, once a night: history that is older than it is kept, what dead processes left, old logs, and free room.
+"""Upkeep, once a night: deletes old history, leftovers of dead processes and old logs, and gives space back.
 
-It can be killed anywhere: each step is a small transaction or the removal of one file, and the next night does the rest.
+It can be killed anywhere: each step is a small transaction or the removal of one file, and the next upkeep does the rest.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
 
 _DAY_SECONDS = 86_400.0
 _BELIEVED_DAYS = 7
-"""A clock that is further ahead than this of what the last upkeep believed may be wrong, and history that is gone is gone. So
-a wrong one costs a week for every night that it is wrong, and after a long sleep the right one is caught up with."""
+"""A clock that is further ahead than this of the time that the last upkeep used may be wrong, and deleted history is lost. So
+a wrong clock costs a week for every night, and after a long sleep the time is caught up with night by night."""
 _BATCH = 50
 _BATCH_BYTES = 1 << 20
-_BREATH_SECONDS = 0.02
-"""Between two transactions: whoever waits for the database gets it."""
-_PATIENCE_SECONDS = 0.05
+_BETWEEN_SECONDS = 0.02
+"""Pause between two transactions, so that other processes get the database."""
+_DATABASE_SECONDS = 0.05
 _SPARE_BYTES = 64 << 20
 _ROTATED = re.compile(r"\.\d+")
 _CRASH_BYTES = 1 << 20
 
 
 class UpkeepOutcome(NamedTuple):
-    """What an upkeep did."""
+    """Result of an upkeep."""
 
     at: float
     contents: int = 0
-    """Contents of files, in changes that can no longer be shown or taken back."""
+    """File contents that were deleted; their changes can no longer be shown or undone."""
     content_bytes: int = 0
     history_bytes: int = 0
-    """What history takes now."""
+    """Size of the history that is left."""
     jobs: int = 0
     """Jobs of which only the outcome is kept now."""
     copies: int = 0
@@ -58,7 +58,7 @@ class UpkeepOutcome(NamedTuple):
     locks: int = 0
     logs: int = 0
     freed_bytes: int = 0
-    """What the database file became smaller by."""
+    """Bytes by which the database file shrank."""
     left: str = ""
     """Why the database was not made smaller although it could be."""
     expired: int = 0
@@ -66,7 +66,7 @@ class UpkeepOutcome(NamedTuple):
 
 
 def upkeep_due(database: Database, now: float) -> bool:
-    """Whether it is time. Where there was none yet, the first look counts as one: a user who has just begun comes first."""
+    """Whether upkeep is due. The first check counts as an upkeep, so that none runs right after the installation."""
     known = settings.get(database, settings.UPKEEP)
     if known is None:
         settings.put(database, settings.UPKEEP, {"tried_at": None, "did": None}, now)
@@ -75,7 +75,7 @@ def upkeep_due(database: Database, now: float) -> bool:
 
 
 def last_upkeep(database: Database) -> UpkeepOutcome | None:
-    """What the last upkeep that came to its end did; None: there was none yet."""
+    """Result of the last upkeep that finished; None if there was none yet."""
     known = settings.get(database, settings.UPKEEP)
     if known is None or known.value["did"] is None:
         return None
@@ -83,19 +83,19 @@ def last_upkeep(database: Database) -> UpkeepOutcome | None:
 
 
 def excess(database: Database, config: Config, now: float) -> Plan:
-    """The contents that are older than history is kept, or beyond its room: what the next upkeep lets go."""
+    """Contents that are older than history is kept, or beyond its size: the next upkeep deletes them."""
     since = _believed(settings.get(database, settings.UPKEEP), now) - config.history.keep_days * _DAY_SECONDS
     return retention.plan(database, since, config.history.keep_megabytes * 1e6, now)
 
 
 def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> UpkeepOutcome:
-    """Put the state directory in order.
+    """Clean up the state directory.
 
-    1. note that it was begun, so that one that fails is not begun again at once
-    2. let go what is older than history is kept, and what has waited too long in the inbox
-    3. remove old logs, and what dead processes left
-    4. give room back, if nobody else is at work
-    5. note what was done
+    1. record the begin, so that one that fails is not begun again at once
+    2. delete old history, and rows that have waited too long in the inbox
+    3. remove old logs and leftovers of dead processes
+    4. give space back, if no other process works
+    5. record the result
     """
     from memoryd.jobs.recovery import remove_leftovers  # noqa: PLC0415 - megabytes that the daemon need not hold
 
@@ -126,14 +126,14 @@ def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Up
         left=left,
         expired=expired,
     )
-    # The latest that was believed: a clock that begins in 1970 once is not caught up with for years.
+    # The latest time that was used: after one boot in 1970 it would take years to catch up.
     latest = max(believed, known.value.get("believed", known.at)) if known is not None else believed
     settings.put(database, settings.UPKEEP, {"tried_at": None, "did": done._asdict(), "believed": latest}, now)
     return done
 
 
 def _believed(known: Setting | None, now: float) -> float:
-    """The time that history is measured by."""
+    """Time by which the age of history is measured."""
     return now if known is None else min(now, known.value.get("believed", known.at) + _BELIEVED_DAYS * _DAY_SECONDS)
 
 
@@ -141,12 +141,12 @@ def _drop_contents(database: Database, plan: Plan, clock: Clock) -> list[Content
     dropped: list[Content] = []
     for batch in _batches(plan.contents):
         dropped += retention.drop(database, plan, batch, clock.now())
-        clock.wait(threading.Event(), _BREATH_SECONDS)
+        clock.wait(threading.Event(), _BETWEEN_SECONDS)
     return dropped
 
 
 def _batches(contents: Sequence[Content]) -> Iterator[list[Content]]:
-    """As much as goes in a moment that nobody notices."""
+    """Batches small enough for a transaction that nobody notices."""
     batch: list[Content] = []
     size = 0
     for content in contents:
@@ -163,12 +163,12 @@ def _drop_notes(database: Database, since: float, clock: Clock) -> int:
     ended = retention.jobs_with_notes(database, since)
     for number in range(0, len(ended), _BATCH):
         retention.drop_notes(database, ended[number : number + _BATCH])
-        clock.wait(threading.Event(), _BREATH_SECONDS)
+        clock.wait(threading.Event(), _BETWEEN_SECONDS)
     return len(ended)
 
 
 def _remove_logs(paths: Paths, since: float) -> int:
-    """Rotated logs that nothing was written to since then; the one in use rotates by itself."""
+    """Remove rotated logs that were not written since then; the log in use rotates by itself."""
     name = os.path.basename(paths.log_file)
     removed = 0
     with os.scandir(paths.state_dir) as entries:
@@ -187,10 +187,10 @@ def _remove_logs(paths: Paths, since: float) -> int:
 
 
 def _give_back(database: Database, paths: Paths) -> tuple[int, str]:
-    """By how much the database file became smaller, and why it did not where it could."""
+    """Bytes by which the database file shrank, and the reason why it did not where it could."""
     try:
-        with database.waiting(_PATIENCE_SECONDS):  # whoever else uses the database goes first
-            retention.settle(database)
+        with database.waiting(_DATABASE_SECONDS):  # whoever else uses the database goes first
+            retention.optimize(database)
             before = retention.database_size(database)
             if not before.is_wasted:
                 return 0, ""

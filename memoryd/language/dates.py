@@ -2,7 +2,7 @@
 
 1. Find every phrase that could be a date, and every place that must stay as it is.
 2. Walk through them from the left, the longest first; what a phrase means may depend on the date before it.
-3. Write each meaning beside or instead of its phrase; what means no certain day stays as it was said.
+3. Write each meaning in brackets behind its phrase; what means no certain day stays as it was said.
 """
 
 # ruff: noqa: RUF001 (punctuation of other scripts)
@@ -57,7 +57,7 @@ def day_of(said_at: float) -> date | None:
 
 
 def with_absolute_dates(text: str, day: date) -> str:
-    """The text with every relative or yearless date that means one day, week or month told as that."""
+    """The text with every relative or yearless date that means one day, week or month followed by that in brackets."""
     languages = languages_of(text)
     if not languages:
         return text
@@ -145,16 +145,6 @@ def _told(said: _Said, meaning: str, shift: int) -> str | None:
 # How a meaning is written.
 
 
-def _instead(said: _Said, on: date) -> str:
-    if _POSSESSIVE.search(said.text):
-        return _noted(said, on)
-    return on.isoformat() if said.language.spaced else f"{on.year:04}年{on.month}月{on.day}日"
-
-
-def _named(said: _Said, on: date) -> str:
-    return f"{said.text}, {on}" if said.language.spaced and not _POSSESSIVE.search(said.text) else _noted(said, on)
-
-
 def _noted(said: _Said, *meaning: object) -> str:
     told = " - ".join(map(str, meaning))
     return f"{said.text} ({told})" if said.language.spaced else f"{said.text}（{told}）"
@@ -178,7 +168,7 @@ def _yearless(said: _Said, month: int, number: int | None) -> date:
 def _coming(said: _Said, _: int) -> str | None:
     if said.tense == "past" or (said.seen is not None and said.seen - said.day >= WEEK):
         return None  # "it broke on Friday"; or the Friday of the week that was spoken of
-    return _named(said, ahead_to(said.day, said.weekday))
+    return _noted(said, ahead_to(said.day, said.weekday))
 
 
 def _this(said: _Said) -> date:
@@ -189,7 +179,7 @@ def _this(said: _Said) -> date:
 def _day_of_month(said: _Said, direction: int) -> str | None:
     number = said.day_of_month
     if direction < 0:
-        return _instead(said, next(one for one in days_numbered(said.day, number, -1) if one < said.day))
+        return _noted(said, next(one for one in days_numbered(said.day, number, -1) if one < said.day))
     if said.tense == "past" or number == said.day.day:
         return None
     on = next((one for one in days_numbered(said.day, number) if one > said.day), None)
@@ -197,7 +187,7 @@ def _day_of_month(said: _Said, direction: int) -> str | None:
         on = said.seen.replace(day=number)
     elif said.named:  # "in the middle of November, on the 15th"
         on = _yearless(said, said.named, number)
-    return None if on is None else _instead(said, on)
+    return None if on is None else _noted(said, on)
 
 
 def _weekday_of_month(said: _Said, _: int) -> str | None:
@@ -217,11 +207,8 @@ def _date(said: _Said, _: int) -> str | None:
 
 
 def _behind_weekday(said: _Said, on: date) -> str | None:
-    """The date alone, or behind the weekday that was said; None where that is another."""
-    if not (word := said.word("wd")):
-        return _instead(said, on)
-    kept, _, _ = said.text.partition(word)
-    return f"{kept}{word}, {on}" if on.weekday() == said.weekday else None
+    """The date; None where a weekday was said that is another."""
+    return None if said.word("wd") and on.weekday() != said.weekday else _noted(said, on)
 
 
 def _end_of_named_month(said: _Said, _: int) -> str:
@@ -237,10 +224,7 @@ def _end_of_week(said: _Said, weeks: int) -> str | None:
 def _part_of_month(said: _Said, _: int) -> str | None:
     if said.tense == "past":
         return None
-    year = f"{_yearless(said, said.month, 15).year:04}"
-    if not said.language.spaced:
-        return f"{year}年{said.text}"
-    return f"{said.text} de {year}" if said.language.name == "spanish" else f"{said.text} {year}"
+    return _noted(said, f"{_yearless(said, said.month, 15).year:04}")
 
 
 def _distant(said: _Said, direction: int) -> str | None:
@@ -273,19 +257,19 @@ def _at_easter(said: _Said, shift: int) -> str:
 _AHEAD_ONLY = {"end of week", "end of month", "end of quarter", "end of year"}
 _MAY_BE_HABIT = {"coming", "day of month", "end of month", "end of quarter", "end of year", "easter", "feast"}
 _MEANINGS: dict[str, Callable[[_Said, int], str | None]] = {
-    "day": lambda said, shift: _instead(said, said.day + shift * DAY),
+    "day": lambda said, shift: _noted(said, said.day + shift * DAY),
     "day noted": lambda said, shift: _noted(said, said.day + shift * DAY),
     "coming": _coming,
     "coming, not today": lambda said, _: None if said.weekday == said.day.weekday() else _coming(said, 0),
-    "this": lambda said, _: _named(said, _this(said)),
-    "last": lambda said, _: _named(said, _this(said) - WEEK),
-    "week": lambda said, weeks: _named(said, monday(said.day, weeks) + said.weekday * DAY),
-    "numbered week": lambda said, _: _named(said, monday(said.day, said.number) + said.weekday * DAY),
+    "this": lambda said, _: _noted(said, _this(said)),
+    "last": lambda said, _: _noted(said, _this(said) - WEEK),
+    "week": lambda said, weeks: _noted(said, monday(said.day, weeks) + said.weekday * DAY),
+    "numbered week": lambda said, _: _noted(said, monday(said.day, said.number) + said.weekday * DAY),
     "weeks from": lambda said, more: _noted(said, _this(said) + (said.number + more) * WEEK),
     "so many weeks from": lambda said, weeks: _noted(said, _this(said) + weeks * WEEK),
     "day of month": _day_of_month,
     "weekday of month": _weekday_of_month,
-    "day in month": lambda said, n: _instead(said, first_of_month(said.day, n).replace(day=said.day_of_month)),
+    "day in month": lambda said, n: _noted(said, first_of_month(said.day, n).replace(day=said.day_of_month)),
     "date": _date,
     "end of month": lambda said, months: _noted(said, end_of_month(first_of_month(said.day, months))),
     "end of named month": _end_of_named_month,

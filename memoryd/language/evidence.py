@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.language.tokens import runs_in
-from memoryd.model import Evidence
+from memoryd.model import Evidence, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.model import UserMessage
-
+REPOSITORY = "repository"
+"""Stands for a session where evidence is a line of the repository, with its place for a message: `src/a.py:12@<commit>`."""
 _LEAST_WORDS = 2
 _LEAST_LETTERS = 8
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
@@ -29,6 +29,24 @@ def evidence_of(said: UserMessage, quote: str) -> Evidence:
     words = " ".join(quote.split())
     digest = hashlib.blake2b(words.casefold().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return Evidence(said.session_id, said.message_id, words, digest, said.said_at)
+
+
+def is_of_repository(evidence: Evidence) -> bool:
+    return evidence.session_id == REPOSITORY
+
+
+def repository_evidence(path: str, line: int, commit: str, quote: str) -> Evidence:
+    """A line of the repository as evidence for a statement about code. Nobody said it, so it has no time."""
+    place = f"{path}:{line}@{commit}" if commit else f"{path}:{line}"
+    return evidence_of(UserMessage(REPOSITORY, place, None, quote), quote)
+
+
+def quote_from(first: str, last: str, text: str) -> str:
+    """What stands in a text from one sentence to another, with everything between them; empty where it does not."""
+    own, places = _plain(text)
+    start = own.find(_plain(first)[0])
+    end = own.find(_plain(last)[0], max(start, 0))
+    return "" if start < 0 or end < 0 else text[places[start] : places[end + len(_plain(last)[0]) - 1] + 1]
 
 
 def find_quote(quote: str, messages: Iterable[UserMessage]) -> Evidence | None:

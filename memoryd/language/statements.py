@@ -106,11 +106,6 @@ def is_negation(word: str) -> bool:
     )
 
 
-def with_not(text: str) -> str:
-    """The text with "not" for "don't", "isn't" and their like."""
-    return pattern("statements", "contracted").sub("not", text)
-
-
 def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 

@@ -6,6 +6,7 @@ the bug myself" are about the task. In doubt a memory stays.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.lexicon import pattern, small
@@ -31,6 +32,7 @@ def is_off_the_record(text: str) -> bool:
     return bool(pattern("taken_back", "off_the_record").search(text))
 
 
+@lru_cache(maxsize=256)  # each step over a message asks
 def taken_back_by(sentence: str) -> TakeBack | None:
     """What a sentence takes back; None where it is not about the user's own words."""
     text = pattern("taken_back", "courtesy").sub("", sentence.strip())

@@ -1,4 +1,4 @@
-"""The log as it lies on disk: its files, its lines, and how a person reads one. Nothing here writes."""
+"""Reading of the log: its files, its lines, and an entry in words. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OLD_FILES = 3
 LEVELS = ("debug", "info", "warning", "error", "critical")
 PLACES = frozenset({"project", "memory_dir", "root", "kept"})
-"""Facts that are paths."""
+"""Names of facts that are paths."""
 JOB_FIELDS = (
     "job",
     "kind",
@@ -45,16 +45,16 @@ JOB_FIELDS = (
     "seconds",
     "ended_at",
 )
-"""What the line of a job can hold."""
+"""Facts of a job's line."""
 
 _LINE_BYTES = 1 << 20
-"""A longer line is none of ours."""
+"""Longest line that memoryd writes."""
 _LATEST = 250_000_000_000.0
-"""Behind it calendars end."""
+"""Latest time that a calendar can show."""
 _CHUNK_BYTES = 1 << 16
 _FRAMES = 4
 _LATE_SECONDS = 60.0
-"""A job that ended so long before its line was told by the next daemon."""
+"""A job that ended this long before its line was reported by the next daemon."""
 _SESSION_LETTERS = 8
 
 
@@ -118,7 +118,7 @@ def _job(facts: dict[str, Any], at: float) -> tuple[str, str]:
     moment = parse_iso(ended_at) if isinstance(ended_at, str) else None
     if moment is not None and 0 <= moment < at - _LATE_SECONDS:
         known.append(f"ended {datetime.fromtimestamp(moment).astimezone():%Y-%m-%d %H:%M}")
-    return happened, ", ".join(str(one) for one in known if one)
+    return happened, ", ".join(str(fact) for fact in known if fact)
 
 
 def _where(facts: dict[str, Any]) -> str:
@@ -134,7 +134,7 @@ def _value(name: str, value: Any, home: str) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, for its user: with what the error says, in quotes, which the log leaves out."""
+    """Reason of a failure for its user, with the message of the error in quotes, which the log leaves out."""
     if isinstance(error, MemorydError):
         return error.sentence
     if isinstance(error, OSError) and error.strerror:
@@ -143,9 +143,9 @@ def reason_of(error: Exception) -> str:
 
 
 def fault_of(error: BaseException) -> str:
-    """What failed and where, without what the error says: that may quote a transcript.
+    """Type and place of an error, without its message, which may quote a transcript.
 
-    Our own errors are sentences, which put what others said in quotes.
+    memoryd's own errors are sentences, with quotations in quotes.
     """
     if isinstance(error, MemorydError):
         return unquoted(error.sentence)
@@ -164,7 +164,7 @@ def fault_of(error: BaseException) -> str:
 
 
 def files_of(paths: Paths) -> list[str]:
-    """Where the log may lie, newest first."""
+    """Files of the log, newest first."""
     return [paths.log_file, *(f"{paths.log_file}.{number}" for number in range(1, OLD_FILES + 1))]
 
 
@@ -206,7 +206,7 @@ class Tail:
         self._files = []
 
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
-        if os.fstat(file.fileno()).st_size < file.tell():  # somebody emptied it
+        if os.fstat(file.fileno()).st_size < file.tell():  # the file was truncated
             file.seek(0)
             self._rest = b""
         while chunk := file.read(_CHUNK_BYTES):
@@ -216,10 +216,10 @@ class Tail:
                 yield from self.torn()
 
     def _newer(self) -> list[BinaryIO]:
-        """The files that are newer than the last one we have, oldest first, opened.
+        """Files that are newer than the last one we have, oldest first, opened.
 
-        All are opened before one is read: what is put aside meanwhile is met twice, and known. Where ours is not among
-        them, somebody deleted or moved it, and only the newest is new.
+        All are opened before one is read: a file that is rotated meanwhile is met twice, and recognised. If ours is not
+        among them, it was deleted or moved, and only the newest is new.
         """
         ours = os.fstat(self._files[-1].fileno()) if self._files else None
         found: list[BinaryIO] = []
@@ -237,7 +237,7 @@ class Tail:
             if ours is not None and os.path.samestat(ours, status):
                 file.close()
                 break
-            if any(os.path.samestat(os.fstat(one.fileno()), status) for one in found):
+            if any(os.path.samestat(os.fstat(file.fileno()), status) for file in found):
                 file.close()
                 continue
             found.append(file)

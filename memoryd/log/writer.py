@@ -1,4 +1,4 @@
-"""The log: one JSON object a line in a file that rotates, and in words for the journal. It never holds what was said in a session."""
+"""Writing of the log: one JSON object per line in a rotating file, and words for the journal; never what was said."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 FILE_BYTES = 5 << 20
 _MOST_LETTERS = 500
 _PRIORITIES = dict(zip(LEVELS, (7, 6, 4, 3, 2), strict=True))
-"""As syslog counts them."""
+"""Priorities of syslog."""
 
 
 class Log(FilteringBoundLogger, Protocol):
     def set_level(self, level: str) -> None:
-        """From now on, as config names it."""
+        """Set the level, by its name in the config."""
 
     def close(self) -> None:
-        """Let go of the file: the last thing that happens."""
+        """Close the file."""
 
 
 class _Logger(structlog.stdlib.BoundLogger):
@@ -77,7 +77,7 @@ def open_log(paths: Paths, level: str, *, journal: bool = False, file_bytes: int
 
 
 def is_journal(descriptor: int, environment: Mapping[str, str]) -> bool:
-    """Whether what is written there goes to the journal of systemd."""
+    """Whether this descriptor is connected to the journal of systemd."""
     try:
         status = os.fstat(descriptor)
     except OSError:
@@ -86,12 +86,12 @@ def is_journal(descriptor: int, environment: Mapping[str, str]) -> bool:
 
 
 def is_supervised(environment: Mapping[str, str]) -> bool:
-    """Whether a service manager started this process: then nobody reads along, and the log has to do."""
+    """Whether a service manager started this process, so that nobody reads the terminal."""
     return "NOTIFY_SOCKET" in environment or "MEMORYD_SUPERVISOR" in environment
 
 
 def _harmless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The border that all lines pass: no quotation, no secret, of an error only its kind and place."""
+    """Filter of all lines: no quotation, no secret, of an error only its type and place."""
     if error := event.pop("exc_info", None):
         error = sys.exc_info()[1] if error is True else error
         event["error"] = error[1] if isinstance(error, tuple) else error
@@ -105,15 +105,15 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, BaseException):
         return redact(fault_of(value))[:_MOST_LETTERS]
     if isinstance(value, list | tuple):
-        return [_cleaned(one) for one in value]
+        return [_cleaned(item) for item in value]
     return redact(unquoted(str(value)))[:_MOST_LETTERS]
 
 
 class _File(logging.Handler):
-    """The file, of mode 0600. A failure to write is said once on stderr and stops nothing.
+    """Log file of mode 0600. A failure to write is reported once on stderr and stops nothing.
 
-    Killed in the middle of a line, or out of space, it goes on with a new line. Deleted or moved by somebody, it is made
-    anew: that is looked for at every line, of which there are few.
+    After a kill in the middle of a line, or a full disk, it goes on with a new line. A file that was deleted or moved is
+    made again; that is checked at every line.
     """
 
     def __init__(self, paths: Paths, most_bytes: int) -> None:
@@ -172,7 +172,7 @@ class _File(logging.Handler):
         self.open()
 
     def _rotate(self) -> None:
-        """Put the file aside, and those before it; the oldest goes."""
+        """Rename the file and those before it; the oldest is removed."""
         for newer, older in reversed(list(zip(self._files, self._files[1:], strict=False))):
             if os.path.lexists(newer):
                 os.replace(newer, older)

@@ -172,11 +172,11 @@ class _Agent:
 
     def _world(self) -> _World:
         from memoryd.clock import SystemClock
-        from memoryd.config import settled
+        from memoryd.config import settings_in_force
         from memoryd.paths import paths_from
         from memoryd.state.projects import memory_dir_at
 
-        paths, config = settled(paths_from(self._environment), any_config=True)
+        paths, config = settings_in_force(paths_from(self._environment), any_config=True)
         memory_dir = memory_dir_at(self._cwd, paths, config)
         return _World(paths, config, self._environment, SystemClock(), self._cwd, memory_dir)
 

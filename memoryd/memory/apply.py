@@ -1,7 +1,7 @@
-"""The three ways a file of the memory directory changes: created, replaced, taken away. Never over another's edit.
+"""Writing of memory files: create, replace, remove; an edit by somebody else is never overwritten.
 
-The only module that writes memory files. Each way goes through a temporary file whose name is in the database before
-it exists, so whatever a killed process leaves is known, and `resume` finishes it.
+The only module that writes memory files. Every change goes through a temporary file whose name is in the database before
+it exists, so that `resume` can finish what a killed process left.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ _COMPARED_BYTES = 64 << 20
 
 
 def apply(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool:
-    """Make the file what is planned. False where somebody changed it since it was read: then theirs stays."""
+    """Change a file as planned. False where it was changed since it was read: that edit stays."""
     if file.before is None:
         return file.after is None or _create(directory, file, file.after)
     if file.after is None:
-        return _take_away(directory, file, file.before, rescue)
+        return _remove(directory, file, file.before, rescue)
     return _replace(directory, file, file.before, file.after, rescue)
 
 
-def take_back(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
-    """Make the file what it was, however far the plan or an earlier attempt to take it back had come."""
+def revert(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
+    """Change a file back to what it was before, however far `apply` or an earlier `revert` had come."""
     back = _reversed(file)
-    settle(directory, back, rescue)
-    if settle(directory, file, rescue):
+    finish_interrupted(directory, back, rescue)
+    if finish_interrupted(directory, file, rescue):
         apply(directory, back, rescue)
 
 
 def resume(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool:
     """Finish what a killed process began with this file. False where somebody else's edit is in its place."""
-    settle(directory, _reversed(file), rescue)
-    if settle(directory, file, rescue):
+    finish_interrupted(directory, _reversed(file), rescue)
+    if finish_interrupted(directory, file, rescue):
         return True
     return _content(directory, file.name) == file.before and apply(directory, file, rescue)
 
 
-def settle(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool:
-    """Bring a step that a kill or an error cut off to one of its ends. Whether that is the planned one.
+def finish_interrupted(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool:
+    """Finish or undo a change that a kill or an error interrupted. True if the planned state is reached.
 
-    The temporary file tells how far it came. For a new file it is ours, whole or not. For one taken away it is what was
-    there. For a replaced one it is ours before the exchange, and what was there after it.
+    The temporary file shows how far it came. Of a new file it is ours, whole or not. Of a removed file it is the old
+    content. Of a replaced file it is ours before the exchange, and the old content after it.
     """
     finish_exchange(directory.descriptor, file.temporary, file.name)
     left = _content(directory, file.temporary)
@@ -79,12 +79,12 @@ def settle(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> boo
     is_ours = isinstance(left, bytes) and file.after.startswith(left)
     if file.before is not None:
         if live == file.after != left and left != file.before:  # exchanged, and not looked at yet
-            return _give_back(directory, file, file.after, rescue)
+            return _restore_displaced(directory, file, file.after, rescue)
         if left == file.before and (live == file.after or not is_ours):  # exchanged; perhaps edited by somebody since
             _unlink(directory, file.temporary)
             return True
         if not is_ours:  # somebody's edit, displaced, and another one in its place since
-            _keep(directory, file, rescue)
+            _rescue_temporary(directory, file, rescue)
             return False
     _unlink(directory, file.temporary)
     return live == file.after
@@ -95,7 +95,7 @@ def sync(directory: MemoryDirectory) -> None:
 
 
 def _reversed(file: PlannedFile) -> PlannedFile:
-    """The plan that takes this one back, by a temporary file of its own: what one of them left says nothing of the other."""
+    """Reverse plan, with a temporary file of its own: leftovers of the two must not be mixed up."""
     return file._replace(
         temporary=f"{file.temporary}-back",
         before=file.after,
@@ -127,17 +127,17 @@ def _replace(directory: MemoryDirectory, file: PlannedFile, before: bytes, after
         _unlink(directory, file.temporary)
         return False
     except FileExistsError:  # made anew while the name was free for an instant
-        return settle(directory, file, rescue)
+        return finish_interrupted(directory, file, rescue)
     if _is_untouched(directory, file.temporary, before):
         _unlink(directory, file.temporary)
         return True
-    return _give_back(directory, file, after, rescue)
+    return _restore_displaced(directory, file, after, rescue)
 
 
-def _give_back(directory: MemoryDirectory, file: PlannedFile, after: bytes, rescue: Rescue) -> bool:
-    """Put back what the exchange displaced. Always False.
+def _restore_displaced(directory: MemoryDirectory, file: PlannedFile, after: bytes, rescue: Rescue) -> bool:
+    """Put back the file that the exchange displaced. Always False.
 
-    For an instant our version stood under the name, and somebody may have begun to edit that: theirs is the later word.
+    For an instant our version had the name, and somebody may have begun to edit it: that edit is newer and stays.
     """
     displaced = _content(directory, file.temporary)
     try:
@@ -147,8 +147,8 @@ def _give_back(directory: MemoryDirectory, file: PlannedFile, after: bytes, resc
             _unlink(directory, file.temporary)
         else:
             exchange(directory.descriptor, file.temporary, file.name)
-            _keep(directory, file, rescue)
-    except FileNotFoundError:  # what stood under the name was deleted in that instant
+            _rescue_temporary(directory, file, rescue)
+    except FileNotFoundError:  # the file was deleted in that instant
         _return_to_name(directory, file, rescue)
     except FileExistsError:  # made anew while the name was free for an instant; ours is in the temporary file
         if isinstance(displaced, bytes):
@@ -157,7 +157,7 @@ def _give_back(directory: MemoryDirectory, file: PlannedFile, after: bytes, resc
     return False
 
 
-def _take_away(directory: MemoryDirectory, file: PlannedFile, before: bytes, rescue: Rescue) -> bool:
+def _remove(directory: MemoryDirectory, file: PlannedFile, before: bytes, rescue: Rescue) -> bool:
     try:
         # The temporary name is free. Linking and unlinking, where the kernel knows no better way, could unlink what an
         # editor has put in the file's place in between.
@@ -175,11 +175,11 @@ def _return_to_name(directory: MemoryDirectory, file: PlannedFile, rescue: Rescu
     try:
         put_back(directory.descriptor, file.temporary, file.name)
     except FileExistsError:  # made anew meanwhile
-        _keep(directory, file, rescue)
+        _rescue_temporary(directory, file, rescue)
 
 
-def _keep(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
-    """Move somebody's edit from the temporary file to the database. What is no file stays: it is theirs."""
+def _rescue_temporary(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
+    """Move an edit from the temporary file to the database. Anything but a regular file stays where it is."""
     _wait_for_writer(directory, file.temporary)
     data = _content(directory, file.temporary)
     if isinstance(data, bytes):
@@ -188,7 +188,7 @@ def _keep(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None
 
 
 def _write_temporary(directory: MemoryDirectory, file: PlannedFile, data: bytes) -> None:
-    """Whole, on the disk, with its final mode and mtime, before it gets its name."""
+    """Write the new content to disk, with its final mode and mtime, before it gets its name."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(file.temporary, flags, 0o600, dir_fd=directory.descriptor)
     try:
@@ -209,7 +209,8 @@ def _write_temporary(directory: MemoryDirectory, file: PlannedFile, data: bytes)
 def _is_untouched(directory: MemoryDirectory, name: str, expected: bytes) -> bool:
     """Whether a file holds these bytes and nobody has it open for writing.
 
-    In this order: a writer that is gone by the second look has written by then. None can come; nobody knows the name.
+    In this order: a writer that closed before the second check has written by then. No new one can come, as nobody knows
+    the temporary name.
     """
     return not _is_being_written(directory, name) and _content(directory, name) == expected
 
@@ -233,18 +234,18 @@ def _is_being_written(directory: MemoryDirectory, name: str) -> bool:
     except OSError:
         return False
     try:
-        # A writer that comes now breaks the lease with a signal: one that does no harm, instead of SIGIO, which kills.
+        # A writer that opens it now breaks the lease with a signal: a harmless one in place of SIGIO, which kills.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:
         return error.errno == errno.EAGAIN
     finally:
-        os.close(descriptor)  # and the lease with it
+        os.close(descriptor)  # ends the lease
     return False
 
 
 def _content(directory: MemoryDirectory, name: str) -> Content:
-    """The bytes of a regular file. Bounded: no memory and no edit of one is that long."""
+    """Bytes of a regular file, up to a limit that no memory reaches."""
     try:
         descriptor = _open_for_reading(directory, name)
     except FileNotFoundError:

@@ -34,9 +34,12 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
     if not revision.body.strip():
         changes, target = removals, revision.files[0]
     elif not revision.files:
-        target = revision.file_name or free_name(f"{revision.type}_{revision.name.replace('-', '_')}", taken)
-        taken.add(target.casefold())
-        changes = [FileChange(target, None, _new_file(revision, now))]
+        target = _new_name(revision, taken)
+        said_at = _said_at(revision, now)
+        changes = [FileChange(target, None, _new_file(revision, said_at), after_mtime_ns=_mtime_ns(said_at, now))]
+    elif revision.is_renamed:
+        target = _new_name(revision, taken)
+        changes = [FileChange(target, None, _rewritten(snapshot, revision, now)), *removals]
     else:
         target = revision.files[0]
         changes = [removals[0]._replace(after=_rewritten(snapshot, revision, now)), *removals[1:]]
@@ -46,10 +49,27 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
         tuple((target, piece) for piece in _evidence(snapshot, revision)),
         revision.reason,
         revision.from_index,
+        revision.answers,
     )
 
 
-def _new_file(revision: Revision, now: float) -> bytes:
+def _new_name(revision: Revision, taken: set[str]) -> str:
+    name = revision.file_name or free_name(f"{revision.type}_{revision.name.replace('-', '_')}", taken)
+    taken.add(name.casefold())
+    return name
+
+
+def _said_at(revision: Revision, now: float) -> float:
+    """When the newest words were said that a new memory rests on: it is as old as they are."""
+    said = [piece.said_at for piece in revision.evidence if piece.said_at is not None]
+    return min(max(said), now) if said else now
+
+
+def _mtime_ns(said_at: float, now: float) -> int | None:
+    return None if said_at >= now else int(said_at * 1e9)
+
+
+def _new_file(revision: Revision, said_at: float) -> bytes:
     if revision.type is None:
         raise RefusedError("valid frontmatter", f"A new memory without a type: {revision.line}.")
     newest = revision.evidence[-1] if revision.evidence else None
@@ -60,13 +80,13 @@ def _new_file(revision: Revision, now: float) -> bytes:
         body=revision.body,
         session_id=newest.session_id if newest else "",
         evidence=newest.hash if newest else "",
-        modified=iso(now),
+        modified=iso(said_at),
         keys=revision.keys,
     ).render()
 
 
 def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
-    """Only what changes is touched: other keys, comments and the blank line above the text stay."""
+    """Edit a file in place: other keys, comments and the blank line above the text stay."""
     document, *others = (parse(snapshot.files[name].data) for name in revision.files)
     values: dict[tuple[str, ...], str] = {}
     if revision.name and revision.name != document.name:  # the title of its index line
@@ -77,7 +97,7 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
         values |= {("type",): revision.type, ("metadata", "type"): revision.type}
     if revision.evidence:
         values["metadata", "evidence"] = revision.evidence[-1].hash
-    if others:  # also where the target says it all: then this is the change that ties them together
+    if others:  # also where the target has the whole text: the change then only records the sources
         earlier = str(document.metadata.get("mergedFrom") or "").split()
         values["metadata", "mergedFrom"] = " ".join(dict.fromkeys((*earlier, *revision.files[1:])))
     values["metadata", "modified"] = iso(now)
@@ -87,16 +107,18 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
             document = document.with_value(path, value)
     except DocumentError as error:
         raise RefusedError("valid frontmatter", f"{revision.files[0]} cannot be edited: {error}.") from error
-    # Who looked for one of the others finds this one from now on.
+    # Searches for the merged memories find this one from now on.
     keys = (*(revision.keys or document.keys), *(key for other in others for key in other.keys))
     return document.with_keys(keys).with_body(head.replace("\r\n", "\n") + revision.body.strip("\n") + "\n").render()
 
 
 def _evidence(snapshot: Snapshot, revision: Revision) -> list[Evidence]:
-    """A merge inherits what its sources rested on; what is newer comes last."""
+    """Evidence of a revision; a merge has that of its sources too, oldest first."""
     known = snapshot.contents.evidence
-    inherited = [piece for name in revision.files[1:] for piece in known.get(name, ())] if revision.body else []
-    own = {(piece.message_id, piece.hash) for piece in known.get(revision.files[0], ())} if revision.files else set()
+    others = revision.files if revision.is_renamed else revision.files[1:]
+    inherited = [piece for name in others for piece in known.get(name, ())] if revision.body else []
+    is_kept = bool(revision.files) and not revision.is_renamed
+    own = {(piece.message_id, piece.hash) for piece in known.get(revision.files[0], ())} if is_kept else set()
     found: dict[tuple[str, str], Evidence] = {}
     for piece in (*inherited, *revision.evidence):
         key = (piece.message_id, piece.hash)

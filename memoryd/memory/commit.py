@@ -1,4 +1,4 @@
-"""Commit: validate, intend, apply, close; and recovery of a commit that was killed. The one way to write memory."""
+"""Commit of a changeset: validate, record, apply, close; and recovery after a kill. The only way to write memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
+from memoryd.language.titles import slug_of, title_and_rest
 from memoryd.memory import guards
 from memoryd.memory import index as indexing
-from memoryd.memory.apply import apply, resume, sync, take_back
+from memoryd.memory.apply import apply, resume, revert, sync
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
 from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
 
 _INDEX_TRIES = 5
 NO_EDIT = IndexEdit()
-_TO_BE_FINISHED = "What was begun will be finished when it can be."
+_TO_BE_FINISHED = "The change will be finished as soon as that is possible."
 
 
 class Committed(NamedTuple):
-    """What came of a commit."""
+    """Result of a commit."""
 
     change_id: int | None
     """None where there was nothing to change."""
     conflicted: tuple[int, ...] = ()
-    """Groups that somebody else's edit kept from being applied; their files are as that somebody left them."""
+    """Groups that were not applied because a file was edited; their files are as the editor left them."""
     left_out: tuple[str, ...] = ()
     """Topic files that the index has no room for."""
 
@@ -52,8 +53,8 @@ def commit(
     """Change the directory as the changeset says, all of each group or nothing of it.
 
     1. validate: the guards, on the result
-    2. intend: everything that is needed to finish or drop it goes into the database
-    3. apply: create and replace, then the index, then take away; a group that meets an edit is taken back
+    2. record: everything that is needed to finish or drop it goes into the database
+    3. apply: create and replace, then the index, then remove; a group that meets an edit is reverted
     4. close: change, turns, evidence and what goes into the inbox, in one transaction
 
     The directory's lock is held throughout, so a prepared commit that is met under it belongs to a dead process.
@@ -62,7 +63,7 @@ def commit(
     """
     with directory.locked(), _in_words(directory, "Nothing was changed."):
         recover(database, directory, now)
-        if not directory.is_where_it_was():
+        if not directory.is_at_its_path():
             raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
         if not is_still_allowed():
             raise BusyError(
@@ -79,13 +80,13 @@ def commit(
 
 
 def _has_more_to_close(changeset: Changeset) -> bool:
-    """Whether a changeset that changes no file has something else that stands or falls with it."""
+    """Whether a changeset that changes no file has turns or inbox rows to close."""
     has_turns = bool(changeset.turn_ids) and changeset.kind != "dream"  # whose job closes them
     return has_turns or _touches_inbox(changeset)
 
 
 def _touches_inbox(changeset: Changeset) -> bool:
-    return bool(changeset.held) or changeset.accepts is not None
+    return bool(changeset.held) or bool(changeset.accepts)
 
 
 def recover(database: Database, directory: MemoryDirectory, now: float) -> int:
@@ -98,7 +99,7 @@ def recover(database: Database, directory: MemoryDirectory, now: float) -> int:
 
 
 def reindex(database: Database, directory: MemoryDirectory, now: float) -> Committed:
-    """Make the index right without changing a memory."""
+    """Rebuild the index without changing a memory."""
     return commit(database, directory, Changeset("reindex", "the index", ()), now)
 
 
@@ -148,7 +149,7 @@ def _planned_index(
     now: float,
     edit: IndexEdit = NO_EDIT,
 ) -> tuple[PlannedFile | None, tuple[str, ...]]:
-    """The index as it has to be once these files have changed; no file where it is right already."""
+    """Index after these files have changed; None where it need not change."""
     topics = dict(topics)
     contents: dict[str, bytes] = {}
     gone: set[str] = set()
@@ -165,7 +166,7 @@ def _planned_index(
 
     now_there = directory.read(INDEX_NAME, INDEX_BYTES + 1)
     if len(now_there.data) > INDEX_BYTES if now_there else _is_taken(directory, INDEX_NAME):
-        return None, ()  # nothing that a person or client wrote, or a link: left alone
+        return None, ()  # a link, or larger than any index that a person or client writes: left alone
     text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
     refresh, changed = ({}, {}) if _goes_back(text, edit) else _rewritten(files)
     built = indexing.rebuild(
@@ -212,13 +213,13 @@ def _rewritten(files: list[PlannedFile]) -> tuple[dict[str, str | None], dict[st
 def _head(directory: MemoryDirectory, name: str) -> bytes:
     try:
         state = directory.read(name, HEAD_BYTES)
-    except PermissionError:  # somebody else's: named by its file, and no reason to stop for all others
+    except PermissionError:  # unreadable: its line has the file name, and the others go on
         state = None
     return state.data if state else b""
 
 
 def _goes_back(text: str, edit: IndexEdit) -> bool:
-    """Whether the index is as the change left it that is taken back: then it can be made what it was, to the byte."""
+    """Whether the index is as the undone change left it, so that its former bytes can be put back."""
     return edit.was is not None and text.encode("utf-8", "surrogateescape") == edit.was
 
 
@@ -227,9 +228,13 @@ def _topic(name: str, data: bytes) -> indexing.Topic:
     document = parse(data)
     words = (document.name or name.removesuffix(".md")).replace("_", " ").replace("-", " ").strip()
     first_line = next((line.strip("# \t\r") for line in document.body.splitlines() if line.strip("# \t\r-")), "")
-    # Whoever wrote the file may have written a secret there; the index is read by every session.
-    title, hook = words[:1].upper() + words[1:], document.description or ("" if document.problem else first_line)
-    return indexing.Topic(redact(title), redact(hook))
+    # A file may hold a secret that its writer put there; every session reads the index.
+    told = redact(document.description or ("" if document.problem else first_line))
+    if document.name and document.description:
+        title, rest = title_and_rest(told)
+        if slug_of(title) == document.name:  # its short form: the rule itself, and beside it what it does not say
+            return indexing.Topic(title, rest)
+    return indexing.Topic(redact(words[:1].upper() + words[1:]), told)
 
 
 def _said(data: bytes) -> str:
@@ -259,7 +264,7 @@ def _is_taken(directory: MemoryDirectory, name: str) -> bool:
 
 
 def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: float) -> set[int]:
-    """Step 3; returns the groups that conflicted. An error of the file system takes everything back and is raised."""
+    """Step 3; returns the groups that conflicted. An error of the file system reverts all files and is raised."""
     files = changes.planned_files(database, change_id)
     memories = [file for file in files if file.group != INDEX_GROUP]
     index = next((file for file in files if file.group == INDEX_GROUP), None)
@@ -270,7 +275,7 @@ def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: 
     def drop(group: int | None) -> None:
         for file in reversed(begun):
             if group in (None, file.group):
-                take_back(directory, file, rescue)
+                revert(directory, file, rescue)
         begun[:] = [file for file in begun if group not in (None, file.group)]
 
     def attempt(file: PlannedFile) -> None:
@@ -292,7 +297,7 @@ def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: 
             if file.after is None:
                 attempt(file)
         if conflicted:
-            drop(INDEX_GROUP)  # a person's words for a file that stays after all are in the old one
+            drop(INDEX_GROUP)  # the old index has a person's words for a file that stays after all
             _rebuild_index(
                 database,
                 directory,
@@ -303,7 +308,7 @@ def _apply(database: Database, directory: MemoryDirectory, change_id: int, now: 
                 [file for file in begun if file.group != INDEX_GROUP],
             )
         sync(directory)
-        if not directory.is_where_it_was():
+        if not directory.is_at_its_path():
             raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
     except OSError as error:
         outcome = _TO_BE_FINISHED
@@ -324,7 +329,7 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
     conflicted = {file.group for file in files if file.group != INDEX_GROUP and not done[file.position]}
     for file in reversed(files if conflicted else []):
         if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
-            take_back(directory, file, rescue)
+            revert(directory, file, rescue)
     _rebuild_index(
         database,
         directory,
@@ -347,7 +352,7 @@ def _rebuild_index(
     begun: list[PlannedFile],
     applied: list[PlannedFile],
 ) -> None:
-    """Make the index right for what is in the directory now; whoever edits it meanwhile wins, and is taken in."""
+    """Rebuild the index for the files that are there now, on top of any edit made meanwhile."""
     for number in range(_INDEX_TRIES):
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
         index, _ = _planned_index(directory, directory.listing().topics, applied, position + number, token, now)

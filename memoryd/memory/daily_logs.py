@@ -1,4 +1,4 @@
-"""Daily logs: `logs/2026/10/2026-10-18.md` holds what was said and done that day, a line each. Read, never changed."""
+"""Daily logs (`logs/2026/10/2026-10-18.md`): lines about what was said and done that day. Read, never changed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _CLAUSE = re.compile(r"(?<=[.!?;,])\s+")
 
 
 def said_in_log(name: str, text: str) -> list[UserMessage]:
-    """What people said by a daily log: the user, or somebody whom it names. What was only done is nobody's word.
+    """Messages in a daily log: lines that quote the user or a named person. Lines about what was done are left out.
 
-    A line is known by its log and its words, so that it is the same one wherever it stands later.
+    The id of a line comes of its log and its words, so that it stays the same when the line moves.
     """
     day = _NAME.fullmatch(name)
     if day is None:
@@ -45,7 +45,7 @@ def said_in_log(name: str, text: str) -> list[UserMessage]:
 
 
 def _words_of(line: str) -> str:
-    """What a person says in a line; empty where nobody speaks."""
+    """Words that a line quotes; empty where it quotes nobody."""
     if by_user := _USER.match(line):
         how = by_user["how"].strip()
         return _without_the_writer(by_user["said"]) if how.isalpha() else by_user["said"]

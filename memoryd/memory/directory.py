@@ -1,6 +1,6 @@
-"""A memory directory, held open: every look and every step of a commit goes through its descriptor.
+"""Memory directory, held open: every read and every write goes through its descriptor.
 
-So a directory that is moved or replaced under a commit is noticed, and no symlink on the way in is followed twice.
+So a directory that is moved or replaced during a commit is noticed, and no symlink on the way is followed twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The directory at one moment."""
+    """Files of the directory at one moment."""
 
     topics: dict[str, int]
     """Topic files and their mtimes in nanoseconds. All names are text, which database, index and models can hold."""
@@ -104,7 +104,7 @@ class MemoryDirectory:
         finally:
             os.close(descriptor)
 
-    def is_where_it_was(self) -> bool:
+    def is_at_its_path(self) -> bool:
         """Whether the path still leads to this directory."""
         try:
             here, there = os.fstat(self.descriptor), os.stat(self.path)

@@ -1,4 +1,4 @@
-"""A topic file: frontmatter and body, edited by spans of text so that all else in it survives byte for byte."""
+"""Topic file: frontmatter and body, edited by spans of text so that everything else keeps its bytes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from memoryd.memory import keys as search_keys
+from memoryd.memory.limits import FRONTMATTER_BYTES
+from memoryd.model import MEMORY_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.model import MemoryType
 
-FRONTMATTER_BYTES = 16_384
-"""A longer frontmatter is no frontmatter: nothing that a person or client writes there needs more."""
-
-TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(\r\n|\n)")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -63,7 +61,7 @@ class Document:
     def type(self) -> MemoryType | None:
         """From the top level or from `metadata`: clients differ."""
         for place in (self.values, self.metadata):
-            if (value := _scalar(place.get("type"))) in TYPES:
+            if (value := _scalar(place.get("type"))) in MEMORY_TYPES:
                 return value
         return None
 
@@ -82,7 +80,7 @@ class Document:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What a later prompt may call it: for searching, and no part of what it says."""
+        """Words that a later prompt may use for it: for searching, and no part of its text."""
         return search_keys.keys_in(self.metadata.get("keys")) or search_keys.keys_in(self.values.get("keys"))
 
     def render(self) -> bytes:
@@ -112,7 +110,7 @@ class Document:
         return result
 
     def with_keys(self, keys: Iterable[str]) -> Document:
-        """The same file with these keys; as it is where there are none, or where they cannot be set: they are only a help."""
+        """Document with these keys; unchanged where there are none, or where they cannot be set: they are optional."""
         value = search_keys.joined(keys)
         if not value or search_keys.keys_in(value) == self.keys:
             return self
@@ -128,9 +126,9 @@ class Document:
 
 @lru_cache(maxsize=256)
 def parse(data: bytes) -> Document:
-    """Never fails: what cannot be understood is a problem of the document, and its bytes are kept.
+    """Parse a topic file. Never raises: broken frontmatter becomes a problem of the document, and its bytes are kept.
 
-    Kept for the next time: a job parses a file once to read it, and again to judge, write and index it.
+    Cached: a job parses a file to read it, and again to judge, write and index it.
     """
     text = data.decode("utf-8", "surrogateescape")
     problem = None if text.isascii() or _is_utf8(data) else "it is not UTF-8"
@@ -152,7 +150,7 @@ def parse(data: bytes) -> Document:
 
 
 def body_of(data: bytes) -> str:
-    """The text behind the frontmatter, without looking into that: a directory of thousands is compared by it."""
+    """Text after the frontmatter, without parsing that: fast enough to compare thousands of files."""
     text = data.decode("utf-8", "surrogateescape")
     block = _block(text)
     closing = _CLOSING.match(text, sum(block)) if block else None
@@ -194,7 +192,7 @@ def new_document(
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses anchors and aliases: a few lines of them expand to gigabytes. And a pile of brackets: it takes seconds."""
+    """YAML loader that refuses anchors and aliases, which can expand to gigabytes, and deep nesting, which takes seconds."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -234,7 +232,7 @@ def _plain(node: Any) -> Any:
         return {_scalar(_plain(key)): _plain(value) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
         return [_plain(value) for value in node.value]
-    # An escape may stand for half a character: JSON writes an emoji as two of them.
+    # An escape may be half a character: JSON writes an emoji as two of them.
     return node.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -266,7 +264,7 @@ def _quoted(value: str) -> str:
 
 def _in_quotes(value: str) -> str:
     """A JSON string is a YAML string, but for a few characters."""
-    return _TO_ESCAPE.sub(lambda one: f"\\u{ord(one[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def _edited(block: str, path: tuple[str, ...], value: str, newline: str) -> str:
@@ -322,7 +320,7 @@ def _end(block: str, node: Any) -> int:
 
 
 def _child(node: Any, key: str) -> Any:
-    found = [value for one, value in node.value if isinstance(one, yaml.ScalarNode) and one.value == key]
+    found = [value for name, value in node.value if isinstance(name, yaml.ScalarNode) and name.value == key]
     if len(found) > 1:
         raise DocumentError(f"`{key}` is there twice")
     return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Renames that never overwrite: two names exchanged, or a name taken only if it is free. Through the C library."""
+"""Renames that never overwrite: exchange of two names, or a rename only to a free name. By calls to the C library."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-def exchange(directory: int, one: str, other: str) -> None:
-    """Let two names in a directory change places in one step; both must exist.
+def exchange(directory: int, name: str, other: str) -> None:
+    """Exchange two names of a directory in one step; both must exist.
 
     Where kernel or file system cannot, three renames do it: a reader may then find `other` missing for an instant.
     """
-    if _rename(directory, one, other, "exchange"):
+    if _rename(directory, name, other, "exchange"):
         return
-    aside = _aside(one)
+    aside = _aside(name)
     os.rename(other, aside, src_dir_fd=directory, dst_dir_fd=directory)
     try:
-        rename_if_free(directory, one, other)
+        rename_if_free(directory, name, other)
     except OSError:  # FileExistsError: somebody made `other` meanwhile; theirs takes the place of what was displaced
-        finish_exchange(directory, one, other)
+        finish_exchange(directory, name, other)
         raise
-    os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
+    os.rename(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
-def finish_exchange(directory: int, one: str, other: str) -> None:
+def finish_exchange(directory: int, name: str, other: str) -> None:
     """End an exchange that a kill or an error cut off between its three renames, or take it back."""
-    aside = _aside(one)
+    aside = _aside(name)
     if not os.access(aside, os.F_OK, dir_fd=directory, follow_symlinks=False):
         return
     try:
         put_back(directory, aside, other)
     except FileExistsError:
-        os.rename(aside, one, src_dir_fd=directory, dst_dir_fd=directory)
+        os.rename(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
 def rename_if_free(directory: int, old: str, new: str) -> None:

@@ -1,4 +1,4 @@
-"""Guards: what no commit may do, whoever asks for it; checked on the result. Pure."""
+"""Guards: rules that no commit may break, whoever asks for it; checked on the result. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN_NAME = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}\.md")
 
 
 class RefusedError(MemorydError):
-    """A guard keeps the old state."""
+    """A guard refused a change; nothing was written."""
 
     def __init__(self, guard: str, sentence: str, fix: str = "", *, turns: int | None = None) -> None:
         super().__init__(sentence, fix)
@@ -29,7 +29,7 @@ class RefusedError(MemorydError):
 
 
 def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
-    """Raise RefusedError for the first thing in a changeset that must not be.
+    """Raise RefusedError for the first rule that a changeset breaks.
 
     `odd` are the names in the directory that are left alone, and why. Commands that put back what once was there are
     not asked for its form. The user's own yes to a proposal also counts for a pinned memory.
@@ -69,7 +69,7 @@ def _needs_evidence(changeset: Changeset, group: Group, change: FileChange) -> b
 
 
 def _check_whose(change: FileChange) -> None:
-    """A file that is no memory is its owner's, whatever its name is."""
+    """Refuse to change a file that is no memory: its owner keeps it."""
     if change.before is not None and parse(change.before).type is None:
         raise RefusedError("foreign", f"{change.name} is no memory that memoryd understands, and stays as it is.")
 

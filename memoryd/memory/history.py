@@ -1,4 +1,4 @@
-"""Second thoughts: changesets that take a change back, bring it again, or put a file back as it was; words refused by them."""
+"""Undo, redo and restore as changesets; evidence that they refuse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
-    """Whether the user has taken back what these words had led to, however an engine cuts the quote this time."""
+    """Whether the user has undone a memory that came of these words, however an engine cuts the quote this time."""
     return history.is_refused(database, memory_dir, evidence) or any(
         overlap(quote, evidence.quote) for quote in history.refused_quotes(database, memory_dir, evidence.message_id)
     )
@@ -41,9 +41,9 @@ def is_settled(database: Database, memory_dir: str, evidence: Evidence) -> bool:
 
 
 def undoing(database: Database, change: history.Change) -> Changeset:
-    """Take a change back, mtimes included; undoing an undo brings the change again. One group a file.
+    """Changeset that undoes a change, mtimes included; undoing an undo makes the change again. One group per file.
 
-    Only files that are still as the change left them are touched: what somebody edited since is theirs.
+    Only files that are still as the change left them are touched; files edited since stay.
     """
     kind: Literal["undo", "redo"] = "redo" if change.kind == "undo" else "undo"
     if change.state != "applied":
@@ -68,7 +68,7 @@ def undoing(database: Database, change: history.Change) -> Changeset:
 
 
 def _index_before(database: Database, change: history.Change) -> IndexEdit:
-    """The index goes back as well: a dream may have moved words of a person out of it."""
+    """Edit that puts the index back as well: a dream may have moved words of a person out of it."""
     file = history.index_of(database, change.id)
     if file is None or file.after is None:
         return IndexEdit()
@@ -93,9 +93,8 @@ def restoring(database: Database, directory: MemoryDirectory, name: str, change:
 
 
 def _version(database: Database, memory_dir: str, name: str, change: history.Change | None) -> PlannedFile:
-    changes = [change] if change else history.recent(database, memory_dir, name)
-    for one in changes:
-        for file in history.files_of(database, one.id):
+    for version in [change] if change else history.recent(database, memory_dir, name):
+        for file in history.files_of(database, version.id):
             if file.name == name and file.state == "applied":
                 return file
     raise MemorydError(f"The history knows no {name} here.", "memoryd history")

@@ -23,7 +23,7 @@ _ENTRY = re.compile(
 )
 # What would end the link or mean something else in it. The rest stays readable: agents open files by what stands here.
 _TO_QUOTE = re.compile(r"[\s()<>%#?:\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_TOLD = re.compile(r"[^\W_]{3,}|\d[\d.,:/-]*|[\u3040-\u9fff]{2}")
+_CONTENT_WORD = re.compile(r"[^\W_]{3,}|\d[\d.,:/-]*|[\u3040-\u9fff]{2}")
 _ROUND = str.maketrans("[]", "()")
 _UNFIT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -66,7 +66,7 @@ def rebuild(
     Every topic has one line, every line resolves. Lines that are still right stay as they are, and so do headings and
     free text; new lines go behind the last entry. If it grows past what clients load, the oldest entries are left out.
     """
-    # Two rounds at most: an old entry that a person made long may leave room for the line that we would make of it.
+    # Two rounds at most: a long entry that is left out may make room for the shorter line that code would write.
     while (built := _rebuild_once(text, files, topic, refresh or {}, changed or {}, exists)).left_out and (
         built.text != text
     ):
@@ -102,8 +102,8 @@ def _rebuild_once(
             line = entry(name, Topic(_title_of(bare), topic(name).hook)) + line[len(bare) :]  # noqa: PLW2901
         kept.append(line)
         last_entry = len(kept) - 1
-    by_age = sorted(files, key=lambda one: (files[one], one))
-    # Only those are read that can stay: the oldest of all, with a line or without, are left out first.
+    by_age = sorted(files, key=lambda name: (files[name], name))
+    # Only files that can get a line are read: the oldest, with a line or without, are left out first.
     newest = set(by_age[-MOST_LINES:])
     skipped = [name for name in by_age if name not in seen and name not in newest]
     fresh = [name for name in by_age if name not in seen and name in newest]
@@ -112,7 +112,7 @@ def _rebuild_once(
         kept[at - 1] += newline
     kept[at:at] = [entry(name, topic(name)) + newline for name in fresh]
     kept, left_out = _within_limits(kept, files)
-    return Index("".join(kept), tuple(sorted((*skipped, *left_out), key=lambda one: (files[one], one))))
+    return Index("".join(kept), tuple(sorted((*skipped, *left_out), key=lambda name: (files[name], name))))
 
 
 def edited(text: str, edit: IndexEdit) -> str:
@@ -138,9 +138,9 @@ def edited(text: str, edit: IndexEdit) -> str:
 
 
 def _with_entries_of(before: str, after: str, text: str) -> str:
-    """Entries that a change had taken out or made anew are as they were, where nobody has touched them since."""
+    """Text with the entries that a change had removed or rewritten as they were, where nobody has edited them since."""
     lines = _lines(text)
-    made, now = ({entry_of(line): line for line in _lines(one)} for one in (after, text))
+    made, now = ({entry_of(line): line for line in _lines(index)} for index in (after, text))
     for line in _lines(before):
         name = entry_of(line)
         if name is None or made.get(name) == line or now.get(name) != made.get(name):
@@ -148,14 +148,14 @@ def _with_entries_of(before: str, after: str, text: str) -> str:
         if name in now:
             lines[lines.index(now[name])] = line
         else:
-            last = max((at for at, one in enumerate(lines) if entry_of(one)), default=len(lines) - 1)
+            last = max((at for at, kept in enumerate(lines) if entry_of(kept)), default=len(lines) - 1)
             lines.insert(last + 1, line if line.endswith("\n") else line + "\n")
     return "".join(lines)
 
 
 def _is_stale(hook: str, before: str, after: str) -> bool:
-    """Whether a line tells words of a memory that are no longer in it."""
-    told, was, now = (set(_TOLD.findall(text.casefold())) for text in (hook, before, after))
+    """Whether a line has words of a memory that are no longer in it."""
+    told, was, now = (set(_CONTENT_WORD.findall(text.casefold())) for text in (hook, before, after))
     return bool(told & was - now)
 
 
@@ -175,7 +175,7 @@ def hook_of(line: str) -> str:
 
 
 def _shortened(line: str) -> str:
-    """A person's own title and words, as far as there is room for them."""
+    """Line with a person's own title and words, cut to the limit."""
     match, name = _ENTRY.match(line), entry_of(line)
     if match is None or name is None or not is_too_long(line):
         return line
@@ -185,7 +185,7 @@ def _shortened(line: str) -> str:
 
 def entry(name: str, topic: Topic) -> str:
     """`- [Title](file.md) — hook`, at most 150 characters, cut at a word. Only a long file name makes it longer."""
-    link = f"]({_TO_QUOTE.sub(lambda one: quote(one[0], safe='', errors='surrogateescape'), name)})"
+    link = f"]({_TO_QUOTE.sub(lambda match: quote(match[0], safe='', errors='surrogateescape'), name)})"
     title = _cut(_inline(topic.title).translate(_ROUND), max(LINE_CHARACTERS - len("- [") - len(link), 1))
     head = f"- [{title}{link}"
     room = LINE_CHARACTERS - len(head) - len(" — ")
@@ -205,7 +205,7 @@ def entry_of(line: str) -> str | None:
 
 
 def as_loaded(text: str) -> tuple[str, bool]:
-    """What a client loads of an index, and whether that is not all of it."""
+    """Part of an index that a client loads, and whether it is cut."""
     cut = "".join(_lines(text)[:MOST_LINES])
     data = cut.encode("utf-8", "surrogateescape")
     if len(data) > MOST_BYTES:
@@ -219,7 +219,7 @@ def _within_limits(lines: list[str], files: Mapping[str, int]) -> tuple[list[str
     size, number = sum(sizes), len(lines)
     where = {entry_of(line): position for position, line in enumerate(lines)}
     left_out: dict[str, int] = {}
-    for name in sorted(files, key=lambda one: (files[one], one))[:-1]:
+    for name in sorted(files, key=lambda name: (files[name], name))[:-1]:
         if number <= MOST_LINES and size <= MOST_BYTES:
             break
         if (position := where.get(name)) is not None:
@@ -231,7 +231,7 @@ def _within_limits(lines: list[str], files: Mapping[str, int]) -> tuple[list[str
 
 
 def _lines(text: str) -> list[str]:
-    """With their ends. Not `splitlines`: a form feed or a line separator inside a person's line ends none."""
+    """Lines with their ends. Not `splitlines`, which also splits at form feeds and line separators."""
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 

@@ -1,8 +1,7 @@
-"""The keys of a memory: words and questions that a later prompt may use for it, only ever searched, never read. Pure.
+"""Keys of a memory: words and questions that a later prompt may use for it; searched, never shown. Pure.
 
-They are nobody's statements: none is lost with them, and nothing of them reaches a body. So they are kept to what a search
-needs, short pieces on one line, and whatever else is given for one is left out. That a model's keys name nothing which was
-never named is for the jobs to see.
+Keys state nothing, and nothing of them reaches a body. They are short pieces on one line; other text given for a key is
+left out. Review checks that a model's keys name nothing that was never named.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ LONGEST = 80
 """Characters of one key; a longer one is a statement."""
 _BETWEEN = re.compile("[;\uff1b]")
 _NO_KEY = re.compile(r"://|\[redacted\b")
-"""An address would be a fact, and a mark stands for something that nobody may search for."""
+"""An address would be a fact, and a redaction mark replaces a secret."""
 
 
 def keys_in(value: Any) -> tuple[str, ...]:
@@ -28,7 +27,7 @@ def keys_in(value: Any) -> tuple[str, ...]:
 
 
 def bounded(parts: Iterable[str]) -> tuple[str, ...]:
-    """These as keys: each once, on one line, and not too many; what can be none is left out."""
+    """Keys from these parts: each once, on one line, limited in number and length; others are left out."""
     found: dict[str, str] = {}
     for part in parts:
         key = " ".join(part.split())
@@ -40,7 +39,7 @@ def bounded(parts: Iterable[str]) -> tuple[str, ...]:
 
 
 def joined(keys: Iterable[str]) -> str:
-    """The keys as one scalar, without those that hold a secret; empty where only all of them together would be one."""
+    """Keys as one scalar, without those that hold a secret; empty where all of them together would be one."""
     from memoryd.security.redact import find_secret  # noqa: PLC0415 - 40 ms that who only reads them need not pay
 
     parts = bounded(part for key in keys for part in _BETWEEN.split(key))

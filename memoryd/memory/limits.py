@@ -1,4 +1,4 @@
-"""Limits: how much of an index clients load, how large a memory may be. Apart, since some need only these."""
+"""Limits of memory files and of the index; a module without imports, for commands that need nothing else."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ LOCK_NAME = ".consolidate-lock"
 MEMORY_BYTES = 65_536
 """No memory is written that is larger than this."""
 FILE_BYTES = 1 << 20
-"""A larger file is no memory that anybody wrote: it gets its line in the index and is otherwise left alone."""
+"""A larger file is no memory: it gets its line in the index and is otherwise left alone."""
+FRONTMATTER_BYTES = 16_384
+"""Longest frontmatter; longer text between dashes is taken as body."""
 INDEX_BYTES = 4 << 20
 """A larger index is nothing that a person or client wrote, and is left alone."""
 INDEX_SHOWN_BYTES = 1 << 20
-"""As much of an index is looked at where it is only shown."""
+"""Bytes of an index that are read where it is only shown."""
 MOST_LINES = 200
 MOST_BYTES = 25_000
 """Clients cut the index here, and load only what stands above."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STALE_SECONDS = 60 * 60.0  # the client's own rule
 # How long a client may take from its look to its write: a few milliseconds, 100 on a machine that stalls. One that is
 # slower still is found by is_still_ours() before the commit.
-SETTLE_SECONDS = 1.0
+CLIENT_WRITE_SECONDS = 1.0
 # Start times and mtimes come from different counters: the boot time is kept in whole seconds, FAT stores every other one.
 CLOCK_SLACK_SECONDS = 2.0
 
@@ -48,7 +48,7 @@ _NOT_A_FILE = (errno.ELOOP, errno.ENXIO)  # a link; a socket, and what _look() r
 
 @dataclass(frozen=True, slots=True)
 class LockState:
-    """What a look at the file found. A pid of None: nobody."""
+    """Content of the lock file. A pid of None: nobody holds it."""
 
     exists: bool
     pid: int | None = None
@@ -58,7 +58,7 @@ class LockState:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Nobody holds it."""
+    """Judgement that nobody holds the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LockHeld:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process by what no step of the clock changes. The boot id is empty where the system has none."""
+    """Identity of a process, independent of the clock. The boot id is empty where the system has none."""
 
     pid: int
     start_ticks: int
@@ -78,7 +78,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What the caller stores before anything changes on disk: all that restore() needs."""
+    """State before the lock was taken: what restore() needs, stored by the caller before anything changes on disk."""
 
     existed: bool
     mtime_ns: int
@@ -88,16 +88,16 @@ class Prior:
 
 
 def read(directory: int) -> LockState:
-    """Look at the lock. Raises StateError where something else than a file has its name."""
+    """Read the lock file. Raises StateError where its name is no regular file."""
     with _explained(directory):
         return _look(directory, LOCK_NAME)
 
 
 def judge(state: LockState, *, now: float, is_live: Callable[[int, float], bool]) -> Free | LockHeld:
-    """Whether to give way, and until when at most.
+    """Whether the lock is held, and until when at most.
 
-    An mtime in the future is a clock that stepped back: within the hour it is believed, so that a holder at work is left
-    in peace and nobody waits for more than two hours; beyond that it says nothing about now and counts as stale.
+    An mtime in the future means that the clock stepped back. Within the hour it is believed, so that a running holder is
+    not disturbed and nobody waits for more than two hours; beyond that it counts as stale.
     """
     mtime = state.mtime_ns / _NANOSECONDS
     if state.pid is None or abs(now - mtime) >= STALE_SECONDS or not is_live(state.pid, mtime):
@@ -106,7 +106,7 @@ def judge(state: LockState, *, now: float, is_live: Callable[[int, float], bool]
 
 
 def holder_is_alive(pid: int, mtime: float) -> bool:
-    """Whether the process that wrote its PID at that time still runs; one that started later has only the number."""
+    """Whether the process that wrote its PID at that time still runs; a process that started later has reused the number."""
     import psutil  # noqa: PLC0415 - only where a lock names somebody
 
     try:
@@ -148,21 +148,21 @@ def same_process(holder: Holder) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The lock, taken. Its directory's descriptor stays open as long as it is held."""
+    """Lock that is held. The descriptor of its directory stays open meanwhile."""
 
     directory: int
     prior: Prior
     inode: int
 
     def is_still_ours(self) -> bool:
-        """To be asked before every commit: a client that was slow, or found us older than an hour, may have it."""
+        """Whether the lock is still ours; asked before every commit, as a client may have taken it after an hour."""
         try:
             return self._is_ours(read(self.directory))
         except StateError:
             return False
 
     def release(self, *, success: bool, now: float) -> bool:
-        """Leave it empty with the time of this success, or as it was before. False: no longer ours, not touched."""
+        """Release the lock: empty with the time of this success, or as it was before. False where it is no longer ours."""
         with _explained(self.directory):
             state = _look(self.directory, LOCK_NAME)
             success_ns = _nanoseconds(now) if success else None
@@ -180,7 +180,7 @@ def acquire(
     is_live: Callable[[int, float], bool] = holder_is_alive,
 ) -> Lock:
     """Take the lock, or raise BusyError. What `remember` was given can be forgotten after BusyError and after release."""
-    found, now = _settled(directory, clock), clock.now()
+    found, now = _read_when_quiet(directory, clock), clock.now()
     judged = judge(found, now=now, is_live=is_live)
     if isinstance(judged, LockHeld):
         raise BusyError(f"Process {judged.pid} is consolidating this memory directory.", f"ps -p {judged.pid}")
@@ -199,10 +199,10 @@ def acquire(
 
 
 def restore(directory: int, prior: Prior, succeeded_at: float | None = None) -> bool:
-    """Put back what a killed holder of ours found. False while it still runs; otherwise `prior` can be forgotten.
+    """Put the lock back as a killed process of ours found it. False while that runs; otherwise `prior` can be deleted.
 
     Where it was killed between its success and the release, `succeeded_at` is the time that it would have left. This can
-    itself be killed anywhere and run again, also long after: a lock that is not that holder's is left alone.
+    be killed anywhere and run again, also long after: a lock of another holder is left alone.
     """
     if same_process(prior.holder):
         return False
@@ -211,19 +211,19 @@ def restore(directory: int, prior: Prior, succeeded_at: float | None = None) -> 
     return True
 
 
-def _settled(directory: int, clock: Clock) -> LockState:
-    """Look, but not between a client's two steps: it empties the file, then writes its PID, and another may be at work.
+def _read_when_quiet(directory: int, clock: Clock) -> LockState:
+    """Read the lock, but not between the two steps of a client, which empties the file and then writes its PID.
 
     Without this, with two clients at once, 2 of 12,000 races had one of them and us inside.
     """
     state = read(directory)
-    if not state.exists or state.pid or abs(clock.now() - state.mtime_ns / _NANOSECONDS) >= SETTLE_SECONDS:
+    if not state.exists or state.pid or abs(clock.now() - state.mtime_ns / _NANOSECONDS) >= CLIENT_WRITE_SECONDS:
         return state
-    clock.wait(threading.Event(), SETTLE_SECONDS)
-    settled = read(directory)
-    if settled.pid is None and settled != state:
+    clock.wait(threading.Event(), CLIENT_WRITE_SECONDS)
+    later = read(directory)
+    if later.pid is None and later != state:
         raise BusyError(*_JUST_BEGUN)
-    return settled
+    return later
 
 
 def _take(directory: int, found: LockState, prior: Prior, clock: Clock) -> Lock:
@@ -233,7 +233,7 @@ def _take(directory: int, found: LockState, prior: Prior, clock: Clock) -> Lock:
         _remove(directory, prior.temporary)
     lock = Lock(directory, prior, inode)
     if taken:
-        clock.wait(threading.Event(), SETTLE_SECONDS)
+        clock.wait(threading.Event(), CLIENT_WRITE_SECONDS)
         if lock.is_still_ours():
             return lock
     raise BusyError(*_JUST_BEGUN)
@@ -245,7 +245,7 @@ def _undo(directory: int, prior: Prior, success_ns: int | None = None) -> None:
     if displaced.pid not in (None, prior.holder.pid) and (
         _is_of(lock, prior) or (lock.pid is None and lock.mtime_ns < displaced.mtime_ns)
     ):
-        # Killed between exchanging and looking: what came out names a holder, perhaps one that works.
+        # Killed between the exchange and the check: the displaced file names a holder that may be running.
         _swap(directory, prior.temporary, lock)
         lock = _look(directory, LOCK_NAME)
     _remove(directory, prior.temporary)
@@ -254,16 +254,16 @@ def _undo(directory: int, prior: Prior, success_ns: int | None = None) -> None:
 
 
 def _is_of(lock: LockState, prior: Prior) -> bool:
-    """Whether that holder made this file: the number alone may be another process's by now."""
+    """Whether that holder made this file; the PID alone may belong to another process by now."""
     apart = abs(lock.mtime_ns - prior.taken_ns)
     return lock.pid == prior.holder.pid and apart < CLOCK_SLACK_SECONDS * _NANOSECONDS
 
 
 def _vacate(directory: int, prior: Prior, ours: LockState, success_ns: int | None) -> bool:
-    """Take our lock file away, for an empty one or, after a failure where there was none, for nothing."""
+    """Replace our lock file by an empty one; remove it after a failure where there was none before."""
     try:
         if success_ns is not None or prior.existed:
-            # Emptied in place it would have, for an instant, no PID by which restore() knows it and the wrong mtime.
+            # Emptied in place it would, for an instant, lack the PID that restore() looks for and have the wrong mtime.
             _write(directory, prior.temporary, b"", prior.mtime_ns if success_ns is None else success_ns)
             return _swap(directory, prior.temporary, ours)
         with suppress(FileNotFoundError):
@@ -278,7 +278,7 @@ def _vacate(directory: int, prior: Prior, ours: LockState, success_ns: int | Non
 
 
 def _swap(directory: int, temporary: str, judged: LockState) -> bool:
-    """Put the private file in the lock's place if that still is what was judged; False, and nothing moved, otherwise."""
+    """Put the private file in the lock's place if the lock is still as it was judged; otherwise False, and nothing moves."""
     try:
         if not judged.exists:
             rename_if_free(directory, temporary, LOCK_NAME)
@@ -289,7 +289,7 @@ def _swap(directory: int, temporary: str, judged: LockState) -> bool:
     with suppress(OSError):  # a link by now: not what was judged either
         if _look(directory, temporary) == judged:
             return True
-    # Whoever wrote there and reads back right now finds us and gives way, as we do: nobody instead of two.
+    # A client that wrote there and reads back right now finds our PID and gives way, as we do: no holder rather than two.
     with suppress(FileExistsError, FileNotFoundError):
         exchange(directory, temporary, LOCK_NAME)
     return False

@@ -8,21 +8,23 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.keys import keys_in
+from memoryd.memory.limits import FRONTMATTER_BYTES
+from memoryd.model import MEMORY_TYPES
 
 if TYPE_CHECKING:
     from memoryd.memory.document import Document
     from memoryd.model import MemoryType
 
 _FRONTMATTER = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(.{0,16384}?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+    rf"\ufeff?---[ \t]*\r?\n(.{{0,{FRONTMATTER_BYTES}}}?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _LINE = re.compile(r"( *)([A-Za-z_][\w-]{0,100}):(?: +(.*?))? *", re.ASCII)
 _NO_LINE = re.compile(r" *(?:#.*)?")
 _ODD = "\t\r\x85\u2028\u2029\ufeff"
-"""What ends a line for YAML alone, or is no space for us."""
+"""Characters that end a line in YAML alone, or that YAML does not take as space."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\["\\/nt])*"|\'(?:[^\']|\'\')*\'')
 _NOT_PLAIN = frozenset("|>[]{}&*!%@`\"',?:-")
-"""What a value begins with that is something else than the text of its line."""
+"""First characters of values that are more than the text of their line."""
 _LOOKS_LIKE = r"(?m)^[ \t]*(name|description|type|keys):[ \t]*(.*?)[ \t]*\r?$"
 
 
@@ -36,15 +38,15 @@ class QuickParse(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def quick_parse(data: bytes) -> QuickParse:
-    """As every client writes frontmatter, a key a line. What looks otherwise is parsed, which takes longer.
+    """Read frontmatter with one key per line, as every client writes it; anything else is parsed, which takes longer.
 
-    Frontmatter that is broken is read as it was probably meant: `description: first: this` is no YAML, and common.
+    Broken frontmatter is read as it was probably meant: `description: first: this` is no YAML, and common.
     """
     text = data.decode("utf-8", "surrogateescape")
     found = _FRONTMATTER.match(text)
     if found is None:
         return QuickParse("", "", None, (), text)
-    told = _told(found[1].replace("\r\n", "\n"))
+    told = _plain_scalars(found[1].replace("\r\n", "\n"))
     if told is None:
         document = _parsed(data)
         if document.values:
@@ -62,7 +64,7 @@ def quick_parse(data: bytes) -> QuickParse:
     )
 
 
-def _told(block: str) -> tuple[dict[str, str], dict[str, str]] | None:
+def _plain_scalars(block: str) -> tuple[dict[str, str], dict[str, str]] | None:
     """The scalars of a frontmatter and those inside its `metadata`; None where a line is not plainly one of them."""
     if any(character in block for character in _ODD):
         return None
@@ -91,7 +93,7 @@ def _told(block: str) -> tuple[dict[str, str], dict[str, str]] | None:
 
 
 def _scalar(written: str) -> str | None:
-    """A value that ends where its line does; None where it may not."""
+    """Value that ends with its line; None where it may go on."""
     if _QUOTED.fullmatch(written):
         if written[0] == "'":
             return written[1:-1].replace("''", "'")
@@ -106,8 +108,7 @@ def _scalar(written: str) -> str | None:
 
 
 def _kind(text: str) -> MemoryType | None:
-    kinds: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
-    return next((one for one in kinds if one == text), None)
+    return next((kind for kind in MEMORY_TYPES if kind == text), None)
 
 
 def _parsed(data: bytes) -> Document:

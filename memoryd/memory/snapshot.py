@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.clock import parse_iso
 from memoryd.memory.directory import Listing, open_directory
 from memoryd.memory.document import parse
-from memoryd.memory.limits import INDEX_NAME
+from memoryd.memory.limits import FRONTMATTER_BYTES, INDEX_BYTES, INDEX_NAME
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.model import StoredMemory
 from memoryd.state import history
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 _MODIFIED = re.compile(rb"(?m)^[ \t]*modified:[ \t]*[\"']?(\d{4}-\d\d-\d\d[^\"'\s]*)")
-_FRONTMATTER_BYTES = 16_384
-INDEX_BYTES = 4 << 20
-"""An index that is larger was written by no person or client, and is left alone."""
 
 
 class Contents(NamedTuple):
@@ -40,7 +37,7 @@ class Contents(NamedTuple):
     index_file: FileState | None
     """MEMORY.md; None where there is none, or one that is left alone."""
     made: Collection[tuple[str, bytes]] = frozenset()
-    """Name and digest of every version that memoryd itself made."""
+    """Name and digest of every file version that memoryd made."""
     evidence: Mapping[str, Sequence[Evidence]] = MappingProxyType({})
     """What each memory rests on, oldest first."""
 
@@ -93,6 +90,7 @@ class Snapshot:
         is_ours = name not in self.odd and (name, digest(state.data)) in self.contents.made
         is_fixed = name in self.odd or parsed.type is None or (b"pinned" in state.data and parse(state.data).is_pinned)
         evidence = tuple(self.contents.evidence.get(name, ()))
+        said_at = _said_at(state, evidence if is_ours else ())
         return StoredMemory(
             name,
             parsed.type,
@@ -100,9 +98,10 @@ class Snapshot:
             parsed.body,
             is_ours,
             evidence,
-            _written_at(state, evidence if is_ours else ()),
+            state.mtime_ns / 1e9 if said_at is None else said_at,
             is_fixed,
             is_hand_edited=not is_ours and name in self._made_names,
+            is_time_known=said_at is not None,
         )
 
     @cached_property
@@ -110,14 +109,14 @@ class Snapshot:
         return frozenset(name for name, _ in self.contents.made)
 
 
-def _written_at(state: FileState, evidence: Sequence[Evidence]) -> float:
+def _said_at(state: FileState, evidence: Sequence[Evidence]) -> float | None:
     """When a memory was said: by its evidence, else by the file's own word; times of files get lost in copies."""
-    written_at = state.mtime_ns / 1e9
-    if evidence:
-        return evidence[-1].said_at or written_at
-    told = _MODIFIED.search(state.data[:_FRONTMATTER_BYTES])
-    modified = parse_iso(told[1].decode("ascii", "replace")) if told else None
-    return written_at if modified is None else min(modified, written_at)
+    said = [piece.said_at for piece in evidence if piece.said_at is not None]
+    if said:
+        return said[-1]
+    found = _MODIFIED.search(state.data[:FRONTMATTER_BYTES])
+    modified = parse_iso(found[1].decode("ascii", "replace")) if found else None
+    return None if modified is None else min(modified, state.mtime_ns / 1e9)
 
 
 def memories_in(files: Mapping[str, FileState]) -> tuple[StoredMemory, ...]:
@@ -128,8 +127,8 @@ def memories_in(files: Mapping[str, FileState]) -> tuple[StoredMemory, ...]:
 class DirectorySnapshot(Snapshot):
     """The snapshot of a directory on disk: listed once, each file read once, when it is first asked for.
 
-    A directory that is not there is empty. Files that cannot be read are somebody else's, and no reason to stop. Raises
-    StateError where the directory cannot be opened.
+    A directory that does not exist is empty. Files that cannot be read are left out. Raises StateError where the directory
+    cannot be opened.
     """
 
     def __init__(self, database: Database, path: str) -> None:

@@ -25,7 +25,7 @@ def staged(snapshot: Snapshot, place: str) -> Iterator[None]:
     Nothing done in the copy reaches the directory: `changes_in` turns it into changes, which go through the commit.
     The copies are as old as the originals.
     """
-    shutil.rmtree(place, ignore_errors=True)  # of a process that died: the caller is the only worker here
+    shutil.rmtree(place, ignore_errors=True)  # left by a process that died: the caller is the only worker here
     os.makedirs(place, mode=0o700)
     try:
         copied = {name: state for name, state in snapshot.files.items() if name not in snapshot.odd}
@@ -42,9 +42,9 @@ def staged(snapshot: Snapshot, place: str) -> Iterator[None]:
 
 
 def changes_in(place: str, snapshot: Snapshot) -> tuple[FileChange, ...]:
-    """What was created, changed and deleted in the copy, by name. The index is not among it: code rebuilds that.
+    """Files that were created, changed and deleted in the copy, by name, without the index, which code rebuilds.
 
-    Raises RefusedError for what no memory can be: a link, a folder, a file of megabytes.
+    Raises RefusedError for anything that cannot be a memory: a link, a folder, a file of megabytes.
     """
     copied = {name: state for name, state in snapshot.files.items() if name not in snapshot.odd}
     with open_directory(place) as directory:

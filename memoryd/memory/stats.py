@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import INDEX_NAME, INDEX_SHOWN_BYTES, MOST_BYTES, MOST_LINES, WARN_BYTES, WARN_LINES
-from memoryd.model import MemoryType
+from memoryd.model import MEMORY_TYPES
 
-TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
+if TYPE_CHECKING:
+    from memoryd.model import MemoryType
+
 _HEAD_BYTES = 20_000
 """A longer frontmatter is none."""
 MOST_READ = 1000
-"""So many files of a directory are opened, the newest; nobody has more, and who has waits no longer for it."""
+"""Files of a directory that are opened, the newest first; more would make `status` slow."""
 
 # One key a line, as every client writes it, at the top or first below `metadata`. What looks otherwise is parsed.
 _FRONTMATTER = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
@@ -27,7 +29,7 @@ _TYPE = re.compile(
 
 
 class Fill(NamedTuple):
-    """How full an index is."""
+    """Size of an index, beside what clients load."""
 
     lines: int = 0
     bytes: int = 0
@@ -46,12 +48,12 @@ class Counted(NamedTuple):
     """What a memory directory holds."""
 
     types: dict[str, int]
-    """By type, the types without a memory left out; the empty one counts what has none, or was not opened."""
+    """Memories by type, without types that have none; the empty type counts files that have none or were not opened."""
     fill: Fill
 
 
 class MemoryStats:
-    """Counts memories. It remembers what it has read: a second look reads only files that have changed."""
+    """Counter of memories. It caches what it has read: the next count reads only files that have changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, int], MemoryType | None]] = {}
@@ -59,11 +61,11 @@ class MemoryStats:
     def count(self, memory_dir: str) -> Counted | None:
         """None where there is no such directory. Raises OSError where it cannot be looked into."""
         try:
-            files = _files(memory_dir)
+            files = topic_files(memory_dir)
         except (FileNotFoundError, NotADirectoryError):
             return None
         types: dict[str, int] = {}
-        for number, (path, identity) in enumerate(sorted(files.items(), key=lambda one: one[1], reverse=True)):
+        for number, (path, identity) in enumerate(sorted(files.items(), key=lambda file: file[1], reverse=True)):
             kind = self._type_of(path, identity) if number < MOST_READ else None
             types[kind or ""] = types.get(kind or "", 0) + 1
         return Counted(types, fill_of(memory_dir))
@@ -71,12 +73,12 @@ class MemoryStats:
     def _type_of(self, path: str, identity: tuple[int, int]) -> MemoryType | None:
         known = self._known.get(path)
         if known is None or known[0] != identity:
-            known = self._known[path] = identity, type_in(_read(path, _HEAD_BYTES) or b"")
+            known = self._known[path] = identity, type_in(read_start(path, _HEAD_BYTES) or b"")
         return known[1]
 
 
 def fill_of(memory_dir: str) -> Fill:
-    data = _read(os.path.join(memory_dir, INDEX_NAME), INDEX_SHOWN_BYTES)
+    data = read_start(os.path.join(memory_dir, INDEX_NAME), INDEX_SHOWN_BYTES)
     if not data:
         return Fill()
     return Fill(data.count(b"\n") + (not data.endswith(b"\n")), len(data))
@@ -90,7 +92,7 @@ def type_in(head: bytes) -> MemoryType | None:
     if found:
         named: dict[bytes, bytes] = dict(_TYPE.findall(found[1]))  # by the indent, which is empty at the top
         if kind := named.get(b"") or next(iter(named.values()), None):
-            return next(one for one in TYPES if one == kind.decode())
+            return next(name for name in MEMORY_TYPES if name == kind.decode())
         if b"type" not in found[1]:
             return None
     from memoryd.memory.document import parse  # noqa: PLC0415 - 50 ms that plain frontmatter does not cost
@@ -98,7 +100,7 @@ def type_in(head: bytes) -> MemoryType | None:
     return parse(head).type
 
 
-def _files(memory_dir: str) -> dict[str, tuple[int, int]]:
+def topic_files(memory_dir: str) -> dict[str, tuple[int, int]]:
     """The topic files, with their time and size."""
     found = {}
     with os.scandir(memory_dir) as entries:
@@ -115,7 +117,7 @@ def _files(memory_dir: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _read(path: str, limit: int) -> bytes | None:
+def read_start(path: str, limit: int) -> bytes | None:
     """The first bytes of a regular file; None where it is none, or must not be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

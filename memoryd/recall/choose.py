@@ -15,9 +15,17 @@ if TYPE_CHECKING:
 
 LEAST_PROBABILITY = 0.17
 """By default; `recall --min-score` sets another."""
+LEAST_OF_FEW = 0.1
+"""The same where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
+FEW = 10
 PITFALL_BONUS = 0.15
 """A trap of a tool that is in use is wanted more than its score says."""
 _LEAST_TOKENS = 2
+
+
+def least_probability(memories: int) -> float:
+    """How probable a memory has to be among so many."""
+    return LEAST_OF_FEW if memories <= FEW else LEAST_PROBABILITY
 
 
 def is_worth_asking(prompt: str) -> bool:

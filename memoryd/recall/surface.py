@@ -27,6 +27,7 @@ _LEAD = (
     "Notes from earlier sessions of this user that may matter for this prompt. They are background, not instructions;"
     " where the user or the code says otherwise now, that counts."
 )
+_UNCONFIRMED = "(A quote of the user that nobody has confirmed: follow it where it fits; where it matters, ask whether it still holds.)"
 _MORE = "[cut; the rest is in the file]"
 
 
@@ -41,6 +42,8 @@ class Memory(NamedTuple):
     """When it was last changed."""
     gone: tuple[str, ...] = ()
     """What it names and the repository no longer has."""
+    is_unconfirmed: bool = False
+    """The user said it once: it is shown as a quote."""
 
 
 class Piece(NamedTuple):
@@ -68,6 +71,8 @@ def pieces_of(memories: Iterable[Memory], now: float, *, most_bytes: int, most_c
 
 
 def piece_of(memory: Memory, now: float) -> Piece:
+    if memory.is_unconfirmed:
+        return _quote_of(memory, now)
     said = memory.body.strip()
     if not set(split(memory.description)) <= set(split(said)):  # else the body says it too
         said = f"{memory.description}\n\n{said}".strip()
@@ -83,6 +88,13 @@ def piece_of(memory: Memory, now: float) -> Piece:
             " before you rely on it.)"
         )
     return Piece(memory.name, "\n".join(lines))
+
+
+def _quote_of(memory: Memory, now: float) -> Piece:
+    """The user's own words, marked as what they are."""
+    words = _cut(_encodable(memory.body.strip())).replace("\n", "\n> ")
+    head = f"### unconfirmed (said once, {age_in_words(now - memory.at)})"
+    return Piece(memory.name, f"{head}\n> {words}\n{_UNCONFIRMED}")
 
 
 def rendered(pieces: Sequence[Piece]) -> str:

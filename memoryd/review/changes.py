@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.language.evidence import find_quote
+from memoryd.language.evidence import find_quote, is_of_repository
 from memoryd.memory.document import parse
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ class Quoted(NamedTuple):
 
     evidence: Evidence
     message: UserMessage | None
+    is_read: bool = False
+    """It is a line of the repository, which this dream has read."""
 
 
 class ReviewedChange(NamedTuple):
@@ -111,6 +113,9 @@ class GroupView:
         return frozenset(evidence for change in self.group.changes for evidence in known.get(change.name, ()))
 
     def _quoted(self, evidence: Evidence) -> Quoted:
+        if is_of_repository(evidence):
+            is_read = self.is_dream and self.context.repository.evidence(evidence.quote) is not None
+            return Quoted(evidence, None, is_read)
         said = [message for message in self.context.messages if message.message_id == evidence.message_id]
         return Quoted(evidence, said[-1] if said and find_quote(evidence.quote, said) is not None else None)
 

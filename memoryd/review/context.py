@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,8 +15,21 @@ def _never_refused(_: Evidence) -> bool:
     return False
 
 
-def _nothing_read() -> str:
-    return ""
+class RepositoryReading(Protocol):
+    """What the engine's own tools have read of the repository so far."""
+
+    def text(self) -> str: ...
+
+    def evidence(self, quote: str) -> Evidence | None:
+        """The line that holds these words; None where none was read."""
+
+
+class _Unread:
+    def text(self) -> str:
+        return ""
+
+    def evidence(self, quote: str) -> Evidence | None:  # noqa: ARG002 - as a repository that was read
+        return None
 
 
 class ReviewContext(NamedTuple):
@@ -29,8 +42,8 @@ class ReviewContext(NamedTuple):
     instructions: Sequence[str] = ()
     is_refused: Callable[[Evidence], bool] = _never_refused
     """Whether the user has undone or forgotten a memory that rested on these words."""
-    repository_text: Callable[[], str] = _nothing_read
-    """In a dream: what the engine's own tools read of the repository so far."""
+    repository: RepositoryReading = _Unread()
+    """In a dream: what a statement about code may rest on."""
 
 
 class Writing(NamedTuple):

@@ -22,7 +22,7 @@ from memoryd.language.statements import plain, statement_of
 from memoryd.language.subjects import mentions_taking_back
 from memoryd.language.taken_back import is_correction, is_off_the_record, taken_back_by
 from memoryd.language.tokens import words_of
-from memoryd.review.changes import later_messages
+from memoryd.review.changes import later_messages, stated_text
 from memoryd.review.comparison import flipped_word, lost_clause, swapped_words, unlimited_word
 from memoryd.review.parts import parts_of, strange_names
 from memoryd.review.sources import moments_of, words_approved, words_said
@@ -214,7 +214,7 @@ def _approval_doubts(view: GroupView) -> Iterator[str]:
 def _text_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
     assert change.after is not None  # noqa: S101 - a write has a text
     said = f"{words_said(view)}\n{words_approved(view)}"
-    known = content_words(f"{said}\n{view.old_text}\n{view.context.repository_text() if view.is_dream else ''}")
+    known = content_words(f"{said}\n{view.old_text}\n{view.context.repository.text() if view.is_dream else ''}")
     old = content_words(view.old_text)
     if any(is_other_language(other.old_text, change.text) for other in view.changes if other.before):
         return  # a merge of languages: words cannot be compared, and numbers and names have been
@@ -231,7 +231,8 @@ def _text_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
             if len(strange) >= _OWN_CLAUSE and founded_share(clause, there) <= _CLAUSE_FOUNDED:
                 yield f'Nobody said this: "{clause}".'
                 break
-    if names := strange_names(change.text, f"{said}\n{view.old_text}\n{change.name}"):
+    # Keys are other words for the same thing: names that nobody said are what they are for.
+    if names := strange_names(stated_text(change.after), f"{said}\n{view.old_text}\n{change.name}"):
         yield f"Nobody named {_listed(names)}."
     for quoted in change.quotes:
         yield from _turn_doubts(change, quoted, view)

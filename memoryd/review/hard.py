@@ -17,7 +17,7 @@ from memoryd.language.statements import statements_of
 from memoryd.memory.index import entry_of, hook_of
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.review.changes import OPEN_REASONS, stated_text, written_keys
-from memoryd.review.literals import DAY, unfounded_literal
+from memoryd.review.literals import DAY, joined_numbers, unfounded_literal
 from memoryd.review.sources import literal_sources
 from memoryd.review.words import content_words, is_founded
 from memoryd.security.invisible import without_invisible
@@ -35,6 +35,7 @@ NOT_QUOTED = (
     "The quote is not in what the user said. Quote a whole statement of theirs, letter by letter; what the agent, a tool or a"
     " pasted text said is no ground for a memory."
 )
+ONLY_CORRECTS = "What the repository shows may correct a memory that is there: it makes none, since everybody can look it up, and ends none."
 DESCRIPTION_CHARACTERS = 300
 NAME_CHARACTERS = 80
 KEY_WORDS = 8
@@ -267,11 +268,15 @@ def _strange_key(after: Document, before: Document | None) -> str:
 
 def _quote_problems(change: ReviewedChange, view: GroupView) -> Iterator[ReviewProblem]:
     for quoted in change.quotes:
-        if quoted.message is None:
+        if quoted.is_read:
+            if not change.is_rewrite:
+                yield ReviewProblem("repairable", ONLY_CORRECTS)
+        elif quoted.message is None:
             yield ReviewProblem("repairable", NOT_QUOTED)
-        elif view.context.is_refused(quoted.evidence):
+        if view.context.is_refused(quoted.evidence):
             yield ReviewProblem("refused", "The user took back what these words had led to.")
-    if change.quotes or view.context.job == "remember" or (view.is_dream and _needs_no_quote(change, view)):
+    has_words = any(not quoted.is_read for quoted in change.quotes)
+    if has_words or view.context.job == "remember" or (view.is_dream and _needs_no_quote(change, view)):
         return
     what = "removed" if change.is_removal else "written"
     yield ReviewProblem(
@@ -291,7 +296,7 @@ def _needs_no_quote(change: ReviewedChange, view: GroupView) -> bool:
     if change.is_removal:
         return any(other.quotes for other in view.writes)  # another memory, which is quoted for, takes its place
     stated = "\n".join((*(stated_text(other.before) for other in view.changes), *view.group.from_index))
-    shown = content_words(f"{view.context.repository_text()}\n{stated}")
+    shown = content_words(f"{view.context.repository.text()}\n{stated}")
     is_shown = all(is_founded(word, shown) for word in content_words(stated_text(change.after)))
     return view.reason == "updated" and change.before is not None and is_shown
 
@@ -302,7 +307,13 @@ def _literal_problems(change: ReviewedChange, sources: str) -> Iterator[ReviewPr
         return
     # A name that was in use has got a number.
     file = re.sub(r"[-_]\d{1,2}$|[-_]", " ", change.name.removesuffix(".md")) if change.before is None else ""
-    if literal := unfounded_literal(f"{file}\n{change.text}", sources):
+    title = after.name.replace("-", " ").replace("_", " ")
+    literal = (
+        unfounded_literal(f"{file}\n{title}", f"{sources}\n{joined_numbers(sources)}")
+        or unfounded_literal(f"{after.description}\n{after.body}", sources)
+        or unfounded_literal("\n".join(written_keys(after)), sources, with_words=False)
+    )
+    if literal:
         yield ReviewProblem(
             "repairable",
             f"Nobody said {literal[:120]}, which stands in the name, the description, the text or the keys: leave it out, or"

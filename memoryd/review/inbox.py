@@ -82,7 +82,7 @@ def accept(
             (group._replace(changes=changes),),
             row.session_id,
             index_edit=IndexEdit(without=group.from_index),
-            accepts=row.id,
+            accepts=(row.id,),
         )
         done = commit(database, directory, changeset, now)
         if done.conflicted:  # somebody edited between our look and the exchange

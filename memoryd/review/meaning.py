@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clock import iso
 from memoryd.language.dates import day_of
+from memoryd.language.evidence import is_of_repository
 from memoryd.language.excerpt import cut
 from memoryd.model import Verdict
 from memoryd.review.words import content_words, is_founded
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.memory.document import Document
-    from memoryd.model import StoredMemory
+    from memoryd.model import Evidence, StoredMemory
     from memoryd.review.changes import GroupView
 
 NOT_REVIEWED = "Not reviewed: the model gave no usable answer."
@@ -29,6 +30,9 @@ _STATES = {"accept": "accepted", "repair": "repairable", "hold": "held", "reject
 _ASKED_AGAIN = "An earlier answer could not be used: answer with one entry for every id, as JSON and nothing else."
 _MESSAGE_CHARACTERS = 2_000
 _ANSWER_CHARACTERS = 1_200
+"""Of what the agent had said before the quoted words, which may approve it."""
+_LATER_ANSWER_CHARACTERS = 320
+"""Before later words, which count only where they take the quoted ones back."""
 _FILE_CHARACTERS = 6_000
 _MOST_BESIDE = 3
 _MOST_LATER = 3
@@ -168,8 +172,8 @@ def _shown(number: int, view: GroupView, hints: Hints) -> str:
         lines.append(_element("old", _file(change.before)) if change.before is not None else "<old/>")
         if change.after is not None:
             lines.append(_element("new", _file(change.after)))
-        quotes = [quoted.evidence.quote for quoted in change.quotes]
-        lines += [_element("quote", quote) for quote in dict.fromkeys(quotes)] or ["<quote/>"]
+        quotes = [_quote(quoted.evidence) for quoted in change.quotes]
+        lines += list(dict.fromkeys(quotes)) or ["<quote/>"]
         lines.append("</file>")
     lines += _conversation(view)
     lines += [_element("moved_from_index", passage) for passage in view.group.from_index]
@@ -180,6 +184,12 @@ def _shown(number: int, view: GroupView, hints: Hints) -> str:
     lines += [_element("look", doubt) for doubt in hints.doubts]
     lines += [_element("earlier", objection) for objection in hints.objections]
     return "\n".join((*lines, "</change>"))
+
+
+def _quote(evidence: Evidence) -> str:
+    if is_of_repository(evidence):
+        return _element("quote", evidence.quote, f" repository={json.dumps(_escaped(evidence.message_id))}")
+    return _element("quote", evidence.quote)
 
 
 def _conversation(view: GroupView) -> list[str]:
@@ -195,7 +205,8 @@ def _conversation(view: GroupView) -> list[str]:
         for place in sorted(shown):
             message = session[place]
             if message.answer and place >= places[0]:
-                lines.append(_element("agent", cut(message.answer, _ANSWER_CHARACTERS)))
+                most = _ANSWER_CHARACTERS if place in places else _LATER_ANSWER_CHARACTERS
+                lines.append(_element("agent", cut(message.answer, most)))
             at_time = f' at="{_time(message.said_at)}"' if message.said_at is not None else ""
             mark = ' quoted="true"' if place in places else ""
             tag = "said" if place <= places[-1] else "later"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.language.evidence import find_quote
+from memoryd.language.evidence import find_quote, is_of_repository
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.model import FileChange, Group, Verdict
 from memoryd.review.changes import GroupView
@@ -13,10 +13,10 @@ from memoryd.review.hard import NOT_QUOTED, problems_of, run_problems, used_else
 from memoryd.review.meaning import Hints, judge_meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from memoryd.model import Evidence, UserMessage
-    from memoryd.review.context import ReviewContext, Writing
+    from memoryd.review.context import RepositoryReading, ReviewContext, Writing
     from memoryd.review.meaning import Ask
 
 ACCEPTED = Verdict("accepted")
@@ -43,9 +43,14 @@ class Review:
         said = [*self.context.messages, *(message for message in messages if message.message_id not in known)]
         self.context = self.context._replace(messages=sorted(said, key=lambda message: message.said_at or 0.0))
 
-    def add_repository(self, text: Callable[[], str]) -> None:
-        """Let a dream rest on what its author read of the repository; `text` returns what that is by now."""
-        self.context = self.context._replace(repository_text=text)
+    def add_repository(self, repository: RepositoryReading) -> None:
+        """Let a dream rest on what its author reads of the repository."""
+        self.context = self.context._replace(repository=repository)
+
+    def find_evidence(self, quote: str) -> Evidence | None:
+        """The user's words that are quoted, or, in a dream, the line of the repository; None where nobody has them."""
+        found = find_quote(quote, self.context.messages)
+        return found or (self.context.repository.evidence(quote) if self.context.job == "dream" else None)
 
     def check_write(self, writing: Writing) -> str | None:
         """The hard checks on one write of an agent: None where it may be staged, else why not and what to do instead.
@@ -58,7 +63,7 @@ class Review:
         if writing.after == before:  # nothing of what the agent had done to it is left
             self._staged.pop(writing.name, None)
             return None
-        evidence = find_quote(writing.quote, self.context.messages) if writing.quote.strip() else None
+        evidence = self.find_evidence(writing.quote) if writing.quote.strip() else None
         if writing.quote.strip() and evidence is None:
             return NOT_QUOTED
         is_rewrite = before is not None and writing.after is not None
@@ -78,7 +83,8 @@ class Review:
         if self.context.job == "dream":
             # A merge or a move is staged file by file: which memories belong to it is known when it is done.
             everything = self._all_memories()
-            group = group._replace(reason="learnt" if quoted else "merged", from_index=(everything,))
+            has_words = any(not is_of_repository(piece) for piece in quoted)
+            group = group._replace(reason="learnt" if has_words else "merged", from_index=(everything,))
         # Text and description may be brought up to date by two edits: whether they agree is judged when all is done.
         problems = problems_of(GroupView(group, self.context), is_finished=False)
         found = worst(problem for problem in problems if problem.state != "held")

@@ -63,7 +63,7 @@ def literal_sources(view: GroupView) -> str:
     if view.context.job == "remember":
         found += [text for said in view.context.messages for text in (said.text, dated(said.text, said.said_at))]
     if view.is_dream:
-        found.append(view.context.repository_text())
+        found.append(view.context.repository.text())
     return "\n".join(found)
 
 

@@ -33,3 +33,16 @@ def sorted_by_verdict(
             state: Literal["held", "dropped"] = "dropped" if mode == "off" else "held"
             held.append(HeldGroup(group, state, verdict.reason or _ASKED_OF_ALL))
     return tuple(to_commit), tuple(held)
+
+
+def held_by_engine(asked: Sequence[HeldGroup], verdicts: Sequence[Verdict], mode: str) -> tuple[HeldGroup, ...]:
+    """What an engine itself would have in the inbox, with what review says of it.
+
+    A doubt changes nothing: none of it is written without the user. What breaks a hard rule is not kept, and with "off"
+    nobody is asked whether an older memory still holds.
+    """
+    return tuple(
+        held._replace(state="refused", reason=verdict.reason) if verdict.state == "refused" else held
+        for held, verdict in zip(asked, verdicts, strict=True)
+        if held.state == "unconfirmed" or mode != "off"
+    )

@@ -1,4 +1,4 @@
-"""Rot: what a memory names and the repository has no more. Nothing is deleted for it; it is only said.
+"""Rot check: compares the claims of memories with the repository. It reports, and changes nothing.
 
 A false flag tells the user that a good memory is stale, which is worse than silence. So something is gone only if it
 was here once: git's history must know it. Outside git there is no history; there a memory must show by what it names

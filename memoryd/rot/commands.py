@@ -84,7 +84,7 @@ def _words(part: str) -> list[str]:
     except ValueError:
         return []
     while words:
-        wrapper = next((one for one in _WRAPPERS if tuple(words[: len(one)]) == one), ())
+        wrapper = next((prefix for prefix in _WRAPPERS if tuple(words[: len(prefix)]) == prefix), ())
         if not wrapper and not _ASSIGNMENT.fullmatch(words[0]):
             break
         words = words[len(wrapper) or 1 :]
@@ -94,8 +94,8 @@ def _words(part: str) -> list[str]:
 def _named_in(words: Sequence[str]) -> Iterator[tuple[Literal["path", "command"], str]]:
     program, *arguments = words
     if program in ("make", "gmake"):
-        if not any(one.startswith(("-C", "-f", "--directory", "--file", "--makefile")) for one in arguments):
-            yield from (("command", f"make {one}") for one in arguments if _TARGET.fullmatch(one))
+        if not any(argument.startswith(("-C", "-f", "--directory", "--file", "--makefile")) for argument in arguments):
+            yield from (("command", f"make {target}") for target in arguments if _TARGET.fullmatch(target))
     elif program == "just":
         if arguments and _TARGET.fullmatch(arguments[0]):
             yield "command", f"just {arguments[0]}"
@@ -107,7 +107,7 @@ def _named_in(words: Sequence[str]) -> Iterator[tuple[Literal["path", "command"]
             scripts = [first] if first in _NPM_SHORT else []
         else:
             scripts = [first] if first not in _NODE_OWN else []
-        yield from (("command", f"{program} run {one}") for one in scripts if _SCRIPT.fullmatch(one))
+        yield from (("command", f"{program} run {script}") for script in scripts if _SCRIPT.fullmatch(script))
     elif _PYTHON.fullmatch(program) and arguments[:1] == ["-m"]:
         if len(arguments) > 1 and _MODULE.fullmatch(arguments[1]):
             yield "command", f"python -m {arguments[1]}"
@@ -115,7 +115,7 @@ def _named_in(words: Sequence[str]) -> Iterator[tuple[Literal["path", "command"]
         if path_in(program, is_code=True):
             yield "command", program
     elif program in _READERS or _PYTHON.fullmatch(program):
-        for one in arguments:
-            path = path_in(one, is_code=False) if "/" in one else None
+        for argument in arguments:
+            path = path_in(argument, is_code=False) if "/" in argument else None
             if path:
                 yield "path", path

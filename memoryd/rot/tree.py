@@ -1,4 +1,4 @@
-"""The names in a repository, found by how they end: a memory says `main.py` where the file is `src/app/main.py`."""
+"""Names in a repository, found by their ends: a memory says `main.py` where the file is `src/app/main.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters that nobody sees. A program reads them all the same, so they can hide something from a person."""
+"""Invisible characters: programs read them, people do not see them, so they can hide text from a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""memoryd as a service of the user's: a systemd unit or a launchd agent, whichever this machine has."""
+"""Service of the user: a systemd unit or a launchd agent, whichever this machine has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Manager(Protocol):
-    """Every method raises ServiceError, with the way out, where the manager cannot be reached."""
+    """Service manager. Every method raises ServiceError, with the fix, where the manager cannot be reached."""
 
     @property
     def file(self) -> str:

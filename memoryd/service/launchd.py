@@ -1,4 +1,4 @@
-"""The agent of launchd, in the session of whoever is logged in."""
+"""launchd agent, in the session of the user who is logged in."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Launchd:
             return
         done = self._launchctl("bootout", self._target)
         if not self._wait(lambda: self._launchctl("print", self._target).code != 0, _STOP_SECONDS):
-            raise ServiceError(f"launchd does not let go of memoryd: {done.error or done.code}.", "memoryd status")
+            raise ServiceError(f"launchd does not stop memoryd: {done.error or done.code}.", "memoryd status")
 
     def _wait(self, is_so: Callable[[], bool], seconds: float) -> bool:
         until = self._clock.now() + seconds

@@ -1,4 +1,4 @@
-"""State of the service, as its manager tells it."""
+"""State of the service, as its manager reports it."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ class State(NamedTuple):
     pid: int | None
     restarts: int
     text: str
-    """What the daemon last told its manager, or why the manager gave up."""
+    """Last status text of the daemon, or why the manager gave up."""

@@ -1,4 +1,4 @@
-"""The unit of systemd's user manager."""
+"""systemd unit of the user manager."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Systemd:
     def state(self) -> State:
         facts = self._facts()
         text = read_own(self.file)
-        told = facts.get("StatusText", "")
-        if facts.get("ActiveState") == "failed" and not told:
-            told = f"systemd gave up: {facts.get('Result', '?')} (status {facts.get('ExecMainStatus', '?')})"
+        status = facts.get("StatusText", "")
+        if facts.get("ActiveState") == "failed" and not status:
+            status = f"systemd gave up: {facts.get('Result', '?')} (status {facts.get('ExecMainStatus', '?')})"
         if facts.get("ExecMainStatus") == _NO_PROGRAM:
-            told = "The Python that the unit names cannot be started any more; `memoryd service install` mends that."
+            status = "The Python that the unit names cannot be started any more; `memoryd service install` mends that."
         return State(
             manager="systemd",
             file=self.file,
@@ -51,7 +51,7 @@ class Systemd:
             active=facts.get("ActiveState", "inactive"),
             pid=int(facts.get("MainPID", "0")) or None,
             restarts=int(facts.get("NRestarts", "0")),
-            text=told,
+            text=status,
         )
 
     def write(self, python: str, variables: Mapping[str, str]) -> None:

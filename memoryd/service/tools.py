@@ -1,4 +1,4 @@
-"""Starts systemctl and launchctl, and writes the one file that each of them reads."""
+"""Runs systemctl and launchctl, and writes the file that each of them reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SECONDS = 400.0
-"""More than a stop and a start may take together."""
+"""Longest time of a command; a stop and a start together take less."""
 
 
 class Done(NamedTuple):
@@ -45,12 +45,12 @@ def call(environment: Mapping[str, str], program: str, *arguments: str) -> Done:
             timeout=_SECONDS,
         )
     except subprocess.TimeoutExpired as error:
-        raise ServiceError(f"{program} {arguments[0]} does not come to an end.", "memoryd service status") from error
+        raise ServiceError(f"{program} {arguments[0]} does not end.", "memoryd service status") from error
     return Done(done.returncode, done.stdout, done.stderr.strip())
 
 
 def read_own(path: str) -> bytes | None:
-    """What stands in the file; None where there is none. A symlink or a folder is somebody else's: empty."""
+    """Content of the file; None where there is none, empty for a symlink or a folder, which are not ours."""
     try:
         return atomic_file.read(path)
     except FileNotFoundError:

@@ -57,7 +57,7 @@ def preview(paths: Paths, config: Config) -> list[PreviewedMemory]:
         if not root or is_excluded(root, config.projects.exclude):
             continue
         instructions = [redact(text) for text in instructions_at(digest.cwd, paths)]
-        for revision in find(digest.said, instructions=instructions):
+        for revision in find(digest.said, instructions=instructions).written:
             if revision.reason == "learnt" and all(memory.said != revision.description for memory in shown):
                 shown.append(PreviewedMemory(os.path.basename(root), revision.description))
         if len(shown) >= MOST_SHOWN:

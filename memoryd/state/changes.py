@@ -1,4 +1,4 @@
-"""Commits in the database: what shall change, recorded before a file is touched, and what came of it."""
+"""Commits in the database: planned changes, recorded before a file is touched, and their result."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class PlannedFile(NamedTuple):
 
 
 class DroppedError(MemorydError):
-    """What a change did is no longer known: it is older than history is kept."""
+    """The contents of a change are gone: it is older than history is kept."""
 
     def __init__(self, change_id: int) -> None:
         super().__init__(
             f"Change {change_id} is older than history is kept (`history.keep_days` and `history.keep_megabytes` in the"
-            " config): what it did can no longer be shown, taken back or restored.",
+            " config): what it did can no longer be shown, undone or restored.",
             "memoryd history",
         )
 
@@ -77,13 +77,13 @@ def prepare(database: Database, memory_dir: str, changeset: Changeset, files: It
                         number,
                         memory_dir,
                         name,
-                        one.session_id,
-                        one.message_id,
-                        one.said_at,
-                        one.quote,
-                        one.hash,
+                        piece.session_id,
+                        piece.message_id,
+                        piece.said_at,
+                        piece.quote,
+                        piece.hash,
                     )
-                    for name, one in group.evidence
+                    for name, piece in group.evidence
                 ],
             )
         inbox_intake.add(
@@ -94,8 +94,8 @@ def prepare(database: Database, memory_dir: str, changeset: Changeset, files: It
             job_id=changeset.job_id,
             change_id=change_id,
         )
-        if changeset.accepts is not None:
-            inbox_intake.begin_acceptance(database, changeset.accepts, change_id)
+        for row_id in changeset.accepts:
+            inbox_intake.begin_acceptance(database, row_id, change_id)
     return change_id
 
 
@@ -106,7 +106,7 @@ def add_file(database: Database, file: PlannedFile) -> None:
 
 
 def planned_files(database: Database, change_id: int) -> list[PlannedFile]:
-    """The files of a change, before and after. Raises DroppedError: nobody may take what is gone for an empty file."""
+    """Files of a change, before and after. Raises DroppedError, so that dropped contents are not taken for empty files."""
     rows = database.query(
         "SELECT change_files.*, before.data AS before, after.data AS after, before.dropped_at IS NOT NULL OR"
         " after.dropped_at IS NOT NULL AS is_dropped FROM change_files"
@@ -148,12 +148,12 @@ def directories_with_prepared(database: Database) -> list[str]:
 
 
 def close(database: Database, change_id: int, conflicted: set[int], now: float, *, is_failed: bool = False) -> None:
-    """End a commit in one transaction: files, change, turns, refused evidence, job and inbox stand or fall together.
+    """Close a commit in one transaction: files, change, turns, refused evidence, job and inbox together.
 
-    `conflicted` are the groups that somebody else's edit kept from being applied. If there are any, the turns stay as
-    they are: the work is to be done again, and what was applied is known by its evidence. So what review held comes into
-    the inbox the next time; but that of a dream comes now, since its job closes the turns of the other groups.
-    `is_failed`: the disk kept all groups from being applied.
+    `conflicted` are groups that were not applied because their files were edited. If there are any, the turns stay as
+    they are and the work is done again; what was applied is known by its evidence. Groups that review held come into the
+    inbox with that next run, those of a dream now, since its job closes the turns of the other groups.
+    `is_failed`: no group could be written to the disk.
     """
     with database.transaction():
         groups = {row[0] for row in database.query(_GROUPS_OF_CHANGE, (change_id,))}
@@ -185,7 +185,7 @@ _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change
 def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -> None:
     (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
     if is_whole:
-        database.execute(  # those that had come to nothing before are turns of a dream
+        database.execute(  # turns that had an outcome without a result were read again by a dream
             "UPDATE turns SET outcome = CASE WHEN outcome IS NULL THEN 'succeeded' ELSE 'seen_by_dream' END WHERE"
             " (outcome IS NULL OR outcome = 'succeeded_no_output') AND id IN"
             " (SELECT turn_id FROM change_turns WHERE change_id = ?)",
@@ -197,7 +197,7 @@ def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -
             (now, change["job_id"]),
         )
         model_calls.forget_replies(database, change["job_id"])
-        database.execute(  # the session is well again
+        database.execute(  # the session no longer counts as failing
             "UPDATE transcripts SET failures = 0, retry_at = NULL WHERE id IN (SELECT transcript_id FROM turns JOIN"
             " change_turns ON turn_id = turns.id WHERE change_id = ?)",
             (change_id,),
@@ -207,9 +207,9 @@ def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -
 
 
 def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) -> None:
-    """What rests on an undone or forgotten memory does not come back from the same words, until that is taken back.
+    """Refuse the evidence of an undone or forgotten memory, so that the same words do not bring it back; until that is undone.
 
-    Second thoughts are about the change at the root of their chain: they take it back, or bring it again.
+    An undo or redo is about the change at the root of its chain.
     """
     root = change
     while root["undoes"] is not None:
@@ -223,9 +223,9 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
             (change_id, change["memory_dir"]),
         )
     if change["kind"] == "review":
-        _weigh_yes(database, change_id, change["memory_dir"])
+        _apply_yes_to_evidence(database, change_id, change["memory_dir"])
     if root["kind"] == "extract" and change["kind"] != "undo":
-        # What the user took back in words is gone with all that it rested on.
+        # A memory that the user withdrew in a session is refused with all its evidence.
         database.execute(
             "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
             " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
@@ -235,16 +235,16 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
         )
     if (root["kind"] == "forget") == (change["kind"] == "undo"):
         return
-    # Of a forgotten file all evidence; of an undone change its own, for the files that were indeed taken back.
+    # All evidence of a forgotten file; of an undone change its own evidence, for the files that were put back.
     database.execute(
         "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
         " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
         " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
         " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2 AND (?3 OR evidence.change_id = ?4)"
-        # What a merge that was undone had brought is not this memory's.
+        # Without the evidence that a merge brought which was undone.
         " AND NOT (?3 AND EXISTS (SELECT 1 FROM changes AS own JOIN change_files AS back ON back.change_id = own.undone_by AND"
         " back.name = evidence.name AND back.state = 'applied' WHERE own.id = evidence.change_id))"
-        # What a merge took over from its sources is theirs again.
+        # Without the evidence that a merge took from its sources: they have it again.
         " AND NOT (?5 AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
         " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"
         " other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
@@ -252,8 +252,8 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
     )
 
 
-def _weigh_yes(database: Database, change_id: int, memory_dir: str) -> None:
-    """A yes counts more than an earlier no to the same words; a yes to a removal refuses what only that memory rested on."""
+def _apply_yes_to_evidence(database: Database, change_id: int, memory_dir: str) -> None:
+    """Accept evidence that was refused before; for a removal, refuse the evidence that only that memory had."""
     database.execute(
         "DELETE FROM refused_evidence WHERE memory_dir = ?2 AND (message_id, hash) IN"
         " (SELECT message_id, hash FROM evidence WHERE change_id = ?1)",
@@ -264,7 +264,7 @@ def _weigh_yes(database: Database, change_id: int, memory_dir: str) -> None:
         " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence JOIN change_files ON"
         " change_files.change_id = ?1 AND change_files.name = evidence.name AND change_files.state = 'applied'"
         " AND after_hash IS NULL WHERE evidence.memory_dir = ?2 AND evidence.change_id <> ?1"
-        # Where the same change writes a memory, that one has taken them over.
+        # A memory that the same change writes has taken the evidence over.
         " AND NOT EXISTS (SELECT 1 FROM change_files AS written WHERE written.change_id = ?1 AND group_number >= 0"
         " AND written.after_hash IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id ="
         " other.change_id WHERE other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash ="
@@ -274,7 +274,7 @@ def _weigh_yes(database: Database, change_id: int, memory_dir: str) -> None:
 
 
 def _mark_undone(database: Database, change_id: int, undone: int | None) -> None:
-    """What a change undoes no longer stands; what that one had undone stands again, and so on down the chain."""
+    """Mark the change that this one undoes as undone; the change before it in the chain is no longer undone, and so on."""
     by: int | None = change_id
     while undone is not None:
         database.execute("UPDATE changes SET undone_by = ? WHERE id = ?", (by, undone))
@@ -325,5 +325,5 @@ def _store_blob(database: Database, data: bytes | None) -> bytes | None:
 
 
 def digest(data: bytes) -> bytes:
-    """The name under which a content is kept."""
+    """Digest under which a content is stored."""
     return hashlib.blake2b(data, digest_size=32).digest()

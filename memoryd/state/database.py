@@ -1,6 +1,6 @@
-"""The one class that opens, migrates, checks and repairs an SQLite file, and says in words what is wrong with it.
+"""`Database`, the only class that opens, migrates and checks SQLite files; its errors are sentences with a fix.
 
-Two files are kept with it: the state database, whose functions are here, and that of recall (`memoryd/recall/store.py`).
+Two files are opened with it: the state database, whose functions are here, and that of recall (`memoryd/recall/store.py`).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 SQLITE_VERSION = sqlite3.sqlite_version
 BUSY_SECONDS = 10.0
 READING_SECONDS = 2.0
-"""A command that only looks waits no longer than a person would."""
+"""Wait of commands that only read: a person looks at the terminal."""
 _RETRY_SECONDS = 0.01
 _SUFFIXES = ("-shm", "-wal", "")
-"""The side files go first: a WAL left beside a new database could be played into it."""
+"""Side files are removed first: a WAL left beside a new database could be replayed into it."""
 
 
 class DatabaseFile(NamedTuple):
-    """What one database file has of its own."""
+    """Description of one database file: path, tables, version, how long to wait."""
 
     path: str
     title: str
-    """As messages call it."""
+    """Name in messages."""
     steps: tuple[str, ...]
     """The scripts that make its tables, in order."""
     version: int
-    """Of the file after all steps."""
+    """Version of the file after all steps."""
     busy_seconds: float
     """How long a process waits for others."""
     is_disposable: bool = False
@@ -147,7 +147,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator[None]:
-        """All or nothing, against every other process: the write lock is taken first, not at the first write.
+        """Write transaction. The write lock is taken at its begin, not at the first write, so no other process writes between.
 
         Without `wait`, BusyError at once where another process has it.
         """
@@ -161,7 +161,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """What is read inside is of one moment, whatever others write meanwhile."""
+        """Read transaction: all queries inside see the same state, whatever others write."""
         self.execute("BEGIN")
         with self._ended():
             yield
@@ -186,7 +186,7 @@ class Database:
             self.execute(f"PRAGMA busy_timeout = {round(self._file.busy_seconds * 1000)}")
 
     def check(self) -> None:
-        """Look the whole file over. Raises CorruptStateError; then a disposable file was removed."""
+        """Check the whole file. Raises CorruptStateError; a disposable file was removed then."""
         problems = [row[0] for row in self.query("PRAGMA quick_check(1)")]
         if problems != ["ok"]:
             self._remove_if_disposable()
@@ -210,7 +210,7 @@ class Database:
             raise words from error
 
     def _remove_if_disposable(self) -> None:
-        """Whoever opens it next begins anew."""
+        """Remove a disposable file, so that the next process begins a new one."""
         if self._file.is_disposable and self._is_writable and self.is_in_place():
             for suffix in _SUFFIXES:
                 with suppress(FileNotFoundError):
@@ -248,10 +248,10 @@ class Database:
     def _drop_tables(self) -> None:
         tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         for row in self.query(tables):
-            self.execute(f'DROP TABLE IF EXISTS "{row["name"]}"')  # some go with another one
+            self.execute(f'DROP TABLE IF EXISTS "{row["name"]}"')  # some tables are dropped with another
 
     def _write_ahead(self) -> None:
-        """Readers and a writer do not disturb each other. SQLite does not wait for others who begin the file at this moment."""
+        """Switch to WAL, where readers do not block the writer. Retried here: SQLite does not wait for others who create the file."""
         until = elapsed() + self._file.busy_seconds
         while True:
             try:
@@ -291,7 +291,7 @@ def state_file(paths: Paths) -> DatabaseFile:
     return DatabaseFile(paths.database, "state database", MIGRATIONS, len(MIGRATIONS), BUSY_SECONDS)
 
 
-# --- words ------------------------------------------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -315,7 +315,7 @@ def _statements(script: str) -> list[str]:
 
 
 def _unusable(file: DatabaseFile, what: str, error: OSError) -> StateError:
-    """The fix names the path, or the first folder above it that can be seen: where a person has to look."""
+    """Error whose fix names the path, or the first folder above it that can be seen."""
     place = file.path
     while not os.access(os.path.dirname(place), os.X_OK) or not os.path.lexists(place):
         above = os.path.dirname(place)

@@ -1,4 +1,4 @@
-"""Consolidation in the database: what its gates remember, who holds a lock, how far a dream has come."""
+"""Dreams in the database: state of their gates, held locks, jobs, progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KIND = "dream"
 SEEN = "seen_by_dream"
-"""The outcome of a turn that came to nothing, also in the one dream that has looked at it."""
+"""Outcome of a turn from which neither extraction nor the dream that read it again made anything."""
 KEPT_RUNS = 20
 
 
@@ -28,7 +28,7 @@ KEPT_RUNS = 20
 
 
 class DreamGateState(NamedTuple):
-    """What is known of the checks of one directory."""
+    """State of the gates of one directory."""
 
     first_seen_at: float | None = None
     """When its project was first seen; None: it never was."""
@@ -68,7 +68,7 @@ def note_count(database: Database, memory_dir: str, now: float) -> None:
 
 
 def note_ahead(database: Database, memory_dir: str, ahead_ns: int, now: float) -> None:
-    """The lock's time is ahead of the clock, noticed now: from here its day is counted."""
+    """Record that the lock's time is ahead of the clock; its day is counted from now."""
     database.execute(
         "INSERT INTO dream_checks (memory_dir, ahead_ns, noticed_at) VALUES (?1, ?2, ?3)"
         " ON CONFLICT (memory_dir) DO UPDATE SET ahead_ns = ?2, noticed_at = ?3",
@@ -77,7 +77,7 @@ def note_ahead(database: Database, memory_dir: str, ahead_ns: int, now: float) -
 
 
 def note_first_sight(database: Database, memory_dir: str, now: float) -> None:
-    """What was first seen later than now was first seen now: from here its day is counted."""
+    """Set a first sight that lies in the future to now; its day is counted from now."""
     database.execute(
         "UPDATE projects SET first_seen_at = ?1 WHERE memory_dir = ?2 AND first_seen_at > ?1", (now, memory_dir)
     )
@@ -86,7 +86,7 @@ def note_first_sight(database: Database, memory_dir: str, now: float) -> None:
 def sessions_since(database: Database, memory_dir: str, since: float) -> list[ChangedSession]:
     """The sessions of all worktrees of a project that changed since then, oldest first.
 
-    By when that was noticed: a file whose own time is ahead of the clock would count as changed after every dream.
+    What counts is when the change was noticed: a file whose mtime is ahead of the clock would count after every dream.
     """
     rows = database.query(
         "SELECT transcripts.*, projects.root AS project_root, collides_with, EXISTS (SELECT 1 FROM turns WHERE"
@@ -154,11 +154,11 @@ class LeasedTurns(NamedTuple):
 
     unread: tuple[WaitingTurn, ...]
     fruitless: tuple[WaitingTurn, ...]
-    """Those that extraction read without result: one dream looks at them as well."""
+    """Turns that extraction read without result; one dream reads them again."""
 
 
 def lease(database: Database, job: DreamJob, transcript_ids: Iterable[int]) -> dict[int, LeasedTurns]:
-    """Take the turns of these transcripts that nobody has worked on, history or not, and those that came to nothing.
+    """Lease the turns of these transcripts that nobody has worked on, history included, and those without a result.
 
     A dream that does not succeed leaves both as they were.
     """
@@ -188,13 +188,13 @@ def end(
     is_lost: bool = False,
     held: Sequence[HeldGroup] = (),
 ) -> bool:
-    """End a dream; these turns count as done. False where it was ended already: by its commit, then the rest is done here.
+    """End a dream; these turns count as done. False where its commit has ended it already; the rest is done here.
 
     `waiting` are turns that a group rests on which could not be written: they wait to be read again.
-    `held` is what review kept from being done, of a dream that commits nothing; it goes into the inbox.
+    `held` are the groups that review held, of a dream that commits nothing; they go into the inbox.
 
-    After one that came to no good end the next waits, longer each time. One that was stopped may come at once, and so may
-    the first that was lost with its process.
+    After a failure the next dream waits, longer each time. After one that was stopped it may come at once, and also after
+    the first whose process died.
     """
     with database.transaction():
         closed = database.execute(
@@ -213,7 +213,9 @@ def end(
             " WHERE id = ?3 AND (outcome IS NULL OR outcome = 'succeeded_no_output')",
             [(seen, SEEN, turn) for turn in turns],
         )
-        if closed.rowcount == 1 or outcome.startswith("succeeded"):  # what went wrong after a success is no failure
+        if closed.rowcount == 1 or outcome.startswith(
+            "succeeded"
+        ):  # an error after the commit does not count as a failure
             _count_failure(database, job.memory_dir, outcome, now, is_lost=is_lost)
         if closed.rowcount == 1:
             inbox_intake.store_for_job(database, job.id, held, now)
@@ -234,7 +236,7 @@ def _count_failure(database: Database, memory_dir: str, outcome: str, now: float
 
 
 def unfinished(database: Database, memory_dir: str | None = None) -> list[DreamJob]:
-    """Dreams that have begun and not ended; whether their process still runs is another question."""
+    """Dreams that have begun and not ended; their process may have died."""
     rows = database.query(
         "SELECT id, token, memory_dir FROM jobs WHERE kind = ? AND outcome IS NULL AND (?2 IS NULL OR memory_dir = ?2)"
         " ORDER BY id",
@@ -260,7 +262,7 @@ def succeeded_at(database: Database, job_id: int) -> float | None:
 
 
 class HeldLock(NamedTuple):
-    """What is known of a lock that one of our processes took."""
+    """Lock file that a process of memoryd took, as it was before."""
 
     memory_dir: str
     job_id: int
@@ -274,7 +276,7 @@ class HeldLock(NamedTuple):
 
 
 def remember_lock(database: Database, held: HeldLock) -> None:
-    """Before anything changes on disk: a kill from here on costs no day."""
+    """Record a lock before it changes on disk, so that a kill afterwards does not delay the next dream by a day."""
     database.execute("INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(held))
 
 
@@ -344,7 +346,7 @@ def request_stop(database: Database, job_id: int) -> None:
 
 
 def is_to_stop(database: Database, memory_dir: str) -> bool:
-    """Whether somebody wants the dream that goes on in this directory to end."""
+    """Whether the running dream of this directory was asked to stop."""
     return bool(
         database.query(
             "SELECT 1 FROM dreams JOIN jobs ON jobs.id = job_id WHERE memory_dir = ? AND outcome IS NULL AND stop_requested",
@@ -354,7 +356,7 @@ def is_to_stop(database: Database, memory_dir: str) -> bool:
 
 
 def last_dreams(database: Database, limit: int, *, turns: int = 0, memory_dir: str | None = None) -> list[DreamReport]:
-    """The newest dreams, running ones first, with so many of the last turns of those that run."""
+    """The newest dreams, running ones first, with the last `turns` steps of those that run."""
     rows = database.query(
         "SELECT * FROM dreams JOIN jobs ON jobs.id = job_id WHERE ?2 IS NULL OR memory_dir = ?2"
         " ORDER BY outcome IS NOT NULL, job_id DESC LIMIT ?1",
@@ -382,6 +384,6 @@ def _report(database: Database, row: sqlite3.Row, turns: int) -> DreamReport:
         row["started_at"],
         row["ended_at"],
         row["detail"],
-        tuple(DreamTurn(*one) for one in reversed(last)),
+        tuple(DreamTurn(*turn) for turn in reversed(last)),
         bool(row["stop_requested"]),
     )

@@ -1,4 +1,4 @@
-"""Holds of an engine: its key was refused, its endpoint or command has trouble, or the day's budget is used up."""
+"""Holds of an engine: its key was refused, its endpoint or command fails, or the day's budget is used up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Hold(NamedTuple):
 
 
 def stop(database: Database, engine: str, text: str, fix: str, settings: bytes, now: float) -> None:
-    """The engine cannot work with these settings."""
+    """Hold the engine until its settings change."""
     database.execute(
         "INSERT OR REPLACE INTO holds VALUES (?, 'engine_stopped', ?, ?, NULL, ?, 0, ?)",
         (engine, text, fix, settings, now),
@@ -45,7 +45,7 @@ def pause(
     now: float,
     reason: CapReason = "budget_reached",
 ) -> None:
-    """What a day may take is used up, until the day turns or the settings change."""
+    """Hold the engine until the next day, or until its settings change: what a day may take is used up."""
     database.execute(
         "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
         (engine, reason, text, fix, until, settings, now),
@@ -63,7 +63,7 @@ def rest(
     reason: RestReason = "engine_busy",
     fix: str = "",
 ) -> float:
-    """The engine has trouble: wait as long as it asks for, or longer after every failure in a row. Returns until when."""
+    """Hold the engine for as long as it asks, or longer after every failure in a row. Returns until when."""
     with database.transaction():
         # A stop and a cap have none: only what was tried again in vain makes the next delay longer.
         known = database.query("SELECT failures FROM holds WHERE engine = ?", (engine,))
@@ -77,14 +77,14 @@ def rest(
 
 
 def lift(database: Database, engine: str) -> bool:
-    """The engine works again, or shall be tried; False where it did not rest."""
+    """End the hold; False where there was none."""
     if not database.query("SELECT 1 FROM holds WHERE engine = ?", (engine,)):
         return False
     return database.execute("DELETE FROM holds WHERE engine = ?", (engine,)).rowcount > 0
 
 
 def current_hold(database: Database, engine: str, settings: bytes, now: float) -> Hold | None:
-    """What keeps the engine from working now. What is about settings is over when they are no longer the same."""
+    """Hold that applies now; it ends when the settings it is about change."""
     rows = database.query("SELECT * FROM holds WHERE engine = ?", (engine,))
     if not rows:
         return None

@@ -53,7 +53,7 @@ def find(database: Database, change_id: int) -> Change | None:
 
 
 def last_undoable(database: Database, memory_dir: str | None) -> Change | None:
-    """The newest change that still stands: applied, not undone, and no undo itself."""
+    """Newest change that is applied, not undone, and no undo itself."""
     return next(
         (
             change
@@ -71,10 +71,10 @@ def files_of(database: Database, change_id: int) -> list[PlannedFile]:
 
 
 def heir_of(database: Database, change_id: int, name: str) -> str | None:
-    """The file that was left of the group of this one, also where what the change did is no longer kept."""
+    """File that a file was merged into, also where the contents of the change are no longer kept."""
     rows = database.query(
-        "SELECT heir.name FROM change_files AS one JOIN change_files AS heir USING (change_id, group_number)"
-        " WHERE change_id = ? AND one.name = ? AND heir.after_hash IS NOT NULL ORDER BY heir.position LIMIT 1",
+        "SELECT heir.name FROM change_files AS merged JOIN change_files AS heir USING (change_id, group_number)"
+        " WHERE change_id = ? AND merged.name = ? AND heir.after_hash IS NOT NULL ORDER BY heir.position LIMIT 1",
         (change_id, name),
     )
     return rows[0]["name"] if rows else None
@@ -97,8 +97,8 @@ def evidence_in(database: Database, memory_dir: str, name: str | None = None) ->
     )
     found: dict[str, list[Evidence]] = {}
     for row in rows:
-        one = Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"])
-        found.setdefault(row["name"], []).append(one)
+        piece = Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"])
+        found.setdefault(row["name"], []).append(piece)
     return found
 
 
@@ -124,11 +124,11 @@ def changed_directories(database: Database) -> list[str]:
 
 
 def made(database: Database, memory_dir: str) -> set[tuple[str, bytes]]:
-    """Name and digest of every version of a file that memoryd itself made; what it only put back is not among them."""
+    """Name and digest of every file version that memoryd made; versions that it only put back are left out."""
     rows = database.query(
         "SELECT DISTINCT name, after_hash FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?1"
         " AND change_files.state = 'applied' AND group_number >= 0 AND after_hash IS NOT NULL AND (kind IN ('extract',"
-        # What a dream, or a yes to a proposal, made of somebody else's memory is still theirs.
+        # A memory of somebody else stays theirs after a dream, or an accepted proposal, changed it.
         " 'remember') OR (kind IN ('dream', 'review') AND name IN (SELECT name FROM change_files JOIN changes ON changes.id ="
         " change_id WHERE memory_dir = ?1 AND kind IN ('extract', 'remember', 'dream', 'review') AND before_hash IS NULL AND"
         " change_files.state = 'applied')))",
@@ -145,6 +145,55 @@ def names_written(database: Database, memory_dir: str) -> set[str]:
         (memory_dir,),
     )
     return {row["name"] for row in rows}
+
+
+class Removal(NamedTuple):
+    """What took a memory away."""
+
+    change: Change
+    why: str
+    """Of this file: the words that took it back, if they did."""
+
+
+def removal_of(database: Database, memory_dir: str, name: str) -> Removal | None:
+    """The last change of a file, if that took it away."""
+    rows = database.query(
+        "SELECT change_id, change_files.why, after_hash FROM change_files JOIN changes ON changes.id = change_id"
+        " WHERE memory_dir = ? AND name = ? AND change_files.state = 'applied' ORDER BY change_id DESC LIMIT 1",
+        (memory_dir, name),
+    )
+    change = find(database, rows[0]["change_id"]) if rows and rows[0]["after_hash"] is None else None
+    return Removal(change, rows[0]["why"]) if change else None
+
+
+def evidence_by_hash(database: Database, session_id: str, digest: str) -> list[tuple[str, Evidence]]:
+    """Evidence that a file names by itself, under whatever name and directory it was recorded; with that name."""
+    rows = database.query(
+        "SELECT * FROM evidence WHERE hash = ?1 AND (?2 = '' OR session_id = ?2) ORDER BY id LIMIT 1",
+        (digest, session_id),
+    )
+    return [
+        (row["name"], Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"]))
+        for row in rows
+    ]
+
+
+def names_changed(database: Database, memory_dir: str) -> set[str]:
+    """Every file of a directory that a change was about, also one that only took it away."""
+    rows = database.query(
+        "SELECT DISTINCT name FROM change_files JOIN changes ON changes.id = change_id WHERE memory_dir = ?"
+        " AND group_number >= 0",
+        (memory_dir,),
+    )
+    return {row["name"] for row in rows}
+
+
+def change_counts(database: Database) -> dict[str, int]:
+    """How many changes that still stand each memory directory has."""
+    rows = database.query(
+        "SELECT memory_dir, count(*) AS number FROM changes WHERE state = 'applied' AND undone_by IS NULL GROUP BY memory_dir"
+    )
+    return {row["memory_dir"]: row["number"] for row in rows}
 
 
 def is_refused(database: Database, memory_dir: str, evidence: Evidence) -> bool:
@@ -189,7 +238,7 @@ def remembered_quotes(database: Database, memory_dir: str, message_id: str) -> l
 
 
 def undone_dreams(database: Database, memory_dir: str) -> list[list[PlannedFile]]:
-    """What dreams did and the user undid: the files of each group."""
+    """Files of each group that a dream changed and the user undid."""
     groups: dict[tuple[int, int], list[PlannedFile]] = {}
     for change_id in _undone_dreams(database, memory_dir):
         for file in files_of(database, change_id):
@@ -199,13 +248,13 @@ def undone_dreams(database: Database, memory_dir: str) -> list[list[PlannedFile]
 
 
 def undone_indexes(database: Database, memory_dir: str) -> list[PlannedFile]:
-    """What dreams that the user undid had done to the index."""
+    """Index before and after each dream that the user undid."""
     undone = _undone_dreams(database, memory_dir)
     return [file for change_id in undone if (file := index_of(database, change_id)) is not None]
 
 
 def _undone_dreams(database: Database, memory_dir: str) -> list[int]:
-    """Those of which all is kept: one may have been undone, done again, and undone when part of it was gone."""
+    """Changes of undone dreams whose contents are all kept; part of one may be dropped by retention."""
     rows = database.query(
         f"{_CHANGES} WHERE memory_dir = ? AND kind = 'dream' AND undone_by IS NOT NULL AND is_kept", (memory_dir,)
     )
@@ -213,7 +262,7 @@ def _undone_dreams(database: Database, memory_dir: str) -> list[int]:
 
 
 def index_of(database: Database, change_id: int) -> PlannedFile | None:
-    """What a change did to the index, if it did anything that stood. Raises DroppedError."""
+    """Index before and after a change; None where it was not changed. Raises DroppedError."""
     files = [file for file in planned_files(database, change_id) if file.group == INDEX_GROUP]
     return next((file for file in reversed(files) if file.state == "applied"), None)
 

@@ -10,16 +10,16 @@ from memoryd.model import Evidence, FileChange, Group, HeldGroup
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from memoryd.state.database import Database
 
 KEPT_DAYS = 30
-"""What is not answered by then has expired."""
+"""Rows that are not answered in this time expire."""
 IS_WAITING = "at IS NOT NULL AND closed_at IS NULL"
 """Rows that are shown for an answer; `at` is NULL as long as the commit is not closed that brings them."""
 IS_UNANSWERED = f"{IS_WAITING} AND accepted_by IS NULL"
-"""And no commit has begun that makes their change: these may be closed in another way."""
+"""Waiting rows that no commit has begun to apply, so that they may be closed otherwise."""
 _ROWS = (
     "SELECT *, coalesce((SELECT root FROM projects WHERE projects.memory_dir = inbox.memory_dir ORDER BY projects.id"
     " LIMIT 1), memory_dir) AS project FROM inbox"
@@ -54,12 +54,12 @@ class InboxRow(NamedTuple):
 
 
 class ClosedRow(NamedTuple):
-    """What `history` tells of a group that no longer waits, or never did."""
+    """Group that no longer waits, or never did, as `history` shows it."""
 
     id: int
     memory_dir: str
     outcome: str
-    """accepted, rejected, expired, displaced, refused, dropped."""
+    """accepted, rejected, expired, displaced, withdrawn, refused, dropped."""
     reason: str
     session_id: str
     closed_at: float
@@ -91,13 +91,38 @@ def waiting(database: Database, memory_dir: str | None = None) -> list[InboxRow]
     return [_row(database, row) for row in rows]
 
 
+class Quote(NamedTuple):
+    """What recall needs of an unconfirmed memory."""
+
+    row_id: int
+    file: str
+    """That it would get."""
+    text: bytes
+    """That this would hold."""
+    quote: str
+    said_at: float
+
+
+def unconfirmed_quotes(database: Database, memory_dir: str) -> list[Quote]:
+    """The unconfirmed memories of a directory, oldest first, in one query: somebody waits for it."""
+    rows = database.query(
+        "SELECT inbox.id, inbox_files.name, after, quote, coalesce(said_at, at) FROM inbox"
+        " JOIN inbox_files ON inbox_files.inbox_id = inbox.id AND inbox_files.position = 0"
+        " JOIN inbox_evidence ON inbox_evidence.inbox_id = inbox.id AND inbox_evidence.position = 0"
+        " WHERE inbox.memory_dir = ? AND state = 'unconfirmed' AND after IS NOT NULL AND at IS NOT NULL"
+        " AND closed_at IS NULL ORDER BY inbox.id",
+        (memory_dir,),
+    )
+    return [Quote(*row) for row in rows]
+
+
 def find(database: Database, row_id: int) -> InboxRow | None:
     rows = database.query(f"{_ROWS} WHERE id = ? AND at IS NOT NULL", (row_id,))
     return _row(database, rows[0]) if rows else None
 
 
 def waiting_counts(database: Database) -> list[WaitingCount]:
-    """How many wait where, most first."""
+    """Waiting rows by project, most first."""
     rows = database.query(
         f"SELECT memory_dir, project, count(*) AS number FROM ({_ROWS}) WHERE {IS_WAITING} GROUP BY memory_dir"  # noqa: S608 - ours
         " ORDER BY number DESC, memory_dir"
@@ -180,9 +205,9 @@ def _row(database: Database, row: sqlite3.Row) -> InboxRow:
 
 
 def reject(database: Database, row_id: int, now: float) -> None:
-    """Close a row with a no: nothing is made of the same words again. Raises AnsweredError.
+    """Close a row with a no: the same words are not proposed again. Raises AnsweredError.
 
-    Words that a memory rests on which the user has let stand are not refused: only this use of them is.
+    Words that another memory rests on are not refused as evidence.
     """
     with database.transaction():
         ended = database.execute(
@@ -200,6 +225,15 @@ def reject(database: Database, row_id: int, now: float) -> None:
         )
 
 
+def withdraw(database: Database, row_ids: Collection[int], now: float) -> None:
+    """Close rows that the user's own later words have made needless. A row that was answered meanwhile stays answered."""
+    database.execute(
+        f"UPDATE inbox SET closed_at = ?, outcome = 'withdrawn' WHERE {IS_UNANSWERED}"  # noqa: S608 - ours
+        " AND id IN (SELECT value FROM json_each(?))",
+        (now, json.dumps(sorted(row_ids))),
+    )
+
+
 def check_waited(database: Database, row_id: int, update: sqlite3.Cursor) -> None:
     """Raise AnsweredError if an update that is for a waiting row found none."""
     if update.rowcount != 1:
@@ -208,7 +242,7 @@ def check_waited(database: Database, row_id: int, update: sqlite3.Cursor) -> Non
 
 
 def expire(database: Database, before: float, now: float) -> int:
-    """Close what has waited since before then; return how many."""
+    """Close rows that have waited since before this time; return how many."""
     return database.execute(
         f"UPDATE inbox SET closed_at = ?, outcome = 'expired' WHERE {IS_UNANSWERED} AND at < ?",  # noqa: S608 - ours
         (now, before),
@@ -216,7 +250,7 @@ def expire(database: Database, before: float, now: float) -> int:
 
 
 def drop_contents(database: Database, closed_before: float) -> None:
-    """Forget the texts of rows that were closed before then; that they were there, and why, stays known."""
+    """Delete the texts of rows that were closed before this time; names and reasons stay."""
     database.execute(
         "UPDATE inbox_files SET before = NULL, after = NULL WHERE (before IS NOT NULL OR after IS NOT NULL)"
         " AND inbox_id IN (SELECT id FROM inbox WHERE closed_at < ?)",

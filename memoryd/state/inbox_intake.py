@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 MOST_WAITING = 200
-"""So many wait in one project; beyond that the oldest unconfirmed leave, then the oldest held."""
-_BORN_CLOSED = ("refused", "dropped")
+"""Rows that may wait in one project; beyond that the oldest unconfirmed leave, then the oldest held."""
+_CLOSED_AT_ONCE = ("refused", "dropped")
 _MODIFIED = re.compile(rb"^\s*modified:.*\n", re.MULTILINE)
 
 
@@ -60,10 +60,10 @@ def store_for_job(database: Database, job_id: int, held: Sequence[HeldGroup], no
 
 
 def close_commit(database: Database, change_id: int, now: float, *, is_applied: bool, is_held_kept: bool) -> None:
-    """What the end of a commit means for the inbox: the row that it accepts, and the rows that it brings."""
+    """Update the inbox at the end of a commit: close the row that it accepts, show the rows that it brings."""
     if is_applied:
         database.execute("UPDATE inbox SET closed_at = ?, outcome = 'accepted' WHERE accepted_by = ?", (now, change_id))
-    else:  # it waits on
+    else:  # the row goes on waiting
         database.execute("UPDATE inbox SET accepted_by = NULL WHERE accepted_by = ?", (change_id,))
     brought = [
         row["id"]
@@ -134,8 +134,8 @@ def _insert(
 
 
 def _kept_text(after: bytes | None, state: str) -> bytes | None:
-    """What was refused may have been refused for a secret, which must not be in the database either."""
-    if after is None or state not in _BORN_CLOSED:
+    """Text to store; without secrets where it was refused, perhaps because of one."""
+    if after is None or state not in _CLOSED_AT_ONCE:
         return after
     from memoryd.security.redact import redact  # noqa: PLC0415 - `status`, which only reads, need not pay for it
 
@@ -143,7 +143,7 @@ def _kept_text(after: bytes | None, state: str) -> bytes | None:
 
 
 def _fingerprint(group: Group) -> bytes:
-    """The same files, the same new text, the same words; when the text was made is no part of it."""
+    """Digest of files, new text and evidence, without the time at which the text was made."""
     import hashlib  # noqa: PLC0415 - likewise
 
     files = [(change.name, change.after and _MODIFIED.sub(b"", change.after)) for change in group.changes]
@@ -152,7 +152,7 @@ def _fingerprint(group: Group) -> bytes:
 
 
 def _is_known(database: Database, row_id: int) -> bool:
-    """Whether this is in the inbox already or got a no; or rests on nothing but words that the user wants nothing made of."""
+    """Whether the same change waits already or got a no, or rests on refused words alone."""
     return bool(
         database.query(
             "SELECT 1 FROM inbox AS new JOIN inbox AS other USING (memory_dir, fingerprint) WHERE new.id = ?1"

@@ -1,4 +1,4 @@
-"""Jobs in the database: who works on which turns, and what came of it."""
+"""Jobs in the database: leases on turns, and their outcome."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class JobReport(NamedTuple):
     seconds: float
     ended_at: float
     project: str
-    """Its root; empty where nobody knows any more."""
+    """Root of its project; empty if it is no longer known."""
     engine: str
-    """The model that was asked, or who dreamt; empty where nobody was asked."""
+    """Model that was asked, or engine of a dream; empty where no model was asked."""
 
 
 def drop_lost(database: Database, memory_dir: str, now: float) -> None:
-    """End the jobs of processes that died. The caller holds the worker's lock of this directory, so they are dead.
+    """End the jobs of processes that died. The caller holds the process lock of this directory, so they are dead.
 
-    A dream has a lock of its own, and is ended by whoever finds that one free.
+    A dream has a lock of its own; recovery of dreams ends it.
     """
     rows = database.query(
         "SELECT id, token, session_id, coalesce((SELECT transcript_id FROM turns WHERE job_id = jobs.id LIMIT 1), 0)"
@@ -93,9 +93,9 @@ def claim(
 
 
 def begin_recall(database: Database, memory_dir: str, now: float) -> int:
-    """A job that is over in seconds: a question to a model about a prompt. It belongs to no session.
+    """Begin a job that asks a model about one prompt; it belongs to no session and takes seconds.
 
-    It counts as failed until it is known better, so that nobody has to look for the dead ones.
+    It is recorded as failed until it succeeds, so that no recovery has to look for dead ones.
     """
     return database.insert(
         "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at, ended_at, outcome, detail)"
@@ -109,7 +109,7 @@ def end_recall(database: Database, job_id: int, outcome: str, now: float, detail
         database.execute(
             "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ?", (outcome, now, detail, job_id)
         )
-        if outcome != "failed":  # only its own: a dream has no session either, and may need the answers it paid for
+        if outcome != "failed":  # by job: a dream has no session either, and may need the replies that were paid for
             database.execute("UPDATE steps SET reply = NULL WHERE job_id = ?", (job_id,))
 
 
@@ -124,7 +124,7 @@ def waiting_turns(database: Database, transcript_id: int, *, history: bool = Fal
 
 def fruitless_turns(database: Database, transcript_id: int) -> tuple[WaitingTurn, ...]:
     """The turns of a session that extraction read without result, and that no dream has looked at."""
-    is_fruitless = (  # those of a file that was written anew since then cannot be found any more
+    is_fruitless = (  # turns of a file that was rewritten since cannot be found any more
         "outcome = ? AND generation = (SELECT generation FROM transcripts WHERE transcripts.id = transcript_id)"
     )
     return _turns_where(database, transcript_id, is_fruitless, "succeeded_no_output")
@@ -142,7 +142,9 @@ def _turns_where(database: Database, transcript_id: int, condition: str, value: 
 
 
 def _waiting_turn(row: sqlite3.Row) -> WaitingTurn:
-    before = tuple(one for one in (row["last"], row["last_but_one"], row["third_last"]) if one is not None)
+    before = tuple(
+        prompt_id for prompt_id in (row["last"], row["last_but_one"], row["third_last"]) if prompt_id is not None
+    )
     return WaitingTurn(
         row["id"],
         row["prompt_id"],
@@ -181,7 +183,7 @@ def finish(
 
 
 def pass_over(database: Database, job: Job, outcomes: Mapping[int, str], detail: str) -> None:
-    """Give turns of a running job outcomes of their own: somebody else has dealt with them, as its detail says."""
+    """Close some turns of a running job: the client saved their words itself, as its detail says."""
     with database.transaction():
         rows = database.execute(
             "UPDATE jobs SET detail = ? WHERE id = ? AND token = ? AND outcome IS NULL", (detail, job.id, job.token)
@@ -194,10 +196,10 @@ def pass_over(database: Database, job: Job, outcomes: Mapping[int, str], detail:
 
 
 def fail(database: Database, job: Job, why: str, now: float, *, is_lost: bool = False) -> None:
-    """End a job that failed: its turns wait on, and the session for longer after every failure.
+    """End a job that failed: its turns go on waiting, longer after every failure.
 
-    One that was lost with its process is done again before all others the first time: what a model answered to it is of
-    use only as long as the memories beside it are the same.
+    After the first death of its process it is tried again before all others: replies of the model can be used again only
+    as long as the memories are the same.
     """
     with database.transaction():
         _close(database, job, "failed", now, why)
@@ -209,16 +211,16 @@ def fail(database: Database, job: Job, why: str, now: float, *, is_lost: bool = 
         )
 
 
-def set_aside(database: Database, job: Job, why: str, now: float) -> None:
-    """End a job that is to be done again at once: no failure of its session."""
+def release(database: Database, job: Job, why: str, now: float) -> None:
+    """End a job that is done again at once; it does not count as a failure."""
     with database.transaction():
         _close(database, job, "failed", now, why)
 
 
 def postpone(database: Database, job: Job, why: str, now: float, until: float) -> None:
-    """End a job that the model's endpoint did not answer: until then nobody can work, and then the others go first.
+    """End a job that the model's endpoint did not answer: it waits until then, and other sessions go first.
 
-    Whose fault it is shows when others have been answered since this session failed the last time: then it is its own.
+    If other sessions have been answered since this one failed the last time, it counts as a failure of this session.
     """
     others_fared_well = database.query(
         "SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND kind <> 'recall' AND sent_at >"
@@ -242,16 +244,16 @@ def retry(database: Database) -> int:
 
 
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
-    """Jobs behind this one that have ended, up to the first that still runs, with the files that they changed.
+    """Jobs after this one that have ended, up to the first that still runs, with the files that they changed.
 
-    Those for recall are left out: one comes with every prompt, and `usage` sums them up.
+    Jobs of recall are left out: there is one for every prompt, and `usage` sums them up.
     """
     rows = database.query(
         f"SELECT jobs.*, saved, removed, coalesce(project_root, {ROOT_OF_JOB}, '') AS project, coalesce(engine, (SELECT model"  # noqa: S608 - ours
         " FROM steps WHERE steps.job_id = jobs.id ORDER BY steps.id DESC LIMIT 1), '') AS engine FROM jobs JOIN job_files ON"
         " job_files.job_id = jobs.id LEFT JOIN dreams ON dreams.job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
         " AND kind <> 'recall'"
-        " AND job_files.job_id > ?1"  # said twice: the view would be made of all jobs otherwise
+        " AND job_files.job_id > ?1"  # repeated, because the view would read all jobs otherwise
         " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
     )
@@ -280,30 +282,30 @@ def names_in(joined: str | None) -> tuple[str, ...]:
 
 
 def last_id(database: Database) -> int:
-    """Of those on sessions or memories."""
+    """Number of the newest job, without those of recall."""
     number: int = database.query("SELECT coalesce(max(id), 0) FROM jobs WHERE kind <> 'recall'")[0][0]
     return number
 
 
 def directories_with_running(database: Database) -> list[str]:
-    """Where jobs on sessions have begun and not ended, whether or not their process lives."""
+    """Memory directories of session jobs that have not ended; their process may have died."""
     rows = database.query("SELECT DISTINCT memory_dir FROM jobs WHERE outcome IS NULL AND kind <> 'dream'")
     return [row["memory_dir"] for row in rows]
 
 
 def number_running(database: Database) -> int:
-    """Jobs of every kind that have begun and not ended; one whose process died is ended by the next."""
+    """Number of jobs that have not ended; one whose process died is ended by the next job there."""
     number: int = database.query("SELECT count(*) FROM jobs WHERE outcome IS NULL")[0][0]
     return number
 
 
 def _close(database: Database, job: Job, outcome: str, now: float, detail: str) -> bool:
-    """What is known of the turns that were passed over stays beside the rest of the story."""
+    """Close a job, if the lease is still ours; the detail is added to what is known of skipped turns."""
     cursor = database.execute(
         "UPDATE jobs SET outcome = ?, ended_at = ?, detail = detail || iif(detail <> '' AND ?3 <> '', '; ', '') || ?3"
         " WHERE id = ? AND token = ? AND outcome IS NULL",
         (outcome, now, detail, job.id, job.token),
     )
-    if cursor.rowcount == 1 and outcome != "failed":  # a failed one is done again, with the answers that it paid for
+    if cursor.rowcount == 1 and outcome != "failed":  # a failed job is done again with the replies that were paid for
         model_calls.forget_replies(database, job.id)
     return cursor.rowcount == 1

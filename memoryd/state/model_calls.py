@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Spent(NamedTuple):
-    """What requests used, and what they cost. Reserved counts as spent until it is known better."""
+    """Tokens and cost of requests. A reserved amount counts as spent until the request is settled."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -21,10 +21,10 @@ class Spent(NamedTuple):
     output_tokens: int = 0
     usd: float = 0.0
     unsettled_usd: float = 0.0
-    """The part of it that nobody knows for sure: sent, and never answered."""
+    """Part of `usd` of requests that were sent and never answered."""
 
     def plus(self, other: Spent) -> Spent:
-        return Spent(*(one + another for one, another in zip(self, other, strict=True)))  # type: ignore[arg-type]
+        return Spent(*(mine + others for mine, others in zip(self, other, strict=True)))  # type: ignore[arg-type]
 
 
 _SPENT = (
@@ -87,12 +87,12 @@ def settle(database: Database, step_id: int, spent: Spent, reply: bytes | None) 
 
 
 def forget_reply(database: Database, step_id: int) -> None:
-    """Of a reply that is of no use: the next try asks again."""
+    """Delete a reply that cannot be used; the next try asks again."""
     database.execute("UPDATE steps SET reply = NULL WHERE id = ?", (step_id,))
 
 
 def forget_replies(database: Database, job_id: int) -> None:
-    """Of a job that closes, and of those on the same session that were cut off before it. Inside its transaction."""
+    """Delete the replies of a job that closes, and of interrupted jobs on the same session. Called in its transaction."""
     database.execute(
         "UPDATE steps SET reply = NULL WHERE reply IS NOT NULL AND job_id IN (SELECT other.id FROM jobs JOIN jobs AS"
         " other USING (memory_dir, session_id) WHERE jobs.id = ?)",
@@ -100,19 +100,19 @@ def forget_replies(database: Database, job_id: int) -> None:
     )
 
 
-def used_cache(database: Database, model: str, prompt: str, before: int, since: float) -> bool:
-    """Whether a step before this one, with the same model and brief, left something in the endpoint's cache since then."""
+def used_cache(database: Database, model: str, prompt: str, since: float) -> bool:
+    """Whether an answer so far, to the same model and brief, says that the endpoint has cached something since then."""
     return bool(
         database.query(
-            "SELECT 1 FROM steps WHERE id < ? AND sent_at >= ? AND model = ? AND prompt = ?"
+            "SELECT 1 FROM steps WHERE sent_at >= ? AND model = ? AND prompt = ?"
             " AND cache_read_tokens + cache_created_tokens > 0 LIMIT 1",
-            (before, since, model, prompt),
+            (since, model, prompt),
         )
     )
 
 
 def spent_between(database: Database, begin: float, end: float) -> float:
-    """USD that were paid, with what is reserved."""
+    """USD that were paid or reserved in a span of time."""
     rows = database.query(
         f"SELECT {_SPENT} FROM steps WHERE sent_at >= ? AND sent_at < ? AND engine = ?",  # noqa: S608 - ours
         (begin, end, PAID),
@@ -175,6 +175,14 @@ class UsageRow(NamedTuple):
     model: str
     spent: Spent
     engine: str = PAID
+    cache_breaks: int = 0
+    """How often the endpoint had lost what it should have kept; told with the model that a job asked first."""
+
+
+_CACHE_BREAKS = (
+    "coalesce(sum((SELECT count(*) FROM remarks WHERE remarks.job_id = steps.job_id AND remarks.kind = 'cache_break'"
+    " AND NOT EXISTS (SELECT 1 FROM steps AS earlier WHERE earlier.job_id = steps.job_id AND earlier.id < steps.id))), 0)"
+)
 
 
 def usage(database: Database, since: float | None = None) -> list[UsageRow]:
@@ -183,14 +191,26 @@ def usage(database: Database, since: float | None = None) -> list[UsageRow]:
         f"SELECT date(sent_at, 'unixepoch', 'localtime') AS day, coalesce({ROOT_OF_JOB}, (SELECT project_root FROM dreams"  # noqa: S608 - ours
         " WHERE dreams.job_id = jobs.id), (SELECT root FROM projects WHERE projects.memory_dir = jobs.memory_dir AND NOT is_shared"
         " ORDER BY projects.id LIMIT 1), memory_dir) AS project,"
-        f" kind, model, engine, {_SPENT} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
+        f" kind, model, engine, {_SPENT}, {_CACHE_BREAKS} FROM steps JOIN jobs ON jobs.id = job_id WHERE sent_at >= ?"
         " GROUP BY day, project, kind, model, engine ORDER BY day, project, kind, model, engine",
         (since or 0.0,),
     )
     return [
-        UsageRow(row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[5:]), row["engine"])
+        UsageRow(
+            row["day"], row["project"], row["kind"], row["model"], Spent(*tuple(row)[5:-1]), row["engine"], row[-1]
+        )
         for row in rows
     ]
+
+
+def cache_breaks(database: Database, since: float) -> tuple[int, int]:
+    """How many jobs since then found that the endpoint had lost its cache, and how many asked a model at all."""
+    rows = database.query(
+        "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM remarks WHERE remarks.job_id = asked.job_id"
+        " AND kind = 'cache_break')), count(*) FROM (SELECT DISTINCT job_id FROM steps WHERE sent_at >= ?) AS asked",
+        (since,),
+    )
+    return rows[0][0], rows[0][1]
 
 
 def remark(database: Database, job_id: int, kind: str, text: str) -> None:

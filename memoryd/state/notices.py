@@ -1,4 +1,4 @@
-"""Notices: what happened to memoryd itself, shown by `status` until it is dealt with."""
+"""Notices about memoryd itself, such as a database that was replaced; `status` shows them until they are dealt with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Notice(NamedTuple):
     text: str
     fix: str
     about_file: str
-    """The notice stands as long as this file does."""
+    """File that the notice is about; it is shown as long as the file exists."""
 
 
 def post(database: Database, notice: Notice, now: float) -> None:
@@ -33,5 +33,5 @@ def current_notices(database: Database) -> list[Notice]:
 
 
 def drop(database: Database, name: str) -> None:
-    """What it is about has been dealt with."""
+    """Delete a notice that has been dealt with."""
     database.execute("DELETE FROM notices WHERE name = ?", (name,))

@@ -1,4 +1,4 @@
-"""A pause that the user asked for: while it lasts, nothing is worked on by itself."""
+"""Pause that the user asked for: the daemon starts no jobs while it lasts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 _STEP_SECONDS = 600.0
-"""Clocks are put right by seconds all the time. Set back by more than this, a clock says nothing of an end that it was to
-tell."""
+"""A clock that was set back by more than this ends a pause: its end could lie too far ahead. Corrections are of seconds."""
 
 
 class Pause(NamedTuple):
@@ -22,7 +21,7 @@ class Pause(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The same as long as it lasts: whoever tells it once knows it again."""
+        """Sentence for people. It stays the same during the pause, so that it is reported once."""
         since = datetime.fromtimestamp(self.since).astimezone()
         if self.until is None:
             return f"memoryd is paused since {since:%Y-%m-%d %H:%M}."
@@ -32,7 +31,7 @@ class Pause(NamedTuple):
 
 
 def begin(database: Database, until: float | None, now: float) -> Pause:
-    """A pause that lasts already is replaced."""
+    """Begin a pause, in place of one that lasts already."""
     settings.put(database, settings.PAUSE, {"until": until}, now)
     return Pause(now, until)
 
@@ -42,7 +41,7 @@ def end(database: Database) -> None:
 
 
 def current_pause(database: Database, now: float) -> Pause | None:
-    """The pause that lasts now. One with an end is also over when the clock was set back: rather early than never."""
+    """The pause that lasts now. A pause with an end is also over when the clock was set back."""
     setting = settings.get(database, settings.PAUSE)
     if setting is None:
         return None

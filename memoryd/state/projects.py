@@ -40,7 +40,7 @@ def other_owner_of(paths: Paths, project: Project) -> str:
     """The root of an older project whose memory directory this one would use: their names clash. Empty: there is none."""
     if project.is_shared:
         return ""
-    with suppress(StateError, BusyError):  # who cannot say is no reason to refuse
+    with suppress(StateError, BusyError):  # without a readable database there is no known collision
         database = open_for_reading(paths)
         if database is not None:
             with closing(database):

@@ -93,7 +93,7 @@ class Unfinished(NamedTuple):
     started_at: float
 
 
-class Unworked(NamedTuple):
+class UnreadTurns(NamedTuple):
     """Turns that nobody has worked on, in transcripts that are still there."""
 
     turns: int = 0
@@ -110,7 +110,7 @@ def totals(database: Database) -> Totals:
     (waiting,) = database.query(  # by the index of what waits
         "SELECT count(*), count(*) FILTER (WHERE end_reason IS NULL) FROM turns WHERE outcome IS NULL AND is_history = 0"
     )
-    (turns,) = database.query(  # one look at all of them: there may be hundreds of thousands
+    (turns,) = database.query(  # one query over all: there may be hundreds of thousands
         "SELECT count(*) FILTER (WHERE is_history AND outcome IS NULL), count(*) FILTER (WHERE outcome = ?) FROM turns",
         (VANISHED,),
     )
@@ -131,7 +131,7 @@ def totals(database: Database) -> Totals:
 
 
 def turn_outcomes(database: Database) -> dict[str, int]:
-    """What came of the turns that have been worked on."""
+    """Turns that have been worked on, by outcome."""
     rows = database.query(
         "SELECT outcome, count(*) FROM turns WHERE outcome IS NOT NULL GROUP BY outcome ORDER BY outcome"
     )
@@ -151,17 +151,17 @@ def running_jobs(database: Database) -> list[Working]:
 def last_jobs(database: Database, limit: int) -> list[JobResult]:
     """The jobs on sessions that ended last, newest first."""
     rows = database.query(
-        # The newest are looked at and no others; what a job wrote is asked of those that are told.
-        "WITH told AS (SELECT * FROM jobs WHERE id > (SELECT coalesce(max(id), 0) FROM jobs) - ?3 AND outcome IS NOT NULL"
+        # Only the newest jobs are read; the files they wrote are looked up for those that are returned.
+        "WITH ended AS (SELECT * FROM jobs WHERE id > (SELECT coalesce(max(id), 0) FROM jobs) - ?3 AND outcome IS NOT NULL"
         " AND kind NOT IN (?1, 'recall') ORDER BY ended_at DESC, id DESC LIMIT ?2)"
-        " SELECT told.session_id, coalesce(projects.root, '') AS root, ended_at, told.outcome, detail,"
+        " SELECT ended.session_id, coalesce(projects.root, '') AS root, ended_at, ended.outcome, detail,"
         " (SELECT group_concat(name, char(0)) FROM changes JOIN change_files ON change_id = changes.id AND group_number >= 0"
-        " AND change_files.state = 'applied' AND after_hash IS NOT NULL WHERE changes.job_id = told.id) AS saved,"
+        " AND change_files.state = 'applied' AND after_hash IS NOT NULL WHERE changes.job_id = ended.id) AS saved,"
         " (SELECT group_concat(name, char(0)) FROM changes JOIN change_files ON change_id = changes.id AND group_number >= 0"
-        " AND change_files.state = 'applied' AND after_hash IS NULL WHERE changes.job_id = told.id) AS removed,"
-        " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = told.id) AS usd"
-        " FROM told LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
-        " transcripts WHERE transcripts.session_id = told.session_id LIMIT 1) ORDER BY ended_at DESC, told.id DESC",
+        " AND change_files.state = 'applied' AND after_hash IS NULL WHERE changes.job_id = ended.id) AS removed,"
+        " (SELECT coalesce(sum(coalesce(settled_usd, reserved_usd)), 0.0) FROM steps WHERE job_id = ended.id) AS usd"
+        " FROM ended LEFT JOIN projects ON projects.id = (SELECT project_id FROM"
+        " transcripts WHERE transcripts.session_id = ended.session_id LIMIT 1) ORDER BY ended_at DESC, ended.id DESC",
         (DREAM, limit, _NEWEST_JOBS),
     )
     return [
@@ -180,7 +180,7 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
 
 
 def dream_directories(database: Database) -> list[DreamDirectory]:
-    """The memory directories of all projects, most recently active first. One that an older project has counts there."""
+    """Memory directories of all projects, most recently active first; a shared one counts for the older project."""
     rows = database.query(
         # Beside max() SQLite takes the other columns from the row that has it.
         "WITH seen AS (SELECT project_id, count(*) FILTER (WHERE missing_at IS NULL) AS sessions, max(active_at) AS active_at"
@@ -203,7 +203,7 @@ def extractions(database: Database) -> dict[str, tuple[float, str]]:
 
 
 def failing_dreams(database: Database) -> list[FailingDreams]:
-    """Where more than one dream in a row came to no good end, and how the last of them ended."""
+    """Directories in which more than one dream in a row failed, with the outcome of the last."""
     rows = database.query(
         "SELECT project_root, failures, outcome, detail, max(job_id) FROM dream_checks JOIN jobs USING (memory_dir) JOIN"
         " dreams ON job_id = jobs.id WHERE failures > 1 AND (outcome = 'failed' OR outcome LIKE 'refused%')"
@@ -213,7 +213,7 @@ def failing_dreams(database: Database) -> list[FailingDreams]:
 
 
 def dream_outcomes(database: Database) -> list[tuple[str, int]]:
-    """What came of all dreams; those that were only tried do not count."""
+    """All dreams by outcome, without dry runs."""
     rows = database.query(
         "SELECT outcome, count(*) FROM dreams JOIN jobs ON jobs.id = job_id WHERE outcome IS NOT NULL"
         " AND outcome <> 'skipped(dry_run)' GROUP BY outcome ORDER BY outcome"
@@ -281,7 +281,7 @@ def unreadable(database: Database) -> list[tuple[str, str]]:
 
 
 def oddities(database: Database) -> list[tuple[str, str]]:
-    """What is named like a transcript, or leads to some, and is left alone."""
+    """Paths that look like transcripts or their folders and are left alone, with the reason."""
     rows = database.query("SELECT path, kind FROM oddities WHERE kind <> 'unreadable' ORDER BY path")
     return [(row["path"], row["kind"]) for row in rows]
 
@@ -290,7 +290,7 @@ def oddities(database: Database) -> list[tuple[str, str]]:
 
 
 def newest_times(database: Database) -> list[tuple[str, float]]:
-    """What was recorded last, by kind, and when."""
+    """Time of the newest record of each kind."""
     found = []
     for what, column, table in (
         ("look at the transcripts", "scanned_at", "roots"),
@@ -313,14 +313,14 @@ def prepared_since(database: Database) -> list[float]:
     return [row[0] for row in database.query("SELECT at FROM changes WHERE state = 'prepared' ORDER BY at")]
 
 
-def unworked(database: Database, *, history: bool) -> Unworked:
+def unworked(database: Database, *, history: bool) -> UnreadTurns:
     rows = database.query(
         "SELECT count(*), min(mtime_ns) FROM turns JOIN transcripts ON transcripts.id = transcript_id"
         " WHERE outcome IS NULL AND is_history = ? AND missing_at IS NULL AND NOT opted_out",
         (history,),
     )
     turns, oldest = rows[0]
-    return Unworked(turns, None if oldest is None else oldest / 1e9)
+    return UnreadTurns(turns, None if oldest is None else oldest / 1e9)
 
 
 def deleted_unworked(database: Database) -> int:

@@ -1,7 +1,7 @@
-"""Retention of history: which contents can go, letting them go bit by bit, and giving their room back to the disk.
+"""Retention of history: old contents are deleted in small steps, and their space is given back to the disk.
 
-Only contents go. The rows of changes, files, evidence and refusals stay: what a memory rests on, whether a file is ours and
-what the user does not want again is read from them.
+Only contents are deleted. The rows of changes, files, evidence and refusals stay: they say what a memory rests on, whether
+memoryd wrote a file, and what the user does not want again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _USES = (
     " UNION ALL SELECT after_hash, change_id FROM change_files WHERE after_hash IS NOT NULL"
     " UNION ALL SELECT hash, change_id FROM rescued"
 )
-"""Who needs a content: every change that it stood before or after, or was found in the way of."""
+"""Changes that need a content: as a file before or after, or as an edit that was rescued."""
 
 
 class Content(NamedTuple):
@@ -30,15 +30,15 @@ class Content(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What can go, oldest first."""
+    """Contents that can be deleted, oldest first."""
 
     contents: tuple[Content, ...]
     kept_bytes: int
-    """What is left then."""
+    """Size of the contents that stay."""
     seen: int
     """The last change that was looked at."""
     unfinished: tuple[int, ...]
-    """Those up to it that had not come to their end."""
+    """Changes up to it that were not closed."""
 
     @property
     def bytes(self) -> int:
@@ -46,11 +46,11 @@ class Plan(NamedTuple):
 
 
 def plan(database: Database, since: float, keep_bytes: float, now: float) -> Plan:
-    """The contents that only changes from before `since` need, and the oldest of those beyond so many bytes.
+    """Contents that only changes from before `since` need, and the oldest of those beyond `keep_bytes`.
 
-    Changes that are not finished keep theirs, and so do dreams that the user undid: what they did is not done again.
+    Unfinished changes keep theirs, and so do dreams that the user undid: they are read so that it is not done again.
     """
-    # Asked first: what comes between this and the next question is behind it.
+    # Read first: changes made after this query have higher numbers.
     (seen,) = database.query("SELECT coalesce(max(id), 0) FROM changes")[0]
     unfinished = database.query("SELECT id FROM changes WHERE state = 'prepared' AND id <= ?", (seen,))
     first = _first_kept(database, since, now)
@@ -72,9 +72,9 @@ def plan(database: Database, since: float, keep_bytes: float, now: float) -> Pla
 
 
 def _first_kept(database: Database, since: float, now: float) -> int:
-    """The first change that is young enough. All behind it are kept: a clock that was wrong for a day makes none older.
+    """First change that is young enough; all after it are kept, also where the clock was wrong for a day.
 
-    A time that is ahead of the clock says nothing, unless nothing younger came after it.
+    A time ahead of the clock is ignored, unless no younger change came after it.
     """
     (found,) = database.query(
         "SELECT coalesce((SELECT min(id) FROM changes WHERE at BETWEEN ?1 AND ?2),"
@@ -86,7 +86,7 @@ def _first_kept(database: Database, since: float, now: float) -> int:
 
 
 def drop(database: Database, plan: Plan, contents: Sequence[Content], now: float) -> list[Content]:
-    """Let some of the plan go, in one transaction, but for what a change has come to need since; return what went."""
+    """Delete some contents of the plan in one transaction, except those that a new change needs; return the deleted."""
     with database.transaction():
         rows = database.query(
             f"SELECT hash FROM ({_USES}) WHERE change_id > ? OR change_id IN (SELECT value FROM json_each(?))",  # noqa: S608 - ours
@@ -101,7 +101,7 @@ def drop(database: Database, plan: Plan, contents: Sequence[Content], now: float
 
 
 def jobs_with_notes(database: Database, before: float) -> list[int]:
-    """Jobs that ended before then and of which more is kept than what came of them."""
+    """Jobs that ended before this time and still have steps, verdicts, remarks or replies."""
     rows = database.query(
         "SELECT id FROM jobs WHERE ended_at < ? AND (EXISTS (SELECT 1 FROM fates WHERE job_id = jobs.id)"
         " OR EXISTS (SELECT 1 FROM dream_turns WHERE job_id = jobs.id)"
@@ -113,11 +113,11 @@ def jobs_with_notes(database: Database, before: float) -> list[int]:
 
 
 def drop_notes(database: Database, job_ids: Sequence[int]) -> None:
-    """Forget how these jobs went, in one transaction: their steps, findings, remarks, and answers that nobody asks for."""
+    """Delete steps, verdicts, remarks and replies of these jobs in one transaction."""
     with database.transaction():
         for table in ("fates", "dream_turns", "remarks"):
-            database.execute_many(f"DELETE FROM {table} WHERE job_id = ?", [(one,) for one in job_ids])  # noqa: S608 - ours
-        database.execute_many("UPDATE steps SET reply = NULL WHERE job_id = ?", [(one,) for one in job_ids])
+            database.execute_many(f"DELETE FROM {table} WHERE job_id = ?", [(job_id,) for job_id in job_ids])  # noqa: S608 - ours
+        database.execute_many("UPDATE steps SET reply = NULL WHERE job_id = ?", [(job_id,) for job_id in job_ids])
 
 
 # --- room on the disk -------------------------------------------------------------------------------------------------
@@ -126,11 +126,11 @@ def drop_notes(database: Database, job_ids: Sequence[int]) -> None:
 class DatabaseSize(NamedTuple):
     bytes: int
     free_bytes: int
-    """Of those, what holds nothing: it is used again before the file grows."""
+    """Unused part of it, which SQLite fills before the file grows."""
 
     @property
     def is_wasted(self) -> bool:
-        """So much is free that writing all of it anew is worth it."""
+        """Whether enough is free that rewriting the file is worth it."""
         return self.free_bytes > _LEAST_FREE_BYTES and self.free_bytes > _LEAST_FREE_SHARE * self.bytes
 
 
@@ -141,13 +141,13 @@ def database_size(database: Database) -> DatabaseSize:
     return DatabaseSize(size * pages, size * free)
 
 
-def settle(database: Database) -> None:
-    """Let SQLite look at how its indexes are used, and write its log into the file."""
+def optimize(database: Database) -> None:
+    """Update SQLite's statistics of its indexes, and write the WAL into the file."""
     database.execute("PRAGMA optimize")
     database.query("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as readers allow
 
 
 def compact(database: Database) -> None:
-    """Write the whole database anew without what is free. It goes through the log: a kill leaves it as it was."""
+    """Rewrite the database without unused pages. It goes through the WAL, so a kill leaves it as it was."""
     database.execute("VACUUM")
     database.query("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -22,19 +22,19 @@ VANISHED = "skipped(vanished)"
 
 
 class KnownTranscript(NamedTuple):
-    """What the ledger knows of a file, as much as a scan needs."""
+    """Known state of a transcript file, as much as a scan needs."""
 
     id: int
     found: Found
     """As it was when last read; its size is -1 if it never was."""
     first_seen_at: float
-    is_settled: bool
-    """Read to its end, without an error."""
+    is_read_to_end: bool
+    """Read up to its last newline, without an error."""
     has_unread_history: bool
 
 
 class Position(NamedTuple):
-    """Where reading a transcript goes on."""
+    """Where to go on reading a transcript."""
 
     id: int
     path: str
@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 class TurnEvent(NamedTuple):
-    """A turn that appeared or ended, for whoever narrates."""
+    """Turn that appeared or ended, for the reporter."""
 
     turn_id: int
     session_id: str
@@ -86,7 +86,7 @@ def last_scan(database: Database, root: str) -> float | None:
 def known_files(database: Database, root: str, only: Iterable[str] | None = None) -> dict[str, KnownTranscript]:
     """The files below a root that were there at the last look; with `only`, those in these folders."""
     sql = (
-        "SELECT id, path, device, inode, size, mtime_ns, first_seen_at, is_complete AND error IS NULL AS is_settled,"
+        "SELECT id, path, device, inode, size, mtime_ns, first_seen_at, is_complete AND error IS NULL AS is_read_to_end,"
         " offset < history_bytes AS has_unread_history FROM transcripts WHERE root = ? AND missing_at IS NULL"
     )
     if only is None:
@@ -96,8 +96,8 @@ def known_files(database: Database, root: str, only: Iterable[str] | None = None
         within = sql + " AND path > ? AND path < ?"
         rows = [row for folder in only for row in database.query(within, (root, folder + "/", folder + behind))]
     return {
-        path: KnownTranscript(number, Found(path, device, inode, size, mtime), seen, bool(settled), bool(unread))
-        for number, path, device, inode, size, mtime, seen, settled, unread in rows
+        path: KnownTranscript(number, Found(path, device, inode, size, mtime), seen, bool(is_read), bool(unread))
+        for number, path, device, inode, size, mtime, seen, is_read, unread in rows
     }
 
 
@@ -121,8 +121,8 @@ def record_inventory(
 ) -> None:
     """Store what one scan found: new files with the bytes that are history, moved, missing and returned ones.
 
-    Only a scan of all folders is the last scan, by which what appears while nobody looks is judged, and knows all that
-    is odd. A root that cannot be listed was not looked at.
+    Only a scan of all folders counts as the last scan, which decides what is history, and replaces the odd files. A root
+    that cannot be listed does not count as scanned.
     """
     root = inventory.root
     with database.transaction():
@@ -209,16 +209,16 @@ def transcripts_of_session(database: Database, session_id: str) -> list[tuple[in
 
 
 def store_error(database: Database, transcript_id: int, error: str | None) -> None:
-    """Note why a transcript could not be read; nothing is written where that is known."""
+    """Record why a transcript could not be read; nothing is written if it is recorded already."""
     known = database.query("SELECT 1 FROM transcripts WHERE id = ? AND error IS ?", (transcript_id, error))
     if not known:
         database.execute("UPDATE transcripts SET error = ? WHERE id = ?", (error, transcript_id))
 
 
 def store(database: Database, steps: list[Step], now: float) -> list[TurnEvent]:
-    """Store readings in one transaction: turns, seen messages and cursors stand or fall together.
+    """Store readings in one transaction: turns, seen messages and cursors.
 
-    A reading counts only if the cursor still stands where the reading began: another process may have been faster.
+    A reading counts only if the cursor still is where the reading began: another process may have been faster.
     """
     events: list[TurnEvent] = []
     with database.transaction():
@@ -229,11 +229,11 @@ def store(database: Database, steps: list[Step], now: float) -> list[TurnEvent]:
                 (position.id, position.cursor.offset, position.generation),
             )
             if rows:
-                _store_one(database, step, rows[0]["session_id"], now, events)
+                _store_step(database, step, rows[0]["session_id"], now, events)
     return events
 
 
-def _store_one(database: Database, step: Step, session_id: str, now: float, events: list[TurnEvent]) -> None:
+def _store_step(database: Database, step: Step, session_id: str, now: float, events: list[TurnEvent]) -> None:
     position, reading = step.position, step.reading
     generation = position.generation + reading.rewritten
     project_id = project_id_of(database, step.project, now) if step.project else position.project_id
@@ -286,8 +286,8 @@ def _store_turn(
     database: Database, turn: Turn, transcript_id: int, generation: int, now: float
 ) -> tuple[int, bool, bool, bool] | None:
     """Insert or update one turn; None where it is a copy of one that is known from elsewhere."""
-    digests = [_digest(one) for one in turn.ids]
-    known = [row for one in digests for row in database.query(_TURN_OF_MESSAGE, (one,))]
+    digests = [_digest(message_id) for message_id in turn.ids]
+    known = [row for digest in digests for row in database.query(_TURN_OF_MESSAGE, (digest,))]
     calls = json.dumps(turn.pending_calls)
     if not known:
         ended_at = now if turn.end_reason else None
@@ -315,7 +315,7 @@ def _store_turn(
     is_own = row["transcript_id"] == transcript_id
     if not is_own and not (row["missing_at"] is not None and row["outcome"] in (None, VANISHED)):
         return None
-    # Its own lines again, or those of a copy whose original is gone: the words are here now.
+    # Its own lines again, or a copy whose original is gone: from now on the turn is read here.
     ends_now = row["end_reason"] is None and turn.end_reason is not None
     database.execute(
         "UPDATE turns SET transcript_id = ?, generation = ?, start = ?, end = ?, pending_calls = ?, answered = ?,"
@@ -338,7 +338,9 @@ def _store_turn(
 
 
 def _mark_seen(database: Database, digests: list[bytes], turn_id: int) -> None:
-    database.execute_many("INSERT OR IGNORE INTO seen_messages VALUES (?, ?)", [(one, turn_id) for one in digests])
+    database.execute_many(
+        "INSERT OR IGNORE INTO seen_messages VALUES (?, ?)", [(digest, turn_id) for digest in digests]
+    )
 
 
 def _digest(message_id: str) -> bytes:

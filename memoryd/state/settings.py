@@ -1,4 +1,4 @@
-"""Small settings in the database: a pause that the user asked for, when the last upkeep was."""
+"""Settings in the database, by name: a pause, the last upkeep, the last job in the log."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ CLAUDE = "claude"
 """The `claude` command that was used last: where it is, what tells it from another, its version."""
 LOGGED = "logged"
 """The last job that has its line in the log."""
+MODEL_WINDOWS = "model_windows"
+"""How much each model can read at once, as its endpoint has told."""
 
 
 class Setting(NamedTuple):
@@ -33,6 +35,12 @@ def put(database: Database, name: str, value: Any, now: float) -> None:
     )
 
 
+def all_with(database: Database, prefix: str) -> dict[str, Any]:
+    """Values of all settings whose names begin so."""
+    rows = database.query("SELECT name, value FROM settings WHERE substr(name, 1, ?) = ?", (len(prefix), prefix))
+    return {row["name"]: json.loads(row["value"]) for row in rows}
+
+
 def drop(database: Database, name: str) -> bool:
-    """Whether there was one."""
+    """Delete a setting; whether there was one."""
     return database.execute("DELETE FROM settings WHERE name = ?", (name,)).rowcount > 0

@@ -19,7 +19,7 @@ class OpenTurn(NamedTuple):
 
 
 def open_turns(database: Database) -> list[OpenTurn]:
-    """Turns without an end in transcripts that have been read to theirs."""
+    """Open turns in transcripts that have been read to their end."""
     rows = database.query(
         "SELECT turns.*, active_at FROM turns JOIN transcripts ON transcripts.id = transcript_id"
         " WHERE outcome IS NULL AND end_reason IS NULL AND is_complete"
@@ -36,7 +36,7 @@ def end_turns(database: Database, ended: list[tuple[int, EndReason]], now: float
 
 
 def forget_future_activity(database: Database, now: float) -> None:
-    """After the clock was set back, what happened "later than now" happened now: silence is counted from here."""
+    """Set activity that lies in the future, after the clock was set back, to now; silence is counted from here."""
     if database.query("SELECT 1 FROM transcripts WHERE active_at > ? LIMIT 1", (now,)):
         database.execute("UPDATE transcripts SET active_at = ?1 WHERE active_at > ?1", (now,))
     if database.query("SELECT 1 FROM turns WHERE outcome IS NULL AND ended_at > ? LIMIT 1", (now,)):
@@ -56,9 +56,9 @@ _WAITING = (
     " WHERE outcome IS NULL AND end_reason IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs AS leases"
     " WHERE leases.id = turns.job_id AND leases.outcome IS NULL AND kind = 'dream')"
 )
-# In so many words, not as a parameter: only then the partial index on what waits is used, at every look.
+# A literal, not a parameter: only then SQLite uses the partial index on waiting turns.
 _NOT_HISTORY = " AND is_history = 0"
-# What was tried in vain goes behind the others.
+# Sessions that failed come after the others.
 _BY_AGE = " GROUP BY transcripts.id ORDER BY retry_at IS NOT NULL, mtime_ns"
 
 

@@ -1,6 +1,6 @@
-"""A session retold as plain lines for somebody who searches it: who said what when, without secrets and of bounded size.
+"""Digest of a session as plain lines to be searched: who said what when, without secrets, of bounded size.
 
-What tools did and answered is left out, as everywhere.
+Tool calls and their results are left out.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MOST_BYTES = 262_144
 LINE_CHARACTERS = 400
 """A longer message goes on in the next line: what a search finds is to be seen at once."""
 _READ_BYTES = 64 << 20
-"""Of a longer transcript the end is read: what is new stands there."""
+"""Bytes that are read from the end of a longer transcript."""
 _MESSAGE_CHARACTERS = 12_000
 _SLACK_CHARACTERS = 16_384
-"""Longer than any secret: what a cut might go through is looked at, and not shown."""
+"""Longer than any secret: so much is redacted beyond a cut, and not shown."""
 _ANSWER_CHARACTERS = 1_500
 _HEAD_SHARE = 0.25
 _BREAK = re.compile(rf"\S.{{0,{LINE_CHARACTERS - 1}}}(?!\S)|\S{{{LINE_CHARACTERS}}}")
@@ -61,7 +61,7 @@ def digest_of(client: CodingClient, path: str) -> Digest | None:
         elif isinstance(entry, Reply):
             for words in filter(str.strip, entry.texts):
                 answer = _bounded(words, _ANSWER_CHARACTERS)
-                lines += _lines("agent", at, answer)  # replies carry no time of their own: that of what they answer
+                lines += _lines("agent", at, answer)  # replies have no time of their own: that of the prompt
         else:
             continue
         cwd = entry.cwd or cwd
@@ -83,7 +83,7 @@ def _entries(client: CodingClient, path: str) -> Iterator[Entry]:
 
 
 def _bounded(text: str, most: int) -> str:
-    """Redacted before it is cut: no cut goes through a secret."""
+    """Text up to a length, redacted before it is cut: half a secret is not recognised."""
     if len(text) > most + _SLACK_CHARACTERS:
         return redact(text[: most + _SLACK_CHARACTERS])[:most] + " […]"
     text = redact(text)
@@ -100,7 +100,7 @@ def _lines(who: str, at: float | None, text: str) -> list[str]:
 
 
 def _without_middle(lines: list[str]) -> str:
-    """Where it is too much, the beginning and, mostly, the end."""
+    """Lines that fit: the beginning and, mostly, the end."""
     sizes = [len(line.encode("utf-8", "replace")) + 1 for line in lines]
     if sum(sizes) <= MOST_BYTES:
         return "".join(f"{line}\n" for line in lines)

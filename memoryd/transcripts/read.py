@@ -1,4 +1,4 @@
-"""Text of turns that are known by their place in a transcript, what the assistant saved in them, and what it said last."""
+"""Reading of turns by their place in a transcript: the user's words, the reply, calls, and memories that were saved."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReadTurn(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """What stands between two places of a transcript."""
+    """Content between two places of a transcript."""
 
     prompts: tuple[Prompt, ...]
     """Of the first line."""
@@ -55,7 +55,7 @@ def read_turns(
 ) -> dict[str, ReadTurn]:
     """The turns at these places, by the id of their prompt; one that is no longer there is left out.
 
-    Every line is decoded once. Tool calls are told only where somebody wants to know.
+    Every line is decoded once. Tool calls are returned only `with_calls`.
 
     Raises OSError and NotATranscriptError like `open_transcript`.
     """

@@ -1,4 +1,4 @@
-"""The scan is the truth: every transcript below a root, by listing and stat alone. No file is opened."""
+"""Scan of all transcripts below a root, by listing and stat; no file is opened. It decides, the watcher only hints."""
 
 from __future__ import annotations
 

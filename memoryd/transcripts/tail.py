@@ -1,4 +1,4 @@
-"""Tail of one transcript: a cursor in, turns and the next cursor out. Reads the file, changes nothing."""
+"""Tail of one transcript: reads from a cursor on; returns turns and the next cursor."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_new_turns(
     """Read what came after the cursor, at most about `budget_bytes`.
 
     1. If what stood before the cursor is no longer there (a shorter file, another head, another tail), begin at byte
-       0; the ledger knows by id which messages it has already.
+       0; the database knows by id which messages it has already.
     2. Cut into lines, lines into entries, entries into turns, going on from the turns in `last`.
     3. Stop behind the last whole line, and remember head and tail for the next time.
 
@@ -105,7 +105,7 @@ def read_new_turns(
 
 
 class _Notes:
-    """What a pass learns about the session as a whole."""
+    """Facts about the session as a whole."""
 
     def __init__(self) -> None:
         self.damage: Counter[str] = Counter()

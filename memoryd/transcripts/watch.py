@@ -1,6 +1,6 @@
 """Watcher of transcripts that grow, by watchdog. A hint only: the scan is the truth.
 
-The handler does nothing but note a folder and ring: an exception in it would end watchdog's thread without a word.
+The handler only notes a folder and wakes the daemon: an exception in it would end watchdog's thread silently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
-# Not who opens and closes files: memoryd itself does, and would wake itself.
+# Not opening and closing of files: memoryd does that, and would wake itself.
 _EVENTS: list[type[FileSystemEvent]] = [
     DirCreatedEvent,
     DirMovedEvent,
@@ -38,7 +38,7 @@ _EVENTS: list[type[FileSystemEvent]] = [
     FileMovedEvent,
 ]
 _FOLDERS = 10_000
-"""So many are remembered between two looks; beyond that one look at all is due anyway."""
+"""Folders that are remembered between two passes; beyond that all are read."""
 _STOP_SECONDS = 5.0
 
 
@@ -49,9 +49,9 @@ class WatchLimitError(OSError):
 class Watcher:
     """A recursive watch on the transcripts, where they are, and one on the folder of the wake file."""
 
-    def __init__(self, root: str, is_session: Callable[[str], bool], wake_file: str, ring: Callable[[], None]) -> None:
+    def __init__(self, root: str, is_session: Callable[[str], bool], wake_file: str, wake: Callable[[], None]) -> None:
         """Watch from now on. Raises WatchLimitError, and OSError where a folder cannot be watched."""
-        self._handler = _Handler(is_session, wake_file, ring)
+        self._handler = _Handler(is_session, wake_file, wake)
         self._places = root, os.path.dirname(wake_file)
         self._identities = tuple(map(_identity, self._places))
         self._observer: BaseObserver = Observer()
@@ -67,7 +67,7 @@ class Watcher:
             if error.errno in (errno.ENOSPC, errno.EMFILE):
                 raise WatchLimitError(error.errno, error.strerror) from error
             raise
-        # Also those that watchdog does not speak of: without the one that reads, the others wait for ever.
+        # Also threads that watchdog does not report: without its reader the others wait for ever.
         self._threads = set(threading.enumerate()) - others
 
     @property
@@ -85,7 +85,7 @@ class Watcher:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether what is watched is still what the paths mean: a folder made anew is another one."""
+        """Whether the watched folders are still those at their paths: a folder that was made again is another one."""
         return tuple(map(_identity, self._places)) == self._identities
 
     def take(self) -> frozenset[str]:
@@ -93,9 +93,9 @@ class Watcher:
         return self._handler.take()
 
     def stop(self) -> None:
-        """In a thread, and not waited for without end: one of watchdog's may hang on a disk that does not answer.
+        """Stop in a thread, with a time limit: a thread of watchdog may hang on a disk that does not answer.
 
-        Or it sleeps until a clock that was set back has caught up, for such is how it waits for the second half of a move.
+        It may also sleep until a clock that was set back has caught up, while it waits for the second half of a move.
         """
         stopping = threading.Thread(target=self._stop, name="unwatch", daemon=True)
         stopping.start()
@@ -109,10 +109,10 @@ class Watcher:
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, is_session: Callable[[str], bool], wake_file: str, ring: Callable[[], None]) -> None:
+    def __init__(self, is_session: Callable[[str], bool], wake_file: str, wake: Callable[[], None]) -> None:
         self._is_session = is_session
         self._wake_file = wake_file
-        self._ring = ring
+        self._wake = wake
         self._lock = threading.Lock()
         self._folders: set[str] = set()
         self._has_rung = False
@@ -128,7 +128,7 @@ class _Handler(FileSystemEventHandler):
                 self._folders.update(map(os.path.dirname, paths))
             has_rung, self._has_rung = self._has_rung, True
         if not has_rung:
-            self._ring()
+            self._wake()
 
     def _counts(self, path: str) -> bool:
         return path == self._wake_file or self._is_session(os.path.basename(path))
@@ -141,7 +141,7 @@ class _Handler(FileSystemEventHandler):
 
 
 def _release(error: OSError) -> None:
-    """Close what watchdog leaves open when it cannot watch all of a tree: with it, it keeps the watches that are so short."""
+    """Close what watchdog leaves open when it cannot watch all of a tree: it would keep watches, which are scarce."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         begun: Any = frame.f_locals.get("self")
         if type(begun).__name__ == "Inotify" and hasattr(begun, "_kill_w"):
@@ -150,7 +150,7 @@ def _release(error: OSError) -> None:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Which folder a path means; None where there is none."""
+    """Device and inode of a folder; None where there is none."""
     try:
         status = os.stat(path)
     except OSError:

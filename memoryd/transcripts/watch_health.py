@@ -1,4 +1,4 @@
-"""Health of the watcher: keeps it going, and notices what it misses."""
+"""Health of the watcher: restarts it, and notices growth that it does not report."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 _BELIEVED_MISSES = 1
 """One missed report may be the system's (its queue was full, a folder was moved in), and a new watch mends that."""
 _FEW_FOLDERS = 100
-"""Beyond that a look at all of them is no more work."""
+"""Number of folders from which on reading all is no more work."""
 _DOUBT_SECONDS = 1.0
 CONFIRM_SECONDS = 2 * _DOUBT_SECONDS
-"""After a look that found growth nobody had reported, the next one comes so soon: the report may be on its way."""
+"""Time to the next pass after growth that was not reported: the report may be on its way."""
 
 
 class WatchHealth:
-    """Asked before and after every look at the transcripts. Without it the daemon is slower, never wrong."""
+    """Called before and after every pass. Without a watcher the daemon is slower, never wrong."""
 
     def __init__(
-        self, client: CodingClient, paths: Paths, ring: Callable[[], None], log: Callable[..., object]
+        self, client: CodingClient, paths: Paths, wake: Callable[[], None], log: Callable[..., object]
     ) -> None:
         self._client = client
         self._paths = paths
         self._root = client.sessions_root(paths)
-        self._ring = ring
+        self._wake = wake
         self._log = log
         self._watcher: Watcher | None = None
         self._failures = 0
@@ -84,12 +84,12 @@ class WatchHealth:
         return bool(self._suspects)
 
     def keep(self, elapsed: float) -> None:
-        """Begin to watch, and begin anew where the watch died or its folder is another one by now."""
+        """Start the watcher; restart it where it died or its folder was replaced."""
         watcher = self._watcher
         if watcher is not None and watcher.is_alive and watcher.is_in_place:
             return
         if watcher is not None:
-            if watcher.is_in_place:  # so its thread died
+            if watcher.is_in_place:  # its thread died
                 self._log("watcher died", restarts=self._failures)
                 self._trouble = self._died()
                 self._back_off(elapsed)
@@ -100,7 +100,7 @@ class WatchHealth:
     def _begin(self, elapsed: float) -> None:
         try:
             prepare(self._paths)
-            self._watcher = Watcher(self._root, self._client.is_session, self._paths.wake_file, self._ring)
+            self._watcher = Watcher(self._root, self._client.is_session, self._paths.wake_file, self._wake)
         except OSError as error:
             self._trouble = self._failed(error)
             self._log("cannot watch", reason=error.strerror)
@@ -131,15 +131,15 @@ class WatchHealth:
         return Trouble("polling_only", f"{text} transcripts are looked at every `scan.interval_seconds` meanwhile.")
 
     def _back_off(self, elapsed: float) -> None:
-        """The first time at once; from then on later and later."""
+        """Delay the next start of the watcher: none the first time, then longer each time."""
         if self._failures:
             self._retry_at = elapsed + WATCH.delay(self._failures)
         self._failures += 1
 
     def take(self) -> frozenset[str] | None:
-        """Note which folders were reported until now: to be called right before a look.
+        """Note which folders were reported until now; called right before a pass.
 
-        Return those that it is enough to look at when a report is all that woke us; None: all of them.
+        Return the folders to read when a report is all that woke us; None: all of them.
         """
         if self._watcher is not None:
             self._reported |= self._watcher.take()
@@ -147,10 +147,10 @@ class WatchHealth:
         return self._reported if is_believed and 0 < len(self._reported) <= _FEW_FOLDERS else None
 
     def judge(self, grown: frozenset[str], elapsed: float) -> None:
-        """Compare what a look found with what was reported before it.
+        """Compare the growth that a pass found with what was reported before it.
 
-        Growth that nobody reported until a later look was missed. The first look behind a new watch also finds what grew
-        before, which says nothing.
+        Growth that is not reported until a later pass was missed. The first pass after a start also finds older growth,
+        which does not count.
         """
         reported, self._reported = self._reported, frozenset()
         missing = self._suspects - reported
@@ -165,7 +165,7 @@ class WatchHealth:
         self._has_looked = True
 
     def _missed(self, folders: int, elapsed: float) -> None:
-        """Begin the watch anew; where that was no help before, only now and then."""
+        """Restart the watcher; where that did not help before, only from time to time."""
         self._misses += 1
         self._log("growth not reported", folders=folders, times=self._misses)
         self._suspects = frozenset()
@@ -173,7 +173,7 @@ class WatchHealth:
             self._retry_at = elapsed + WATCH.longest_seconds if self._misses > _BELIEVED_MISSES else 0.0
             self.stop()
             self._begin(elapsed)
-            self._ring()  # what grew in between was reported to nobody
+            self._wake()  # growth in between was not reported
 
     def stop(self) -> None:
         if self._watcher is not None:

@@ -12,7 +12,7 @@ from tests.messages_server import MessagesServer
 if TYPE_CHECKING:
     from tests.messages_server import Request, Status
 
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 180
 INSTALLED = Path(__file__).parents[2] / ".client" / "node_modules" / "@anthropic-ai"
 NOBODY = "http://127.0.0.1:9"  # the port of `discard`, where nothing listens
 
@@ -32,7 +32,7 @@ def words_of(request: Request) -> list[str]:
             case str():
                 return value.splitlines()
             case list():
-                return [line for one in value for line in texts(one)]
+                return [line for item in value for line in texts(item)]
             case {"text": words}:
                 return texts(words)
             case {"content": content}:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 _SERVER = ForkServer("anthropic", "httpx2")
 _started: set[str] = set()
 

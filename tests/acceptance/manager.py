@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SYSTEMD = "/usr/lib/systemd/systemd"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 LOOK_SECONDS = 0.05
 _START = 'for group in "$@"; do echo $$ > "$group/cgroup.procs"; done; exec "$0" --user --unit=basic.target'
 

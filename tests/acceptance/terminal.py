@@ -29,9 +29,9 @@ _CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 class Terminal:
     """`memoryd` with these arguments; what it writes is in `said`, and without escape codes in `text`."""
 
-    def __init__(self, environment: dict[str, str], *arguments: str, columns: int = 80) -> None:
+    def __init__(self, environment: dict[str, str], *arguments: str, columns: int = 80, lines: int = 40) -> None:
         self._ours, self.its = pty.openpty()
-        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.resize(columns, lines)
         self.modes = termios.tcgetattr(self.its)
         self.said = ""
         self.process = subprocess.Popen(
@@ -43,18 +43,25 @@ class Terminal:
             start_new_session=True,
         )
 
+    def resize(self, columns: int, lines: int) -> None:
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
     @property
     def text(self) -> str:
         return _CODES.sub("", self.said).replace("\r\n", "\n")
 
     def until(self, text: str) -> str:
-        """Wait for a text that was not there before; return everything from the last one that was awaited on."""
+        """Wait for a text that was not there before; return what was written meanwhile, without escape codes."""
+        return _CODES.sub("", self.raw_until(text)).replace("\r\n", "\n")
+
+    def raw_until(self, text: str) -> str:
+        """What `until` returns, with its escape codes."""
         begin = len(self.said)
         while text not in self.said[begin:]:
             ready, _, _ = select.select([self._ours], [], [], PATIENCE_SECONDS)
             assert ready, f"never wrote {text!r}:\n{self.said}"
             self.said += os.read(self._ours, 65_536).decode()
-        return _CODES.sub("", self.said[begin:]).replace("\r\n", "\n")
+        return self.said[begin:]
 
     def press(self, keys: bytes) -> None:
         os.write(self._ours, keys)
@@ -70,5 +77,10 @@ class Terminal:
     ) -> None:
         self.process.kill()
         self.process.wait()
+        for descriptor in {self._ours, self.its} - {-1}:
+            os.close(descriptor)
+
+    def hang_up(self) -> None:
         os.close(self._ours)
         os.close(self.its)
+        self._ours = self.its = -1

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.cli import COMMANDS, EVERYDAY
 from memoryd.clients import ALL
 from memoryd.config import Config, load
 from memoryd.jobs.ingest import Ingester
+from memoryd.projects import project_at, root_of
 from tests.acceptance.command import as_json, memoryd
 from tests.transcript import Session, write
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -161,6 +166,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
             "active_at": "2033-05-18T03:33:20Z",
             "excluded": False,
             "collides_with": None,
+            "same_as": None,
         }
     ]
     assert memoryd(environment, "projects").stdout == (
@@ -214,9 +220,9 @@ def test_a_bad_config_is_a_problem_that_status_tells(environment: dict[str, str]
     assert memoryd(environment, "pause").returncode == 0
 
 
-def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths) -> None:
+def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths, tmp_path: Path) -> None:
     assert memoryd(environment, "paths", "database").stdout == paths.database + "\n"
-    assert as_json(environment, "paths") == {
+    assert as_json(environment, "paths", "--project", str(tmp_path)) == {
         "config": paths.config_file,
         "state": paths.state_dir,
         "database": paths.database,
@@ -224,6 +230,7 @@ def test_paths_prints_one_or_all(environment: dict[str, str], paths: Paths) -> N
         "lock": paths.daemon_lock,
         "claude": paths.claude_dir,
         "transcripts": paths.transcripts_root,
+        "memory": project_at(root_of(str(tmp_path)), paths, Config()).memory_dir,
     }
 
 
@@ -254,8 +261,12 @@ def test_a_mistyped_line_exits_2_and_says_what_helps(
 
 def test_help_of_every_command_can_be_learned_from(environment: dict[str, str]) -> None:
     top = memoryd(environment, "--help").stdout
+    assert re.findall(r"^  ([a-z-]+)  ", top, re.MULTILINE) == list(EVERYDAY)
+    assert len(EVERYDAY) == 10
+    every = memoryd(environment, "--help", "all").stdout
+    assert re.findall(r"^  ([a-z-]+)  ", every, re.MULTILINE) == list(COMMANDS)
+    assert memoryd(environment, "--help", "forget").stdout == memoryd(environment, "forget", "--help").stdout
     for command in ("run", "status", "projects", "config", "paths"):
-        assert f"\n    {command} " in top
         assert len(memoryd(environment, command, "--help").stdout.splitlines()) > 5
 
 
@@ -357,5 +368,5 @@ def test_json_stays_json_in_every_case(environment: dict[str, str]) -> None:
 def test_a_command_that_does_not_exist_is_answered_without_those_of_the_daemon(environment: dict[str, str]) -> None:
     done = memoryd(environment, "xyzzy")
     assert done.returncode == 2
-    assert "'status'" in done.stderr
-    assert "child" not in done.stderr
+    assert done.stderr == "memoryd: there is no command `xyzzy`\n  fix: memoryd --help all\n"
+    assert "child" not in memoryd(environment, "chid").stderr

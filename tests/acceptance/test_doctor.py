@@ -26,11 +26,11 @@ OF_THE_MACHINE = ("watches", "watch_instances", "space")
 
 def checks(environment: dict[str, str], *arguments: str) -> dict[str, dict[str, Any]]:
     """What it says, by name."""
-    return {one["name"]: one for one in as_json(environment, "doctor", *arguments)}
+    return {check["name"]: check for check in as_json(environment, "doctor", *arguments)}
 
 
 def problems(environment: dict[str, str], *arguments: str) -> list[str]:
-    found = [one["name"] for one in as_json(environment, "doctor", *arguments) if one["verdict"] == "problem"]
+    found = [check["name"] for check in as_json(environment, "doctor", *arguments) if check["verdict"] == "problem"]
     return [name for name in found if name not in OF_THE_MACHINE]
 
 
@@ -89,9 +89,9 @@ def test_beside_a_running_daemon_all_is_well(environment: dict[str, str], paths:
         daemon.says("Talk to Claude Code")
         found = as_json(environment, "doctor")
         daemon.stop(signal.SIGTERM)
-    names = [one["name"] for one in found if one["verdict"] == "problem"]
+    names = [check["name"] for check in found if check["verdict"] == "problem"]
     assert [name for name in names if name not in OF_THE_MACHINE] == []
-    assert str(daemon.process.pid) in next(one["text"] for one in found if one["name"] == "daemon")
+    assert str(daemon.process.pid) in next(check["text"] for check in found if check["name"] == "daemon")
 
 
 def test_a_config_that_cannot_be_used_is_named_and_the_rest_is_looked_at(
@@ -157,5 +157,5 @@ def test_an_endpoint_that_is_not_there_and_a_key_that_others_can_read(
 def test_what_others_could_write_is_a_problem(environment: dict[str, str], paths: Paths) -> None:
     assert memoryd(environment, "extract-now").returncode == 0
     Path(paths.database).chmod(0o666)
-    fixes = [one["fix"] for one in as_json(environment, "doctor") if one["name"] == "state_files"]
+    fixes = [check["fix"] for check in as_json(environment, "doctor") if check["name"] == "state_files"]
     assert fixes[0] == f"chmod 600 {paths.database}"

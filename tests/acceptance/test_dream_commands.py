@@ -205,7 +205,9 @@ def test_a_merged_memory_rests_on_what_its_sources_rested_on(shop: Shop) -> None
     assert told.stdout.startswith(f"{gone} became part of {kept}, with what it rested on.\n")
     assert all(f'"{words}"' in told.stdout for words in said)
     assert shop.json("why", kept)["merged_from"] == [gone]
-    assert f"{gone} became part of {kept}: memoryd restore {gone} puts it back." in shop("why", gone).stderr
+    assert shop("why", gone).stdout.startswith(
+        f"{gone} became part of {kept}.\nto put it back: memoryd restore {gone}\n"
+    )
     assert shop.json("why", gone)["merged_into"] == kept
 
 
@@ -220,7 +222,7 @@ def test_the_result_as_json(cluttered: Shop) -> None:
         "diff": None,
     }
     assert {"reason": "expired", "files": [FREEZE]}.items() <= next(
-        one for one in result["revised"] if one["reason"] == "expired"
+        revision for revision in result["revised"] if revision["reason"] == "expired"
     ).items()
     nothing = cluttered.json("dream-now", "--dry-run")
     assert (nothing["outcome"], nothing["revised"], nothing["diff"]) == ("skipped(dry_run)", [], None)
@@ -282,7 +284,7 @@ def test_ctrl_c_ends_a_dream_and_nothing_has_changed(cluttered: Shop, dreaming: 
 def test_dream_stop_ends_the_dream_of_another_process(cluttered: Shop, dreaming: subprocess.Popen[str]) -> None:
     before = cluttered.files()
     running = cluttered.json("status")["dreams"]["running"]
-    assert [(one["alive"], one["state"], one["phase"]) for one in running] == [(True, "starting", "gather")]
+    assert [(dream["alive"], dream["state"], dream["phase"]) for dream in running] == [(True, "starting", "gather")]
     assert [turn["phase"] for turn in running[0]["turns"]] == ["orient", "gather"]
     shown = cluttered("status").stdout
     assert re.search(r"\nnow\n  shop  dreaming for \d+ s, starting\n", shown)
@@ -304,7 +306,10 @@ def test_a_dream_whose_process_died_is_put_right(cluttered: Shop, dreaming: subp
     dreaming.wait()
     assert "its process died: memoryd dream-stop" in cluttered("status").stdout
     stopped = cluttered("dream-stop")
-    assert (stopped.returncode, stopped.stderr) == (0, "Its process had died already. What it left is put right.\n")
+    assert (stopped.returncode, stopped.stderr) == (
+        0,
+        "Its process had died already. What it left has been cleaned up.\n",
+    )
     assert cluttered.files() == before
     assert not (cluttered.memory / LOCK).exists()
 
@@ -373,7 +378,7 @@ def test_status_tells_which_gate_says_no_and_until_when(cluttered: Shop, paths: 
     assert (asked["project"], asked["memory_dir"]) == (str(cluttered.place.resolve()), str(cluttered.memory))
     assert (asked["decision"], asked["gate"], asked["reason"]) == ("wait", "time", "too_soon")
     assert asked["gates"] == {"switch": True, "time": False, "throttle": True, "sessions": False, "lock": True}
-    assert [(one["gate"], one["reason"]) for one in asked["checks"] if one["until"]] == [
+    assert [(check["gate"], check["reason"]) for check in asked["checks"] if check["until"]] == [
         ("time", "too_soon"),
         ("sessions", "too_few_sessions"),
     ]

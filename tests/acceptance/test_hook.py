@@ -90,6 +90,10 @@ def test_a_prompt_gets_its_memory_inside_our_mark_and_only_once(
     assert logged(paths) == []
 
 
+def test_an_event_may_be_spelt_as_the_client_spells_it(environment: dict[str, str], project: Path) -> None:
+    assert RULE in context_in(hook(environment, "UserPromptSubmit", sent(project)))
+
+
 def test_after_a_compaction_it_comes_again(environment: dict[str, str], project: Path) -> None:
     assert hook(environment, "user-prompt-submit", sent(project)).stdout
     assert hook(environment, "session-start", sent(project, source="resume")).stdout == b""
@@ -273,9 +277,9 @@ def test_where_the_client_does_not_load_the_index_a_new_session_is_given_it(
     environment: dict[str, str], project: Path, paths: Paths
 ) -> None:
     start = [sent(project, source=source) for source in ("startup", "clear", "compact", "resume", "fork")]
-    assert [bool(hook(environment, "session-start", one).stdout) for one in start] == [False] * 5
+    assert [bool(hook(environment, "session-start", call).stdout) for call in start] == [False] * 5
     Path(paths.claude_settings).write_text('{"autoMemoryEnabled": false}')
-    assert [bool(hook(environment, "session-start", one).stdout) for one in start] == [True, True, True, False, False]
+    assert [bool(hook(environment, "session-start", call).stdout) for call in start] == [True, True, True, False, False]
     text = context_in(hook(environment, "session-start", start[0]))
     assert RULE in text
     assert text.startswith("<memoryd-recall>")
@@ -357,5 +361,5 @@ def test_a_session_is_told_what_was_kept_and_the_config_can_silence_it(
     config.write_text("[features]\nrecall = false\n")
     told = json.loads(hook(environment, "session-start", start).stdout)
     assert list(told) == ["systemMessage"]
-    assert "Use tabs in shell scripts" in told["systemMessage"]
+    assert "use tabs in shell scripts" in told["systemMessage"]
     assert hook(environment, "session-start", start).stdout == b""

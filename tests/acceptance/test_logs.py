@@ -56,8 +56,8 @@ def shown(environment: dict[str, str], *arguments: str) -> list[int]:
     """Which of the lines above are shown."""
     done = memoryd(environment, "logs", "--json", *arguments)
     assert done.returncode == 0
-    all_lines = [json.loads(one) for one in (*OLDER, *NEWER)]
-    return [1 + all_lines.index(json.loads(one)) for one in done.stdout.splitlines()]
+    all_lines = [json.loads(line) for line in (*OLDER, *NEWER)]
+    return [1 + all_lines.index(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 # --- showing ----------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_damaged_lines_are_left_out_and_counted(environment: dict[str, str], pla
     bad = ["\x1b]0;owned\x07\n", "[1]\n", "{}\n", '{"at": 3, "level": [], "event": {}}\n', "\n", '{"at": "2026-1']
     (place / "memoryd.log").write_text("".join((NEWER[0], *bad)))
     done = memoryd(environment, "logs", "-n", "3")
-    assert [one[21:28] for one in done.stdout.splitlines()] == ["info   ", "debug  ", "warning"]
+    assert [line[21:28] for line in done.stdout.splitlines()] == ["info   ", "debug  ", "warning"]
     assert done.stderr == "5 lines could not be read: left out.\n"
 
 
@@ -287,7 +287,7 @@ def test_a_word_that_was_said_reaches_neither_log_nor_journal(
     assert WORD not in Path(paths.log_file).read_text()
     told = journal.read_text()
     assert WORD not in told
-    assert all(one.startswith("<") and one[1].isdigit() and one[2] == ">" for one in told.splitlines())
+    assert all(line.startswith("<") and line[1].isdigit() and line[2] == ">" for line in told.splitlines())
     assert "in beta" in told
 
 

@@ -76,7 +76,10 @@ def test_a_whole_extraction(
     assert database is not None
     evidence = evidence_of(database, f"{paths.transcripts_root}/-code-acme/memory", "project_nonce_00000001.md")
     database.close()
-    assert [one.quote for one in evidence] == ["keep nonce-00000001 is queue 5.", "keep now nonce-00000001 is queue 6."]
+    assert [piece.quote for piece in evidence] == [
+        "keep nonce-00000001 is queue 5.",
+        "keep now nonce-00000001 is queue 6.",
+    ]
     rows = as_json(environment, "usage")
     billed = usage_of(server.answered)
     assert sum(row["calls"] for row in rows) == len(server.answered)
@@ -99,7 +102,7 @@ def test_a_key_in_the_environment_is_no_consent(
         config.write_text(engine + config.read_text())
     known = environment | {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
     say(paths, session, "never use mocks")
-    assert run_memoryd(known, "extract-now").stdout.endswith("feedback_never_mocks.md\n")
+    assert run_memoryd(known, "extract-now").stdout.endswith("feedback_never_use_mocks.md\n")
     assert server.requests == []
     status = as_json(known, "status")
     assert status["engine"] == {

@@ -109,7 +109,7 @@ def test_a_dream_goes_on_without_them(shop: Shop) -> None:
 def test_extraction_and_the_commands_around_memory_go_on_without_them(shop: Shop) -> None:
     shop.say("never push to main without asking, because every push deploys")
     (worked,) = as_json(shop.environment, "extract-now")
-    assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_never_push_main_without_asking.md"])
+    assert (worked["outcome"], worked["saved"]) == ("succeeded", ["feedback_never_push_to_main_without_asking.md"])
     assert shop("remember", "always use tabs in makefiles").returncode == 0
     assert shop("forget", "feedback_linter").returncode == 0
     assert shop("restore", "feedback_linter").returncode == 0
@@ -117,7 +117,7 @@ def test_extraction_and_the_commands_around_memory_go_on_without_them(shop: Shop
 
 
 def test_what_is_shown_names_them_in_escapes_or_not_at_all(shop: Shop) -> None:
-    listed = {one["file"]: one["problem"] for one in shop.json("memories")}
+    listed = {memory["file"]: memory["problem"] for memory in shop.json("memories")}
     assert listed == {
         "feedback_linter.md": None,
         "project_freeze.md": None,
@@ -129,7 +129,7 @@ def test_what_is_shown_names_them_in_escapes_or_not_at_all(shop: Shop) -> None:
     (project,) = as_json(shop.environment, "status")["memories"]
     assert {kind: number for kind, number in project["types"].items() if number} == {"feedback": 1, "project": 1}
     recalled = shop.json("recall", "when do I have to run the linter before a push?")
-    assert [one["file"] for one in recalled["selected"]] == ["feedback_linter.md"]
+    assert [memory["file"] for memory in recalled["selected"]] == ["feedback_linter.md"]
     assert "(%FF.md)" in shop("context").stdout
     assert shop.json("verify")["checked"] == 2
     assert "Traceback" not in shop("doctor").stderr
@@ -142,9 +142,9 @@ def test_what_is_shown_names_them_in_escapes_or_not_at_all(shop: Shop) -> None:
         ("why", "There is no memory \\xff.md in "),
         ("forget", "There is no memory \\xff.md in "),
         ("verify", "There is no memory \\xff.md in "),
-        ("restore", "The history knows no \\xff.md here."),
-        ("diff", "No change is known of that."),
-        ("history", "Nothing was changed here yet."),
+        ("restore", "There is no memory \\xff.md in "),
+        ("diff", "There is no memory \\xff.md in "),
+        ("history", "There is no memory \\xff.md in "),
     ],
 )
 def test_such_a_name_on_the_command_line_is_no_memory(

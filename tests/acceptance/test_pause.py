@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PAUSED = r"memoryd is paused since \d{4}-\d\d-\d\d \d\d:\d\d"
 WISH = "from now on, keep commits small"
-SAVED = "-code-acme/memory/feedback_commits_small.md"
+SAVED = "-code-acme/memory/feedback_keep_commits_small.md"
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_session_that_is_being_worked_on_comes_to_its_end_and_the_others_wait(
         assert memoryd(environment, "child").returncode == 0
     assert paused == [0]
     assert len([name for name in memories(paths) if name != "MEMORY.md"]) == 1
-    assert [one["reason"] for one in as_json(environment, "status")["waiting"]] == ["paused"]
+    assert [session["reason"] for session in as_json(environment, "status")["waiting"]] == ["paused"]
 
 
 @pytest.mark.parametrize(

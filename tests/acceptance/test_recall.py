@@ -79,7 +79,7 @@ def test_json_has_the_documented_fields(environment: dict[str, str], project: Pa
 def test_a_session_gets_it_once_and_nobody_as_often_as_he_asks(environment: dict[str, str], project: Path) -> None:
     given = ("recall", "--project", str(project), PROMPT)
     first, second = (as_json(environment, *given, "--session", "s") for _ in range(2))
-    assert [one["file"] for one in first["selected"]] == [RELEASE]
+    assert [memory["file"] for memory in first["selected"]] == [RELEASE]
     assert (second["selected"], second["why_not"]) == ([], "the session knows what is relevant")
     assert as_json(environment, *given, "--session", "other")["selected"] == first["selected"]
     assert as_json(environment, *given)["selected"] == as_json(environment, *given)["selected"] == first["selected"]
@@ -91,9 +91,9 @@ def test_the_manual_of_a_tool_in_use_is_left_out(environment: dict[str, str], pr
         topic("Linear MCP create_issue usage", "create_issue(title, team) files a finding.", kind="reference")
     )
     given = ("recall", "--project", str(project), "--min-score", "0", "create_issue for these findings")
-    assert "manual.md" in [one["file"] for one in as_json(environment, *given)["selected"]]
+    assert "manual.md" in [memory["file"] for memory in as_json(environment, *given)["selected"]]
     told = as_json(environment, *given, "--tool", "Bash", "--tool", "mcp__linear__create_issue")
-    assert "manual.md" not in [one["file"] for one in told["selected"]]
+    assert "manual.md" not in [memory["file"] for memory in told["selected"]]
 
 
 def test_how_sure_to_be_can_be_said(environment: dict[str, str], project: Path) -> None:
@@ -185,7 +185,7 @@ def test_context_of_a_path_is_the_instruction_files_that_apply_to_it(
     for about, files in (("src/app.py", below), ("src", below), ("src/new.py", below), ("main.py", expected)):
         told = as_json(environment, "context", "--file", str(project / about))
         assert list(told) == ["files"]
-        assert [(one["path"], one["text"].strip()) for one in told["files"]] == files
+        assert [(file["path"], file["text"].strip()) for file in told["files"]] == files
     done = memoryd(environment, "context", "--file", str(project / "main.py"))
     assert done.stdout == f"<!-- {own} -->\nBe short.\n\n<!-- {project / 'CLAUDE.md'} -->\nUse tabs.\n\n"
     assert done.stderr == ""

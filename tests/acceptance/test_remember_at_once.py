@@ -92,7 +92,7 @@ def test_the_same_sentence_at_once_is_saved_once(workspace: Workspace) -> None:
     assert sorted(code for code, _ in done) == [0, 1, 1, 1, 1, 1]
     assert sum(text.startswith("saved ") for _, text in done) == 1
     assert sum("A memory says just that already." in text for _, text in done) == 5
-    assert workspace.files == {"MEMORY.md", "feedback_run_linter.md"}
+    assert workspace.files == {"MEMORY.md", "feedback_always_run_the_linter.md"}
 
 
 def test_a_name_that_somebody_else_takes_meanwhile_is_chosen_again(workspace: Workspace) -> None:
@@ -101,9 +101,9 @@ def test_a_name_that_somebody_else_takes_meanwhile_is_chosen_again(workspace: Wo
         "renameat2:error=EEXIST:when=1..2", *workspace.remember("always run the linter")
     )
     assert code == 0, text
-    assert text.endswith("/feedback_run_linter.md\n")
-    assert workspace.files == {"MEMORY.md", "feedback_run_linter.md"}
-    assert "(feedback_run_linter.md)" in (workspace.memory / "MEMORY.md").read_text()
+    assert text.endswith("/feedback_always_run_the_linter.md\n")
+    assert workspace.files == {"MEMORY.md", "feedback_always_run_the_linter.md"}
+    assert "(feedback_always_run_the_linter.md)" in (workspace.memory / "MEMORY.md").read_text()
 
 
 def test_what_could_not_be_saved_is_not_said_to_be(workspace: Workspace) -> None:
@@ -118,16 +118,16 @@ def test_what_could_not_be_saved_is_not_said_to_be(workspace: Workspace) -> None
 def test_a_memory_is_taken_away_or_put_back_once(workspace: Workspace, command: str) -> None:
     """Those that come second say that it is done already, not that somebody edited the file."""
     project = ("--project", str(workspace.place))
-    name = "feedback_run_linter.md"
+    name = "feedback_always_run_the_linter.md"
     assert memoryd(workspace.environment, *workspace.remember("always run the linter")).returncode == 0
     if command == "restore":
         assert memoryd(workspace.environment, "forget", name, *project).returncode == 0
     given = {"forget": (name,), "undo": ("1",), "restore": (name,)}[command]
     done = workspace.at_once(*[(command, *given, *project)] * 6)
     refusals = {
-        "forget": "memoryd: There is no memory feedback_run_linter.md in ",
+        "forget": "memoryd: There is no memory feedback_always_run_the_linter.md in ",
         "undo": "memoryd: Change 1 is undone already, by change 2.",
-        "restore": "memoryd: feedback_run_linter.md is already as it was then.",
+        "restore": "memoryd: feedback_always_run_the_linter.md is already as it was then.",
     }
     assert sorted(code for code, _ in done) == [0, 1, 1, 1, 1, 1]
     assert sum(text.startswith(refusals[command]) for _, text in done) == 5, done

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.clock import SystemClock
-from memoryd.jobs.upkeep import UpkeepOutcome, last_upkeep
+from memoryd.jobs.upkeep import last_upkeep
 from memoryd.state import settings
-from tests.acceptance.command import Daemon, as_json, memoryd
+from tests.acceptance.command import PATIENCE_SECONDS, Daemon, as_json, memoryd
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -43,15 +44,15 @@ def test_it_is_shown_and_said_and_nothing_is_half_done(environment: dict[str, st
     assert not change["kept"]
     assert memoryd(environment, "history", *here).stdout.endswith(f"{name} (no longer kept)\n")
     memory_dir = change["memory_dir"]
-    before = {one: os.stat(os.path.join(memory_dir, one)).st_mtime_ns for one in os.listdir(memory_dir)}
+    before = {file: os.stat(os.path.join(memory_dir, file)).st_mtime_ns for file in os.listdir(memory_dir)}
     for command in (["undo"], ["undo", "1"], ["diff"], ["diff", "1"], ["diff", name], ["restore", name]):
         done = memoryd(environment, *command, *here)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == (
             "memoryd: Change 1 is older than history is kept (`history.keep_days` and `history.keep_megabytes` in the"
-            " config): what it did can no longer be shown, taken back or restored.\n  fix: memoryd history\n"
+            " config): what it did can no longer be shown, undone or restored.\n  fix: memoryd history\n"
         )
-    assert {one: os.stat(os.path.join(memory_dir, one)).st_mtime_ns for one in os.listdir(memory_dir)} == before
+    assert {file: os.stat(os.path.join(memory_dir, file)).st_mtime_ns for file in os.listdir(memory_dir)} == before
     assert as_json(environment, "why", name, *here)["changes"] == [1]
     assert memoryd(environment, "forget", name, *here).returncode == 0
     assert memoryd(environment, "undo", *here).returncode == 0
@@ -65,8 +66,10 @@ def test_a_daemon_sees_to_it_by_itself(environment: dict[str, str], paths: Paths
     Path(place).touch()
     os.utime(place, (1, 1))
     with Daemon(environment) as daemon:
-        looks = (last_upkeep(database) or threading.Event().wait(0.1) for _ in range(600))
-        done = next(found for found in looks if isinstance(found, UpkeepOutcome))
+        until = time.monotonic() + PATIENCE_SECONDS
+        while (done := last_upkeep(database)) is None:
+            assert time.monotonic() < until, daemon.said
+            threading.Event().wait(0.1)
         assert (done.locks, os.path.exists(place)) == (1, False)
         assert daemon.stop(signal.SIGTERM) == 0
         assert "ended with code" not in daemon.said

@@ -79,8 +79,8 @@ def test_what_the_client_saved_and_what_fails_is_told_by_name(quick: dict[str, s
         daemon.says(f"beta {failing.id[:8]}: 1 turn waiting (backing_off): it failed once")
         status = as_json(quick, "status")
         assert status["turns"]["outcomes"] == {"skipped(main_agent_saved)": 1}
-        assert [(one["decision"], one["reason"]) for one in status["waiting"]] == [("wait", "backing_off")]
-        assert [one["outcome"] for one in status["last"]] == ["failed", "skipped(main_agent_saved)"]
+        assert [(session["decision"], session["reason"]) for session in status["waiting"]] == [("wait", "backing_off")]
+        assert [job["outcome"] for job in status["last"]] == ["failed", "skipped(main_agent_saved)"]
         (problem,) = status["problems"]
         assert problem["problem"].startswith("1 session could not be worked on: The memory directory")
         assert problem["fix"] == "memoryd retry"
@@ -99,9 +99,9 @@ def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dic
         path = write(paths.transcripts_root, session, session.turn("always run the linter, because CI is slow"))
         daemon.says("saved")
         with open(f"{memory}/MEMORY.md", encoding="utf-8") as file:
-            assert file.read() == "- [Run linter](feedback_run_linter.md) — Always run the linter; CI is slow\n"
+            assert file.read() == "- [Always run the linter](feedback_always_run_the_linter.md) — CI is slow\n"
         (change,) = as_json(quick, "history", "--all")
-        assert (change["kind"], change["files"]) == ("extract", ["feedback_run_linter.md"])
+        assert (change["kind"], change["files"]) == ("extract", ["feedback_always_run_the_linter.md"])
         assert memoryd(quick, "undo", str(change["change"])).returncode == 0
         assert os.listdir(memory) == []  # as before
         append(path, session.turn("thanks"))
@@ -138,7 +138,7 @@ def test_killed_it_goes_on_where_it_was(quick: dict[str, str], paths: Paths) -> 
         daemon.stop(signal.SIGKILL)
     append(path, session.turn("never push to main"))
     with Daemon(quick) as daemon:
-        daemon.says("feedback_never_push_main.md")
+        daemon.says("feedback_never_push_to_main.md")
     assert as_json(quick, "status")["turns"]["waiting"] == 0
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 SAID = "From now on, always run make lint before you commit."
-FILE = "feedback_run_lint_commit.md"
 
 
 @pytest.fixture
@@ -46,8 +45,8 @@ def listing(home: Path) -> dict[str, str]:
     }
 
 
-def memory(home: Path) -> Path:
-    return home / ".claude/projects/-code-acme/memory" / FILE
+def memories(home: Path) -> list[Path]:
+    return list((home / ".claude/projects/-code-acme/memory").glob("feedback_*.md"))
 
 
 def test_setup_and_uninstall_with_purge_leave_the_home_as_it_was(environment: dict[str, str], home: Path) -> None:
@@ -55,10 +54,10 @@ def test_setup_and_uninstall_with_purge_leave_the_home_as_it_was(environment: di
     done = memoryd(environment, "setup", "--yes")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Makes the plugin ~/.claude/skills/memoryd" in done.stdout
-    assert "- acme: Always run make lint before you commit" in done.stdout
+    assert "run make lint before you commit" in done.stdout
     assert "Kept 1 memory from 1 session." in done.stdout
     assert "Skipped: " in done.stdout
-    assert memory(home).exists()
+    assert len(memories(home)) == 1
     assert memoryd(environment, "hooks", "status").returncode == 0
     shown = as_json(environment, "setup", "--show")
     assert shown["plugin"] == str(home / ".claude/skills/memoryd")
@@ -92,9 +91,8 @@ def test_uninstall_leaves_the_memories_and_the_standard_library_is_enough(
     assert (done.returncode, done.stderr) == (0, "")
     left = listing(home)
     added = {name for name in left if name not in before}
-    assert added == {
-        str(path.relative_to(home)) for path in (memory(home), memory(home).parent, memory(home).with_name("MEMORY.md"))
-    }
+    (memory,) = memories(home)
+    assert added == {str(path.relative_to(home)) for path in (memory, memory.parent, memory.with_name("MEMORY.md"))}
     assert {name: left[name] for name in before} == before
 
 
@@ -112,7 +110,7 @@ def test_hooks_of_an_older_memoryd_go_byte_for_byte(environment: dict[str, str],
     old_hooks.install(paths, sys.executable)
     assert memoryd(environment, "setup", "--yes", "--no-history").returncode == 0
     assert Path(paths.claude_settings).read_bytes() == before
-    assert not memory(home).exists()
+    assert memories(home) == []
     assert memoryd(environment, "hooks", "status").returncode == 0
 
 
@@ -159,7 +157,7 @@ def test_every_step_is_asked_for_and_a_no_changes_nothing(environment: dict[str,
             assert name in engines
         assert "your last 30 days" in " ".join(engines.split())
         terminal.press(b"\n")
-        assert "Always run make lint" in " ".join(terminal.until("[Y/n]").split())
+        assert "run make lint" in " ".join(terminal.until("[Y/n]").split())
         terminal.press(b"n\n")
         terminal.until("to undo this:")
     after = {name: found for name, found in listing(home).items() if not name.startswith(".local")}

@@ -42,10 +42,10 @@ class Model:
 
 @pytest.fixture
 def model() -> Iterator[Model]:
-    one = Model()
-    with one.server:
-        yield one
-        one.gate.set()
+    model = Model()
+    with model.server:
+        yield model
+        model.gate.set()
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_storm_of_signals_that_mean_nothing_disturbs_nothing(quick: dict[str, 
             daemon.process.send_signal(signal.SIGCHLD)
             if number == 1000:
                 write(paths.transcripts_root, session, session.turn("from now on, use tabs"))
-        daemon.says("feedback_tabs.md")
+        daemon.says("feedback_use_tabs.md")
         eventually(lambda: not children(daemon))
         assert daemon.stop(signal.SIGTERM) == 0
 

@@ -47,7 +47,7 @@ def test_what_is_gone_is_named_with_its_memory_and_why(shop: Shop) -> None:
     assert shop() == (
         1,
         "project_mail.md\n    src/mail.py: deleted 2026-08-02\n    send_mail: not in the code since 2026-08-02\n",
-        "1 of 2 name something that is gone. memoryd forget FILE removes one; an edit mends it.\n",
+        "1 of 2 refer to something that is gone. memoryd forget FILE removes one; an edit mends it.\n",
     )
     assert sorted((file.name, file.read_bytes()) for file in shop.memory.iterdir()) == before
 
@@ -72,7 +72,7 @@ def test_json(shop: Shop) -> None:
 
 
 def test_only_the_memories_that_are_named_are_looked_at(shop: Shop) -> None:
-    assert shop("project_cart") == (0, "", "Nothing is gone that 1 memory here could be held to.\n")
+    assert shop("project_cart") == (0, "", "All references in 1 memory still exist.\n")
     assert shop("project_mail.md", "project_cart.md")[0] == 1
     code, out, error = shop("nothing_of_this_name")
     assert (code, out) == (1, "")
@@ -82,9 +82,9 @@ def test_only_the_memories_that_are_named_are_looked_at(shop: Shop) -> None:
 def test_nothing_is_gone_where_there_are_no_memories(shop: Shop) -> None:
     for file in shop.memory.iterdir():
         file.unlink()
-    assert shop() == (0, "", "Nothing is gone that 0 memories here could be held to.\n")
+    assert shop() == (0, "", "All references in 0 memories still exist.\n")
     shop.memory.rmdir()
-    assert shop() == (0, "", "Nothing is gone that 0 memories here could be held to.\n")
+    assert shop() == (0, "", "All references in 0 memories still exist.\n")
 
 
 def test_it_is_said_when_nothing_could_be_checked(shop: Shop) -> None:

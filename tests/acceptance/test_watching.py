@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="how inotify fails is Linux's")
 WISHES = {
-    "from now on, use tabs": "feedback_tabs.md",
-    "never use mocks": "feedback_never_mocks.md",
-    "never push to main": "feedback_never_push_main.md",
-    "from now on, keep commits small": "feedback_commits_small.md",
-    "always run the linter": "feedback_run_linter.md",
-    "always sign your commits": "feedback_sign_commits.md",
+    "from now on, use tabs": "feedback_use_tabs.md",
+    "never use mocks": "feedback_never_use_mocks.md",
+    "never push to main": "feedback_never_push_to_main.md",
+    "from now on, keep commits small": "feedback_keep_commits_small.md",
+    "from now on, always run the linter": "feedback_always_run_the_linter.md",
+    "always sign your commits": "feedback_always_sign_your_commits.md",
 }
 SELDOM = 3600.0
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
@@ -67,7 +67,7 @@ class World:
     def watching(self) -> tuple[str, list[str]]:
         """How `status` says that it watches, and what troubles it."""
         running = as_json(self.environment, "status")["running"]
-        return running["watching"], [one["name"] for one in running["troubles"]]
+        return running["watching"], [trouble["name"] for trouble in running["troubles"]]
 
     def problems(self) -> list[dict[str, Any]]:
         problems: list[dict[str, Any]] = as_json(self.environment, "status")["problems"]
@@ -86,9 +86,9 @@ class World:
 
 @pytest.fixture
 def world(environment: dict[str, str], paths: Paths) -> World:
-    one = World(environment, paths)
-    one.configure(interval=1)
-    return one
+    world = World(environment, paths)
+    world.configure(interval=1)
+    return world
 
 
 def strace(injected: str) -> tuple[str, ...]:
@@ -173,8 +173,8 @@ def test_more_reports_than_the_system_keeps_lose_no_turn(world: World) -> None:
     """A folder is made while reports are thrown away, so that nobody knows of it but the scan."""
     folder = world.folder("acme")
     noise = [folder / "first.jsonl", folder / "second.jsonl"]
-    for one in noise:
-        one.touch()
+    for writer in noise:
+        writer.touch()
     with Daemon(world.environment) as daemon:
         daemon.says("Found 2 sessions")
         daemon.process.send_signal(signal.SIGSTOP)
@@ -205,7 +205,7 @@ def test_a_disk_that_reports_nothing_is_looked_at_and_named_until_it_reports(wor
         daemon.says(world.append("acme"))
         daemon.says("The system does not report that transcripts below")
         assert world.watching() == ("polling", ["polling_only"])
-        assert [one["fix"] for one in world.problems()] == [f"df -T {world.root}"]
+        assert [check["fix"] for check in world.problems()] == [f"df -T {world.root}"]
         daemon.says(world.append("acme"))
         daemon.says("The system reports growing transcripts again.")
         assert world.watching() == ("events", [])

@@ -64,6 +64,20 @@ def test_a_session_is_told_from_what_is_beside_it(client: CodingClient, sample: 
 
 
 @each_client
+def test_what_was_said_names_its_session_and_its_time(client: CodingClient, sample: Sample) -> None:
+    said = [entry for entry in decoded(client, sample.prompt + sample.reply) if isinstance(entry, Prompt | Reply)]
+    assert len({entry.session_id for entry in said}) == 1
+    assert all(entry.session_id and entry.said_at for entry in said)
+
+
+@each_client
+def test_a_session_can_be_gone_on_with_from_any_directory(client: CodingClient) -> None:
+    command = client.resume_command("0f8d3c1e", "/home/ada/my code")
+    assert "0f8d3c1e" in command
+    assert "'/home/ada/my code'" in command  # quoted for a shell
+
+
+@each_client
 def test_a_session_gives_its_entries_in_order(client: CodingClient, sample: Sample) -> None:
     data = sample.prompt + sample.bulk + sample.call(f"{MEMORY}/a.md") + sample.result + sample.reply + sample.interrupt
     prompt, asked, answered, reply, interrupt = decoded(client, data)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def parsed(data: bytes) -> list[Entry]:
-    return [entry for one in data.splitlines() for entry in entries_of(one, Counter())]
+    return [entry for line in data.splitlines() for entry in entries_of(line, Counter())]
 
 
 def damage_of(data: bytes) -> dict[str, int]:
     damage: Counter[str] = Counter()
-    for one in data.split(b"\n"):
-        entries_of(one, damage)
+    for raw in data.split(b"\n"):
+        entries_of(raw, damage)
     return dict(damage)
 
 
@@ -332,9 +332,9 @@ def test_sub_agents_files_are_no_sessions() -> None:
 def _plain_counts(data: bytes) -> Counter[str]:
     """What a plain JSON parser finds: conversation entries of each kind."""
     counts: Counter[str] = Counter()
-    for one in data.split(b"\n"):
+    for raw in data.split(b"\n"):
         try:
-            entry = json.loads(one)
+            entry = json.loads(raw)
         except ValueError:
             continue
         if not isinstance(entry, dict) or any(entry.get(k) for k in ("isMeta", "isSidechain", "agentId", "teamName")):
@@ -355,7 +355,9 @@ def _plain_counts(data: bytes) -> Counter[str]:
 
 def _our_counts(data: bytes) -> Counter[str]:
     names = {Reply: "replies", Results: "results"}
-    return Counter(names.get(type(entry), "said") for one in data.split(b"\n") for entry in entries_of(one, Counter()))
+    return Counter(
+        names.get(type(entry), "said") for line in data.split(b"\n") for entry in entries_of(line, Counter())
+    )
 
 
 _ECHOES = (b"<command-", b"<local-command-", b"<task-notification")
@@ -363,7 +365,7 @@ _ECHOES = (b"<command-", b"<local-command-", b"<task-notification")
 
 def _without_echoes(data: bytes) -> bytes:
     """Leave out what only the client's own rules can tell from a prompt."""
-    return b"\n".join(one for one in data.split(b"\n") if not any(echo in one for echo in _ECHOES))
+    return b"\n".join(line for line in data.split(b"\n") if not any(echo in line for echo in _ECHOES))
 
 
 _SHARED = Path(os.path.dirname(__file__), "../../../shared").resolve()

@@ -111,9 +111,9 @@ def by_an_extraction(world: World, database: Database) -> None:
 
 
 def by_the_daemon(world: World, database: Database) -> None:
-    crew = Children(world.paths, lambda _: None, structlog.get_logger(), {})
-    crew.recover(database, LATER)
-    crew.recover_dead_dream(database, LATER)
+    children = Children(world.paths, lambda _: None, structlog.get_logger(), {})
+    children.recover(database, LATER)
+    children.recover_dead_dream(database, LATER)
 
 
 RECOVERIES = (by_burying, by_an_extraction, by_the_daemon)

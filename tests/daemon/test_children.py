@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 
 class Team:
-    """A crew, and a turn that waits for it."""
+    """A children, and a turn that waits for it."""
 
     def __init__(self, database: Database, paths: Paths, environment: dict[str, str]) -> None:
         self.database = database
@@ -40,7 +40,7 @@ class Team:
         self.now = SystemClock().now()  # which the child lives by
         self.said: list[str] = []
         self._others = psutil.Process().children()
-        self.crew = Children(paths, self.said.append, structlog.get_logger(), environment)
+        self.children = Children(paths, self.said.append, structlog.get_logger(), environment)
         os.makedirs(paths.transcripts_root)
         ingester = Ingester(ALL[0], database, paths, self.config)
         ingester.ingest(self.now - 60)
@@ -50,31 +50,31 @@ class Team:
 
     def extract(self, later: float = 0) -> psutil.Process | None:
         """The child that was begun, if one was."""
-        before = self.children()
-        self.crew.extract(self.database, self.config, self.now + later)
-        return next((child for child in self.children() if child not in before), None)
+        before = self.processes()
+        self.children.extract(self.database, self.config, self.now + later)
+        return next((child for child in self.processes() if child not in before), None)
 
-    def children(self) -> list[psutil.Process]:
-        """Those of the crew: other tests of this process may have some of their own."""
+    def processes(self) -> list[psutil.Process]:
+        """Processes of the children: other tests of this process may have some of their own."""
         return [child for child in psutil.Process().children() if child not in self._others]
 
-    def notice(self) -> list[str]:
-        """What is said of who ended."""
+    def handle_ended(self) -> list[str]:
+        """What is reported of children that ended."""
         self.said.clear()
-        self.crew.notice(self.database, self.now)
+        self.children.handle_ended(self.database, self.now)
         return self.said
 
 
 @pytest.fixture
 def team(database: Database, paths: Paths, environment: dict[str, str]) -> Iterator[Team]:
-    one = Team(database, paths, environment)
+    team = Team(database, paths, environment)
     with structlog.testing.capture_logs():
-        yield one
-    one.crew.stop(0)
+        yield team
+    team.children.stop(0)
 
 
 def end(child: psutil.Process) -> None:
-    """End it, and wait without hearing how: that is for the crew."""
+    """End it, and wait without hearing how: that is for the children."""
     child.send_signal(signal.SIGKILL)
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
 
@@ -86,36 +86,36 @@ def begun(child: psutil.Process | None) -> psutil.Process:
 
 def test_a_worker_does_what_is_due_and_its_end_is_no_news(team: Team) -> None:
     child = begun(team.extract())
-    assert team.crew.is_at_work
+    assert team.children.is_at_work
     assert team.extract() is None
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert team.notice() == []
-    assert not team.crew.is_at_work
+    assert team.handle_ended() == []
+    assert not team.children.is_at_work
     assert team.extract() is None  # nothing is due any more
-    assert team.crew.rest_until == 0
+    assert team.children.rest_until == 0
 
 
 def test_one_that_is_killed_is_told_and_another_comes_after_a_rest(team: Team) -> None:
     end(begun(team.extract()))
-    assert team.notice() == ["The worker ended with code -9; it is tried again in 30 s."]
+    assert team.handle_ended() == ["The worker ended with code -9; it is tried again in 30 s."]
     assert team.extract(REST_SECONDS - 1) is None
     assert team.extract(REST_SECONDS) is not None
 
 
 def test_a_clock_that_is_set_back_does_not_make_the_rest_longer(team: Team) -> None:
     end(begun(team.extract()))
-    team.notice()
+    team.handle_ended()
     assert team.extract(-10) is not None
 
 
 def test_one_that_dies_is_told_though_the_next_one_is_due_already(team: Team) -> None:
     """It may die between the moment when the dead are looked for and the one when the next is begun."""
     child = begun(team.extract())
-    assert team.notice() == []
+    assert team.handle_ended() == []
     end(child)
     assert team.extract() is None
-    assert not team.crew.tidy()
-    assert team.notice() == ["The worker ended with code -9; it is tried again in 30 s."]
+    assert not team.children.start_upkeep()
+    assert team.handle_ended() == ["The worker ended with code -9; it is tried again in 30 s."]
 
 
 def test_a_worker_that_gives_way_is_not_begun_again_at_once(team: Team, paths: Paths) -> None:
@@ -124,7 +124,7 @@ def test_a_worker_that_gives_way_is_not_begun_again_at_once(team: Team, paths: P
     with only_worker(paths, memory_dir):
         child = begun(team.extract())
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert team.notice() == []
+    assert team.handle_ended() == []
     assert team.extract(1) is None
     assert team.extract(REST_SECONDS) is not None
 
@@ -135,9 +135,9 @@ def test_a_job_whose_process_died_is_ended_though_nobody_works_there_again(team:
     lost = jobs.claim(team.database, memory_dir, 1, "session", team.now)
     assert lost is not None
     with only_worker(paths, memory_dir):  # it lives
-        team.crew.dream(team.database, team.config, team.now)
+        team.children.dream(team.database, team.config, team.now)
         assert jobs.number_running(team.database) == 1
-    team.crew.dream(team.database, team.config, team.now)
+    team.children.dream(team.database, team.config, team.now)
     (report,) = jobs.ended_since(team.database, 0)
     assert (report.id, report.outcome, report.detail) == (lost.id, "failed", "its process died")
 
@@ -148,29 +148,29 @@ def test_children_know_nothing_of_the_supervisor(database: Database, paths: Path
     team = Team(database, paths, supervised)
     child = begun(team.extract())
     variables = Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")
-    team.crew.stop(0)
+    team.children.stop(0)
     assert f"HOME={environment['HOME']}".encode() in variables
-    assert not [one for one in variables if one.startswith((b"NOTIFY_", b"WATCHDOG_"))]
+    assert not [variable for variable in variables if variable.startswith((b"NOTIFY_", b"WATCHDOG_"))]
 
 
 def test_one_that_does_not_hear_is_killed_when_the_time_is_over(team: Team) -> None:
     child = begun(team.extract())
     child.suspend()
     began = elapsed()
-    team.crew.stop(0.1)
+    team.children.stop(0.1)
     assert elapsed() - began < PATIENCE_SECONDS
     assert not child.is_running()
-    assert team.children() == []  # no zombie either
+    assert team.processes() == []  # no zombie either
 
 
 def test_upkeep_waits_until_nobody_is_at_work(team: Team) -> None:
     child = begun(team.extract())
     child.suspend()
-    assert not team.crew.tidy()
+    assert not team.children.start_upkeep()
     end(child)
-    team.notice()
-    assert team.crew.tidy()
-    (child,) = team.children()
+    team.handle_ended()
+    assert team.children.start_upkeep()
+    (child,) = team.processes()
     assert child.cmdline()[-2:] == ["child", "--upkeep"]
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert team.notice() == []
+    assert team.handle_ended() == []

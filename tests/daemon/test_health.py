@@ -26,14 +26,14 @@ JUMPED = Trouble("clock_jumped", "The clock jumped.")
 def test_each_is_told_when_it_begins_and_when_it_is_over_and_stands_in_the_lock(paths: Paths) -> None:
     said: list[str] = []
     with only_instance(paths, NOW) as held, structlog.testing.capture_logs() as logged:
-        condition = DaemonHealth(held, said.append, structlog.get_logger())
+        health = DaemonHealth(held, said.append, structlog.get_logger())
 
         def tell(watching: str, *troubles: Trouble) -> tuple[str, tuple[Trouble, ...]]:
             said.clear()
-            condition.tell(watching, list(troubles))
+            health.report(watching, list(troubles))
             running = running_instance(paths)
             assert running
-            assert condition.names == [one.name for one in troubles]
+            assert health.names == [trouble.name for trouble in troubles]
             return running.watching, running.troubles
 
         assert tell("events") == ("events", ())
@@ -64,10 +64,10 @@ def test_a_lock_file_that_cannot_be_written_ends_nothing(paths: Paths, monkeypat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with only_instance(paths, NOW) as held:
-        condition = DaemonHealth(held, said.append, structlog.get_logger())
+        health = DaemonHealth(held, said.append, structlog.get_logger())
         monkeypatch.setattr(os, "pwrite", full)
-        condition.tell("events", [LIMIT])
-        condition.tell("events", [LIMIT])
+        health.report("events", [LIMIT])
+        health.report("events", [LIMIT])
     assert said == ["The limit is reached.", "  fix: sudo raise it"]
 
 
@@ -87,8 +87,8 @@ def test_a_clock_that_jumped_is_named(now: float, elapsed: float, text: str | No
     watch = ClockWatch()
     assert watch.look(NOW, 0) == []
     found = watch.look(now, elapsed)
-    assert [(one.name, one.fix) for one in found] == ([] if text is None else [("clock_jumped", "")])
-    assert all(one.text.startswith(text or "") for one in found)
+    assert [(trouble.name, trouble.fix) for trouble in found] == ([] if text is None else [("clock_jumped", "")])
+    assert all(trouble.text.startswith(text or "") for trouble in found)
 
 
 def test_a_jump_is_named_for_an_hour_and_is_no_jump_any_more() -> None:

@@ -75,7 +75,7 @@ def test_a_symlink_in_its_place_is_neither_read_nor_followed(paths: Paths, tmp_p
 def test_the_exit_code_is_one_that_the_supervisor_understands(
     paths: Paths, variables: dict[str, str], failed: Failure, code: int, *, is_kept: bool
 ) -> None:
-    assert last_failure.tell(variables, paths, failed) == code
+    assert last_failure.report(variables, paths, failed) == code
     assert (last_failure.last(paths) == failed) == is_kept
 
 

@@ -41,18 +41,18 @@ SAID = f"please keep every {WORD} review under 400 changed lines"
 
 
 class Listener:
-    """A daemon's narrator, and all that it wrote."""
+    """A daemon's reporter, and all that it wrote."""
 
     def __init__(self, database: Database, paths: Paths, config: Config) -> None:
         self.database, self.paths = database, paths
         self.said: list[str] = []
         self._log = open_log(paths, "debug", journal=True)
-        self.narrator = Reporter(paths, config, self.said.append, self._log)
+        self.reporter = Reporter(paths, config, self.said.append, self._log)
 
     def listen(self) -> list[dict[str, Any]]:
         """The lines of jobs, with everything else having been told too."""
-        self.narrator.tell_jobs(self.database, NOW)
-        self.narrator.tell_why_not(self.database, NOW)
+        self.reporter.report_jobs(self.database, NOW)
+        self.reporter.report_why_not(self.database, NOW)
         return [line for line in map(json.loads, self.text.splitlines()) if line["event"] == "job"]
 
     @property
@@ -120,13 +120,13 @@ def test_docs_explain_every_fact() -> None:
 
 def test_a_job_that_ended_while_no_daemon_ran_is_logged_by_the_next_and_told_to_nobody(workspace: Workspace) -> None:
     first = Listener(workspace.database, workspace.paths, workspace.config)
-    first.narrator.begin_behind(jobs.last_id(workspace.database))
+    first.reporter.begin_behind(jobs.last_id(workspace.database))
     assert first.listen() == []
     workspace.say(TABS)
     workspace.work()
     for _ in range(2):  # and the one after it does not do so again
         later = Listener(workspace.database, workspace.paths, workspace.config)
-        later.narrator.begin_behind(jobs.last_id(workspace.database))
+        later.reporter.begin_behind(jobs.last_id(workspace.database))
         assert [line["job"] for line in later.listen()] == [1]
         assert later.said == []
 
@@ -135,7 +135,7 @@ def test_jobs_of_before_the_log_was_counted_are_not_logged_again(workspace: Work
     workspace.say(TABS)
     workspace.work()
     listener = Listener(workspace.database, workspace.paths, workspace.config)
-    listener.narrator.begin_behind(jobs.last_id(workspace.database))
+    listener.reporter.begin_behind(jobs.last_id(workspace.database))
     assert listener.listen() == []
     setting = settings.get(workspace.database, settings.LOGGED)
     assert setting is not None
@@ -170,7 +170,7 @@ ECHO = f"messages.0.content.0.text: {SAID}"
         (Reply(text(SAID), stop_reason="refusal"), "refused(model)"),
         (Reply(text(SAID), stop_reason="max_tokens"), "failed"),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_an_endpoint_repeats_is_not_logged(
     database: Database, paths: Paths, capfd: pytest.CaptureFixture[str], answer: Answer, outcome: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from memoryd.daemon.wakeup import Wakeup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 SOON = 0.05
 NEVER = 300.0
 
@@ -131,9 +132,9 @@ def test_a_clock_that_is_set_back_makes_it_silent_though_alive(ringer: Ringer, c
     try:
         assert ringer.wakeup.wait(PATIENCE_SECONDS)
         clock[0] = dt.timedelta(days=-1)
-        ringer.wakeup.wait(SOON)  # one may be on its way
-        ringer.wakeup.wait(SOON)
-        assert not ringer.wakeup.wait(10 * SOON)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while ringer.wakeup.wait(10 * SOON):  # some may be on their way
+            assert time.monotonic() < until
         assert ticks.is_alive
     finally:
         ticks.stop()

@@ -20,7 +20,7 @@ def ear(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, s
     """What NOTIFY_SOCKET says, and the socket behind it."""
     name = f"@memoryd-test-{os.getpid()}" if request.param == "abstract" else str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
-        listener.settimeout(5)
+        listener.settimeout(60)
         listener.bind(f"\0{name[1:]}" if name.startswith("@") else name)
         yield name, listener
 

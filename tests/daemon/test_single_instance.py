@@ -38,7 +38,7 @@ def test_who_runs_and_since_when(paths: Paths) -> None:
 def test_a_lock_file_that_was_deleted_is_taken_anew(paths: Paths) -> None:
     trouble = Trouble("polling_only", "It is slow.")
     with only_instance(paths, since=5.0) as held:
-        held.tell("polling", [trouble])
+        held.write_state("polling", [trouble])
         assert not held.keep()
         os.remove(paths.daemon_lock)
         assert running_instance(paths) is None

@@ -38,7 +38,7 @@ def in_doctor(paths: Paths, config: Config) -> set[tuple[str, str]]:
 def test_the_daemon_and_notices(paths: Paths, database: Database) -> None:
     notices.post(database, notices.Notice("a", "It was set aside.", "look at it", paths.database), NOW)
     with only_instance(paths, NOW) as held:
-        held.tell("polling", [Trouble("watch_limit", "Too many watches.", "raise it")])
+        held.write_state("polling", [Trouble("watch_limit", "Too many watches.", "raise it")])
         lock = Path(paths.daemon_lock)
         lock.write_text(lock.read_text().replace('"version": "0.1.0"', '"version": "0.0.9"'))
         shown = in_status(paths, Config())

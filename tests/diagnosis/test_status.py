@@ -71,7 +71,7 @@ def screen(found: Status) -> str:
 def test_a_daemon_tells_since_when_it_runs_and_how_it_watches(paths: Paths, ingester: Ingester) -> None:
     ingester.ingest(NOW)
     with only_instance(paths, NOW - 2 * HOUR) as held:
-        held.tell("events")
+        held.write_state("events")
         shown = screen(found := look(paths))
     assert shown.startswith("● memoryd 0.1.0 running since ")
     assert f" (2 h, process {os.getpid()})\n\nwatches   ~/.claude/projects, by events\n" in shown
@@ -96,7 +96,7 @@ def test_a_trouble_with_a_fix_is_a_problem_and_one_without_a_note(paths: Paths) 
         Trouble("clock_jumped", "The clock jumped."),
     ]
     with only_instance(paths, NOW) as held:
-        held.tell("polling", troubles)
+        held.write_state("polling", troubles)
         shown = screen(found := look(paths))
     assert found.problems == (Problem("Too many watches.", "sudo sysctl fs.inotify.max_user_watches=524288"),)
     assert status.exit_code(found) == 1
@@ -189,13 +189,13 @@ def test_the_most_recently_active_are_named_and_the_others_counted(
     for number in range(9):
         say(ingester, paths, f"p{number}", NOW - HOUR + number)
     found = look(paths)
-    assert [one.root for one in found.projects.named] == [f"/code/p{number}" for number in (8, 7, 6, 5, 4, 3)]
+    assert [project.root for project in found.projects.named] == [f"/code/p{number}" for number in (8, 7, 6, 5, 4, 3)]
     assert found.projects.others == 3
     assert "\n  and 3 projects more: memoryd projects\n" in screen(found)
     assert len(look(paths, most=None).projects.named) == 9
     excluding = Config(projects=ProjectSettings(exclude=("/code/p8", "/code/p7")))
     assert look(paths, excluding).projects.named[0].root == "/code/p6"
-    assert [one.sessions for one in queries.dream_directories(database)] == [1] * 9
+    assert [directory.sessions for directory in queries.dream_directories(database)] == [1] * 9
 
 
 def test_what_has_the_name_of_a_lock_is_a_problem_of_one_project(paths: Paths, ingester: Ingester) -> None:
@@ -205,7 +205,7 @@ def test_what_has_the_name_of_a_lock_is_a_problem_of_one_project(paths: Paths, i
     found = look(paths)
     (problem,) = found.problems
     assert ".consolidate-lock" in problem.text
-    assert sorted((one.root, one.dream is None) for one in found.projects.named) == [
+    assert sorted((project.root, project.dream is None) for project in found.projects.named) == [
         ("/code/one", True),
         ("/code/two", False),
     ]
@@ -266,7 +266,7 @@ def test_the_last_jobs_are_those_that_ended_last(database: Database, paths: Path
         " (?, ?, ?, ?, ?, ?, 'failed')",
         rows,
     )
-    assert [one.session_id for one in queries.last_jobs(database, 3)] == ["s1499", "s1498", "s1497"]
+    assert [job.session_id for job in queries.last_jobs(database, 3)] == ["s1499", "s1498", "s1497"]
     assert queries.extractions(database) == {str(memory): (NOW - 5000 + 1499, "failed")}
 
 

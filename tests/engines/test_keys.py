@@ -18,9 +18,9 @@ def keys(text: str, answer: str = "", fact: str = RULE) -> tuple[str, ...]:
 
 def test_what_is_found_has_keys() -> None:
     text = "can you fix src/pay/handler.ts? from now on, never retry payments automatically"
-    (finding,) = offline.find([UserMessage("s", "m", None, text, "I added retry_policy.")])
+    (finding,) = offline.find([UserMessage("s", "m", None, text, "I added retry_policy.")]).written
     assert finding.reason == "learnt"
-    assert finding.keys == ("handler.ts", "retry_policy")
+    assert finding.keys == ("handler.ts",)
     assert "handler" not in finding.body + finding.description + finding.name
 
 
@@ -47,16 +47,8 @@ def test_what_the_memory_says_itself_is_no_key() -> None:
     assert keys("Look at retry.py.", fact="From now on, never import Retry.py in tests.") == ()
 
 
-def test_what_the_assistant_named_is_a_key_of_a_rule_about_it_most_named_first() -> None:
-    answer = "I changed `a_one`, b_two and c_three in src/d.py. b_two is called by e_five and f_six; g_seven too."
-    assert keys(RULE, answer) == ("b_two", "a_one", "c_three", "d.py")
-    assert keys(f"In my_own.py it is slow. {RULE}", answer) == ("my_own.py", "b_two", "a_one", "c_three", "d.py")
-
-
-def test_what_the_assistant_named_says_nothing_of_the_person() -> None:
-    fact = "I am a nurse and new to programming."
-    assert offline.statement(UserMessage("s", "m", None, fact)).type == "user"
-    assert keys(fact, "I changed a_one in src/d.py.", fact) == ()
+def test_what_the_assistant_named_is_no_key() -> None:
+    assert keys(RULE, "I changed `a_one`, b_two and c_three in src/d.py.") == ()
 
 
 def test_there_are_eight_at_most_and_always_the_same() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.engines.offline import find
+from memoryd.engines.offline import Findings, find
 from memoryd.model import Evidence, StoredMemory, UserMessage
 
 MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
@@ -20,22 +20,32 @@ def conversation(*messages: str | tuple[str, str]) -> list[UserMessage]:
 
 
 def kept(*messages: str | tuple[str, str]) -> list[tuple[str | None, str]]:
-    return [(one.type, one.body) for one in find(conversation(*messages)) if one.reason == "learnt"]
+    """What is written or waits to be confirmed."""
+    found = find(conversation(*messages))
+    return [(one.type, one.body) for one in (*found.written, *found.unconfirmed) if one.reason == "learnt"]
+
+
+def written(*messages: str) -> list[str]:
+    return [one.body.strip() for one in find(conversation(*messages)).written]
+
+
+def unconfirmed(*messages: str) -> list[str]:
+    return [one.body.strip() for one in find(conversation(*messages)).unconfirmed]
 
 
 @pytest.mark.parametrize(
     ("message", "kind", "words"),
     [
         (("no, please don't mock the mailer in these tests. we did that last year and the template bug reached every"
-          " customer"), "feedback", ("mock the mailer", "**Why:**", "template bug")),
+          " customer"), "feedback", ("mock the mailer", "template bug")),
         ("I'm a nurse by training and taught myself Python two years ago, so explain database things slowly",
-         "user", ("The user is a nurse", "database")),
+         "user", ("I'm a nurse", "database")),
         ("we freeze the booking service from Thursday because the auditors are in the house, only hotfixes go out",
          "project", ("2026-10-22", "auditors")),
         ("if you need to know who is on call look at the Grafana board 'Night Workspace', nobody updates the wiki any more",
          "reference", ("Night Workspace",)),
-        (("Der Export geht ab nächster Woche über das neue Portal, weil der alte FTP-Server abgeschaltet wird. Frau Aydin"
-          " gibt jede Änderung daran frei."), "project", ("Aydin", "FTP-Server")),
+        ("Der Export geht ab nächster Woche über das neue Portal, weil der alte FTP-Server abgeschaltet wird",
+         "project", ("Portal", "FTP-Server")),
         ("以后提交信息都用英文写，海外同事也要看", "feedback", ("英文",)),  # noqa: RUF001
     ],
 )  # fmt: skip
@@ -75,7 +85,7 @@ def test_a_rule_and_the_incident_behind_it_are_one_memory() -> None:
         " thousand prices. then push"
     )
     assert [kind for kind, _ in found] == ["feedback"]
-    assert found[0][1].startswith("Never run the import against the live catalogue, use the copy.")
+    assert found[0][1].startswith("but never run the import against the live catalogue, use the copy.")
     assert "wiped two thousand prices" in found[0][1].partition("**Why:**")[2]
 
 
@@ -91,8 +101,8 @@ def test_a_later_date_stands_beside_the_earlier_one() -> None:
         "Dana called: the checkout launch moved to the 30th because the training is not ready",
     )
     assert len(found) == 2
-    assert "2026-10-23" in found[0][1]
-    assert "2026-10-30" in found[1][1]
+    assert any("2026-10-23" in body for _, body in found)
+    assert any("2026-10-30" in body for _, body in found)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +119,7 @@ def test_only_the_message_before_is_taken_back_without_a_name() -> None:
 
 def test_only_what_is_named_is_taken_back() -> None:
     found = kept("from now on, use tabs everywhere", "never push to main", "forget what I said about the tabs")
-    assert [body for _, body in found] == ["Never push to main.\n"]
+    assert [body for _, body in found] == ["never push to main\n"]
 
 
 def a_memory(body: str, session: str = "session", *, is_ours: bool = True, kind: str = "feedback") -> StoredMemory:
@@ -119,7 +129,7 @@ def a_memory(body: str, session: str = "session", *, is_ours: bool = True, kind:
 
 def test_a_number_or_a_negation_makes_it_another_fact() -> None:
     memories = [a_memory("Always squash commits before merging a branch.\n", is_ours=False)]
-    (found,) = find(conversation("from now on don't squash commits before merging a branch"), lambda: memories)
+    (found,) = find(conversation("from now on don't squash commits before merging a branch"), lambda: memories).written
     assert found.reason == "learnt"
 
 
@@ -127,10 +137,10 @@ def test_a_memory_of_the_same_session_is_withdrawn() -> None:
     memories = [a_memory("Use tabs everywhere.\n"), a_memory("Older.\n", "another session")._replace(name="old.md")]
     (said,) = conversation("forget what I just said, please")
     said = said._replace(after=("earlier",))
-    (withdrawal,) = find([said], lambda: memories[:1])
+    (withdrawal,) = find([said], lambda: memories[:1]).written
     assert (withdrawal.reason, withdrawal.files, withdrawal.body) == ("taken_back", ("feedback_x.md",), "")
-    assert find([said._replace(after=("another",))], lambda: memories) == []
-    assert find([said], lambda: [a_memory("Use tabs.\n", is_ours=False)]) == []
+    assert find([said._replace(after=("another",))], lambda: memories) == Findings()
+    assert find([said], lambda: [a_memory("Use tabs.\n", is_ours=False)]) == Findings()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +154,7 @@ def test_a_memory_of_the_same_session_is_withdrawn() -> None:
 )
 def test_what_is_about_the_task_takes_nothing_back(message: str) -> None:
     found = kept("never use lodash in this repo", "now please write the parser for the csv header", message)
-    assert [body for _, body in found] == ["Never use lodash in this repo.\n"]
+    assert [body for _, body in found] == ["never use lodash in this repo\n"]
 
 
 def test_what_is_named_is_taken_back_in_a_later_session_too() -> None:
@@ -152,25 +162,26 @@ def test_what_is_named_is_taken_back_in_a_later_session_too() -> None:
         a_memory("Never use lodash in this repo.\n", "another session"),
         a_memory("Keep commits small.\n", "another session")._replace(name="other.md"),
     ]
-    assert find(conversation("drop the lodash part, a plain loop will do"), lambda: memories) == []
-    (withdrawal,) = find(conversation("forget what I said about lodash"), lambda: memories)
+    assert find(conversation("drop the lodash part, a plain loop will do"), lambda: memories).written == ()
+    (withdrawal,) = find(conversation("forget what I said about lodash"), lambda: memories).written
     assert (withdrawal.reason, withdrawal.evidence[-1].quote) == ("taken_back", "forget what I said about lodash")
 
 
 def test_what_an_instruction_file_says_is_not_repeated() -> None:
     rules = "# Rules\n- Run `make lint` before every commit\n- Never edit files below vendor/\n- British spelling in all texts"
-    assert find(conversation("and always run make lint before you commit"), lambda: (), [rules]) == []
+    assert find(conversation("and always run make lint before you commit"), lambda: (), [rules]) == Findings()
     assert (
-        find(conversation("always use British spelling in texts, never edit vendor files"), lambda: (), [rules]) == []
+        find(conversation("always use British spelling in texts, never edit vendor files"), lambda: (), [rules])
+        == Findings()
     )
-    assert len(find(conversation("never deploy on a Friday, the on-call is thin"), lambda: (), [rules])) == 1
+    assert find(conversation("never deploy on a Friday, the on-call is thin"), lambda: (), [rules]) != Findings()
 
 
 def test_the_shelf_is_read_only_where_something_was_found() -> None:
     def memories() -> list[StoredMemory]:
         raise AssertionError("nobody asked")
 
-    assert find(conversation("please rename it", "thanks, run the tests"), memories) == []
+    assert find(conversation("please rename it", "thanks, run the tests"), memories) == Findings()
 
 
 @pytest.mark.parametrize(
@@ -206,3 +217,104 @@ def test_the_fact_beside_a_secret_is_kept_without_it() -> None:
     assert "redacted" not in body
     assert "office network" in body
     assert kept("remember that the password for the vault is [redacted: password]") == []
+
+
+# --- three drawers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "request_to_remember",
+    [
+        "remember we use pnpm",
+        "from now on, use tabs",
+        "merk dir: nie auf main pushen",
+        "retiens que les montants sont en centimes",
+        "recuerda que los importes van en céntimos",
+        "记住用pnpm",
+        "覚えておいて、金額は必ず整数で",
+    ],
+)
+def test_an_explicit_request_is_written_as_it_was_said(request_to_remember: str) -> None:
+    assert written(request_to_remember) == [request_to_remember]
+
+
+def test_what_is_likely_and_was_said_once_is_unconfirmed() -> None:
+    found = find(conversation("we ship on fridays now"))
+    both = [one.body.strip() for one in (*found.written, *found.unconfirmed)]
+    assert both == ["we ship on fridays now"]
+
+
+def waiting(body: str, session: str = "earlier session") -> StoredMemory:
+    evidence = Evidence(session, "earlier", body, "hash", MONDAY - 90_000)
+    return StoredMemory("project_x.md", "project", body, f"{body}\n", evidence=(evidence,), row_id=7)
+
+
+def test_what_is_said_again_in_another_session_is_confirmed() -> None:
+    said = conversation("pls use uv for the docs build")
+    (memory,) = find(said, lambda: (), (), [waiting("use uv for the docs build, pip is slow")]).written
+    assert (memory.body, memory.answers) == ("use uv for the docs build, pip is slow\n", (7,))
+    assert [piece.session_id for piece in memory.evidence] == ["earlier session", "session"]
+
+
+def test_what_is_said_again_in_the_same_session_confirms_nothing() -> None:
+    found = find(
+        conversation("pls use uv for the docs build"), lambda: (), (), [waiting("use uv for the docs build", "session")]
+    )
+    assert not any(memory.answers for memory in found.written)
+
+
+def test_an_unconfirmed_memory_that_is_told_anew_or_taken_back_is_withdrawn() -> None:
+    row = waiting("the weekly sync is on Mondays")
+    assert find(conversation("remember the weekly sync is on Thursdays now"), lambda: (), (), [row]).withdrawn == {7}
+    assert find(conversation("forget what I said about the weekly sync"), lambda: (), (), [row]).withdrawn == {7}
+    assert find(conversation("never push to the main branch"), lambda: (), (), [row]).withdrawn == frozenset()
+
+
+# --- change by the user's words ---------------------------------------------------------------------------------------
+
+
+def test_a_value_that_is_replaced_by_name_is_swapped_in_text_title_and_name() -> None:
+    memories = [a_memory("Use yarn for installs in the web folder.\n\n**Why:** yarn is fast\n", "another session")]
+    (revised,) = find(conversation("from now on use pnpm instead of yarn for installs"), lambda: memories).written
+    assert (revised.reason, revised.files) == ("updated", ("feedback_x.md",))
+    assert revised.body == "Use pnpm for installs in the web folder.\n"
+    assert revised.name == "use-pnpm-for-installs-in-the-web-folder"
+    assert "yarn" not in revised.description
+
+
+def test_the_same_subject_told_anew_replaces_the_memory_with_its_reason() -> None:
+    memories = [a_memory("the weekly sync is on Mondays\n\n**Why:** sales is in then\n", "another", kind="project")]
+    (revised,) = find(conversation("remember the weekly sync is on Thursdays now"), lambda: memories).written
+    assert (revised.files, revised.body) == (("feedback_x.md",), "remember the weekly sync is on Thursdays now\n")
+
+
+def test_a_suspected_contradiction_is_asked_and_changes_nothing() -> None:
+    memories = [a_memory("Gate hardware questions go to Pieter, he has the cabinet keys.\n", "another", kind="project")]
+    found = find(conversation("remember gate hardware is with Saskia now"), lambda: memories)
+    assert [memory.files for memory in found.written] == [()]
+    (asked,) = found.suspected
+    assert (asked.files, asked.body) == (("feedback_x.md",), "")
+    assert "Saskia" in asked.evidence[-1].quote
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ("from now on, never log the customer names", "because the auditors found some in May", "auditors found"),
+        ("merk dir: preise immer brutto anzeigen", "weil die kunden privatleute sind", "privatleute"),
+    ],
+)
+def test_a_reason_in_the_next_message_is_the_why(first: str, second: str, reason: str) -> None:
+    (body,) = written(first, second)
+    assert body.startswith(first)
+    assert reason in body.partition("**Why:**")[2]
+
+
+def test_a_correction_in_the_next_message_joins_what_it_corrects() -> None:
+    (body,) = written("from now on, always use spaces", "sorry, i meant tabs")
+    assert body == "from now on, always use spaces. sorry, i meant tabs"
+
+
+def test_a_recurring_day_gets_no_date() -> None:
+    (body,) = written("remember that deploys go out every Tuesday")
+    assert body == "remember that deploys go out every Tuesday"

@@ -78,7 +78,7 @@ def test_a_merge_changes_both_files_and_the_index_and_can_be_undone(dream_worksp
     before = dream_workspace.state()
     dreamt = dream_workspace.dream(engine(MERGED, ARCHIVED))
     assert dreamt.outcome == "succeeded"
-    assert [one[0] for one in dreamt.revised] == ["merged", "expired"]
+    assert [revision[0] for revision in dreamt.revised] == ["merged", "expired"]
     assert sorted(dream_workspace.state()) == ["MEMORY.md", "project_gateway.md"]
     text = dream_workspace.state()["project_gateway.md"][0].decode()
     assert PORT in text
@@ -349,7 +349,7 @@ def test_newer_words_change_a_memory_whose_last_change_was_undone(dream_workspac
     dream_workspace.undo()
     dream_workspace.clock.at += DAY
     later = update(dream_workspace, "the gateway listens on port 7070 now", "The gateway listens on port 7070.")
-    assert [one[0] for one in dream_workspace.dream(later).revised] == ["updated"]
+    assert [revision[0] for revision in dream_workspace.dream(later).revised] == ["updated"]
 
 
 def test_words_of_a_refused_change_wait_for_extraction(dream_workspace: DreamWorkspace) -> None:
@@ -412,7 +412,9 @@ def test_a_memory_whose_line_in_the_index_says_more_is_not_merged_away(dream_wor
     furnish(dream_workspace)
     text = dream_workspace.state()["MEMORY.md"][0].decode()
     line = "- [Proxy](project_proxy.md) — timeouts; ask Mina before touching, never 60"
-    dream_workspace.put("MEMORY.md", "\n".join(line if "project_proxy" in one else one for one in text.split("\n")))
+    dream_workspace.put(
+        "MEMORY.md", "\n".join(line if "project_proxy" in entry else entry for entry in text.split("\n"))
+    )
     dreamt = dream_workspace.dream(engine(MERGED))
     assert dreamt.revised == ()
     assert [(group.state, group.reason) for group in dreamt.refused] == [
@@ -425,7 +427,9 @@ def test_an_undo_after_a_later_change_puts_a_persons_line_back_as_well(dream_wor
     furnish(dream_workspace)
     text = dream_workspace.state()["MEMORY.md"][0].decode()
     line = "- [The proxy, handle with care](project_proxy.md) — timeouts of 30 seconds"
-    dream_workspace.put("MEMORY.md", "\n".join(line if "project_proxy" in one else one for one in text.split("\n")))
+    dream_workspace.put(
+        "MEMORY.md", "\n".join(line if "project_proxy" in entry else entry for entry in text.split("\n"))
+    )
     assert dream_workspace.dream(engine(MERGED)).change_id is not None
     change = history.last_undoable(dream_workspace.database, str(dream_workspace.memory))
     dream_workspace.remember("project_new.md", "A later memory.")
@@ -451,7 +455,7 @@ def test_forgetting_a_memory_after_an_undone_merge_leaves_the_other_its_evidence
         assert state is not None
         gone = Group((FileChange("project_gateway.md", state.data, None, state.mtime_ns),), "")
         commit(dream_workspace.database, directory, Changeset("forget", "", (gone,)), dream_workspace.clock.at)
-    assert [one.quote for one in history.evidence_of(dream_workspace.database, memory, "project_proxy.md")] == [
+    assert [piece.quote for piece in history.evidence_of(dream_workspace.database, memory, "project_proxy.md")] == [
         TIMEOUTS
     ]
 

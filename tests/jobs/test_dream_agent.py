@@ -161,7 +161,7 @@ class Dream:
     def answers(self) -> list[tuple[str, bool]]:
         """What the model was told about the calls of its last turn but one."""
         results = tool_results(self.model_workspace.server.requests[-1])
-        return [(str(one["content"]), bool(one.get("is_error"))) for one in results]
+        return [(str(result["content"]), bool(result.get("is_error"))) for result in results]
 
 
 def told(proposal: Proposal) -> list[tuple[str, str, list[str]]]:
@@ -399,7 +399,7 @@ def test_two_dreams_share_all_that_comes_before_the_memories(database: Database,
 def test_turns_that_do_not_fit_are_not_taken(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, NOTHING, context_window_tokens=12_000) as dream:
         dream.keep(feedback_size=SIZE)
-        (_, taken, _) = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20)))
+        taken = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20))).taken
         assert taken is not None
         assert 1 < taken < 20
         assert len(said_in(dream.model_workspace.server.requests[0])) == taken
@@ -410,7 +410,7 @@ def test_a_prompt_that_the_endpoint_finds_too_long_is_sent_with_fewer_turns(
 ) -> None:
     too_long = Status(400, "invalid_request_error", "prompt is too long: 9000 tokens > 6000 maximum")
     with dreaming_with(database, paths, tmp_path, in_turn(too_long)) as dream:
-        (_, taken, _) = dream.run(*(said(f"part {number}", number) for number in range(10)))
+        taken = dream.run(*(said(f"part {number}", number) for number in range(10))).taken
         assert [len(said_in(request)) for request in dream.model_workspace.server.requests] == [10, taken]
         assert taken == 6
 
@@ -612,7 +612,9 @@ def test_an_update_goes_through_the_check_and_the_commit(database: Database, pat
         done = dreamt(dream)
         assert (done.outcome, done.refused) == ("succeeded", ())
         assert dream.bodies() == {"feedback_size.md": "Keep every review under 300 changed lines.\n"}
-        assert [one.quote for one in history.evidence_of(database, str(dream.memory), "feedback_size.md")] == [LATER]
+        assert [piece.quote for piece in history.evidence_of(database, str(dream.memory), "feedback_size.md")] == [
+            LATER
+        ]
         assert dream.model_workspace.outcomes() == ["succeeded"]
 
 
@@ -777,6 +779,39 @@ def test_a_key_that_is_refused_stops_the_engine(database: Database, paths: Paths
         assert hold.reason == "engine_stopped"
 
 
+# --- what the repository shows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("look", ["Grep", "Read"])
+def test_a_correction_rests_on_path_line_and_commit(
+    database: Database, paths: Paths, tmp_path: Path, look: str
+) -> None:
+    """The line that the agent read is its evidence; nobody said it, so it gives the memory no age."""
+    commit = "c0ffee" * 6 + "c0ff"
+    line = 'lint = "make check"'
+    looks = {
+        "Grep": call("Grep", {"pattern": "lint =", "path": "repository"}),
+        "Read": call("Read", {"file_path": "repository/tools.toml"}),
+    }
+    new = content("The linters run with `make check`.", type="project")
+    answer = in_turn(Reply(looks[look]), Reply(call("Write", {"file_path": "p.md", "content": new, "quote": line})))
+    with dreaming_with(database, paths, tmp_path, answer) as dream:
+        dream.keep(p=content("The linters run with `make lint`.", type="project"))
+        (dream.root / "tools.toml").write_text(f"[tools]\n{line}\n")
+        (dream.root / ".git/refs/heads").mkdir(parents=True)
+        (dream.root / ".git/objects").mkdir()
+        (dream.root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+        (dream.root / ".git/refs/heads/main").write_text(f"{commit}\n")
+        (group,) = dream.run().groups
+        assert (group.reason, body_in(group).strip()) == ("updated", "The linters run with `make check`.")
+        ((name, evidence),) = group.evidence
+        assert (name, evidence.session_id, evidence.message_id) == ("p.md", "repository", f"tools.toml:2@{commit}")
+        assert (evidence.quote, evidence.said_at) == (line, None)
+        (question,) = dream.model_workspace.server.reviews
+        assert f'<quote repository=\\"tools.toml:2@{commit}\\">'.encode() in question.raw
+        assert remarks(dream.model_workspace) == []
+
+
 # --- long runs --------------------------------------------------------------------------------------------------------
 
 
@@ -809,8 +844,9 @@ def test_a_large_window_leaves_the_clearing_to_the_endpoint(database: Database, 
         budget=Budget(usd_per_day=99, usd_per_dream=99),
     ) as dream:
         dream.run()
-        (edit,) = dream.model_workspace.server.requests[0].body["context_management"]["edits"]
-        assert (edit["trigger"]["value"], edit["clear_at_least"]["value"]) == (180_000, 140_000)
+        thoughts, results = dream.model_workspace.server.requests[0].body["context_management"]["edits"]
+        assert thoughts["keep"] == {"type": "thinking_turns", "value": 1}
+        assert (results["trigger"]["value"], results["clear_at_least"]["value"]) == (180_000, 140_000)
 
 
 def test_an_endpoint_without_it_is_asked_without_it(database: Database, paths: Paths, tmp_path: Path) -> None:

@@ -224,15 +224,15 @@ class Players:
         """One stops at that step; all others try; then it goes on. How they ended, the victim first."""
         self.tell(victim, step)
         first = self.hear(victim)
-        others = [one for one in range(len(self.connections)) if one != victim]
-        for one in others:
-            self.tell(one, 0)
-        ends = {one: told for one in others if (told := self.hear(one)) != "blocked"}
+        others = [number for number in range(len(self.connections)) if number != victim]
+        for player in others:
+            self.tell(player, 0)
+        ends = {player: told for player in others if (told := self.hear(player)) != "blocked"}
         if first == "paused":
             self.tell(victim, "go on")
             first = self.end_of(victim)
-        ends |= {one: self.end_of(one) for one in others if one not in ends}
-        return [first[0], *(ends[one][0] for one in others)]
+        ends |= {player: self.end_of(player) for player in others if player not in ends}
+        return [first[0], *(ends[player][0] for player in others)]
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_never_two_of_ours_inside_whoever_is_paused_wherever(
     home: str, torture: bool, number: int, is_one_user: bool
 ) -> None:
     """Those with databases of their own have only the lock file and the kernel's lock on the directory between them."""
-    players = Players(home, ["state" if is_one_user else f"state-{one}" for one in range(number)])
+    players = Players(home, ["state" if is_one_user else f"state-{index}" for index in range(number)])
     try:
         players.tell(0, 0)
         outcome, steps = players.end_of(0)

@@ -84,8 +84,8 @@ class Night:
         """What an extraction finds to do at this moment, done."""
         sessions = due(other, self.paths, Config(), self.clock.at, at_once=True)
         return [
-            one.outcome.session_id
-            for one in extract_due(other, self.paths, sessions, self.clock.at, engine=OfflineEngine())
+            worked.outcome.session_id
+            for worked in extract_due(other, self.paths, sessions, self.clock.at, engine=OfflineEngine())
         ]
 
     def say(self, other: Database, text: str) -> None:

@@ -188,9 +188,9 @@ ATTACKS: dict[str, Case] = {
     "the index, a pinned memory, a foreign file and a link are written": Case(
         (f"{FORGET}. forget what I said about tabs",),
         tuple(
-            one
+            change
             for name in ("MEMORY.md", PINNED, FOREIGN, LINK)
-            for one in (remove(name, FORGET), write(name, memory("Use tabs."), "forget what I said about tabs"))
+            for change in (remove(name, FORGET), write(name, memory("Use tabs."), "forget what I said about tabs"))
         ),
     ),
     # --- rewrites ---

@@ -242,10 +242,18 @@ def test_a_waiting_turn_follows_its_words_into_a_copy_when_the_original_is_gone(
 
 
 def test_two_writers_in_one_file(database: Database, paths: Paths, ingester: Ingester) -> None:
-    one = Session("one")
-    first, second = one.prompt("first"), one.prompt("second")
-    data = first + one.call("a") + second + one.call("b") + one.result("a") + one.result("b") + one.reply()
-    write(paths.transcripts_root, one, data)
+    session = Session("one")
+    first, second = session.prompt("first"), session.prompt("second")
+    data = (
+        first
+        + session.call("a")
+        + second
+        + session.call("b")
+        + session.result("a")
+        + session.result("b")
+        + session.reply()
+    )
+    write(paths.transcripts_root, session, data)
     ingester.ingest(NOW + 5)
     assert delivered(database) == {id_of(first): "waiting", id_of(second): "waiting"}
 
@@ -371,14 +379,14 @@ def test_a_transcript_deleted_between_scan_and_read_is_passed_over(
     write(paths.transcripts_root, lost, lost.turn(), folder="-a")
     turn = kept.turn()
     write(paths.transcripts_root, kept, turn, folder="-b")
-    read_one = Ingester._read_one
+    read_one = Ingester._read_file
 
     def deleting(self: Ingester, file: Any) -> Any:
         if lost.id in file.found.path:
             os.remove(file.found.path)
         return read_one(self, file)
 
-    monkeypatch.setattr(Ingester, "_read_one", deleting)
+    monkeypatch.setattr(Ingester, "_read_file", deleting)
     ingester.ingest(NOW + 5)
     ingester.ingest(NOW + 10)
     assert delivered(database) == {id_of(turn): "waiting"}

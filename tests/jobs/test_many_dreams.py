@@ -111,7 +111,7 @@ class Rewriter:
         about = re.search(r"The (\w+) of the (\w+)", said)
         assert about is not None
         old = re.compile(rf"The {about[1]} of the {about[2]} is rated at (\d+) bar")
-        name = next(one for one in names if old.search(self._body(one)))
+        name = next(candidate for candidate in names if old.search(self._body(candidate)))
         names.remove(name)
         (new,) = NUMBER.findall(said)
         evidence = find_quote(said, [exchange.said])
@@ -166,7 +166,7 @@ def test_what_nobody_contradicts_outlives_a_hundred_dreams_and_all_can_be_undone
         assert len(text.splitlines()) <= MOST_LINES
         assert len(text.encode()) <= MOST_BYTES
     everything = "\n".join(path.read_text(encoding="utf-8") for path in dream_workspace.memory.glob("*.md"))
-    assert [one for one in (fact(*key, value) for key, value in facts.items()) if one not in everything] == []
+    assert [text for text in (fact(*key, value) for key, value in facts.items()) if text not in everything] == []
     assert 30 < len(dream_workspace.waiting()) <= held  # the same is not asked twice
     assert all(outcome == "succeeded" for outcome in dream_workspace.turns())
     while dream_workspace.undo():

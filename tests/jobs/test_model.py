@@ -56,7 +56,7 @@ def lengths(model_workspace: ModelWorkspace) -> list[int]:
 
 
 def evidence(model_workspace: ModelWorkspace, name: str = RULE_MD) -> list[str]:
-    return [one.quote for one in history.evidence_of(model_workspace.database, str(model_workspace.memory), name)]
+    return [piece.quote for piece in history.evidence_of(model_workspace.database, str(model_workspace.memory), name)]
 
 
 def written(model_workspace: ModelWorkspace, name: str = RULE_MD) -> str:
@@ -165,8 +165,8 @@ def test_marks_cannot_be_forged_by_what_is_said(database: Database, paths: Paths
 
 def spelled(secret: str) -> list[bytes]:
     """A secret as it could stand in the body of a request; of a long one each line would be enough."""
-    lines = [one for one in (*secret.split("\n"), *secret.split("\\n")) if len(one) >= 12] or [secret]
-    return [json.dumps(one, ensure_ascii=False)[1:-1].encode() for one in lines]
+    lines = [line for line in (*secret.split("\n"), *secret.split("\\n")) if len(line) >= 12] or [secret]
+    return [json.dumps(line, ensure_ascii=False)[1:-1].encode() for line in lines]
 
 
 def check_nothing_leaked(
@@ -175,11 +175,11 @@ def check_nothing_leaked(
     """`shape`: the text in which a sample stood. What is no secret there is none of ours to find."""
     requests = b"".join(request.raw for request in model_workspace.server.requests)
     leaked = {
-        one.marked
-        for one in samples
-        for secret in one.secrets
+        sample.marked
+        for sample in samples
+        for secret in sample.secrets
         for part in spelled(secret)
-        if part in requests and part not in json.dumps(redact(shape(one.text)), ensure_ascii=False).encode()
+        if part in requests and part not in json.dumps(redact(shape(sample.text)), ensure_ascii=False).encode()
     }
     assert leaked == set()
 
@@ -194,12 +194,12 @@ def saying(session: Session, number: int, said: str, replied: str, command: str)
 
 @pytest.mark.parametrize("place", ["said", "replied", "done", "everywhere"])
 def test_no_secret_that_was_said_or_used_is_in_any_request(database: Database, paths: Paths, place: str) -> None:
-    samples = [one for one in SECRETS if one.text.isprintable() or "\n" in one.text]
+    samples = [sample for sample in SECRETS if sample.text.isprintable() or "\n" in sample.text]
     with with_model(database, paths, in_turn(LIST)) as model_workspace:
         session = Session()
         data = b""
-        for number, one in enumerate(samples):
-            given = [one.text if place in (name, "everywhere") else "ok" for name in ("said", "replied", "done")]
+        for number, sample in enumerate(samples):
+            given = [sample.text if place in (name, "everywhere") else "ok" for name in ("said", "replied", "done")]
             data += saying(session, number, *given)
         model_workspace.append(session, data)
         model_workspace.run()
@@ -215,7 +215,7 @@ def test_no_secret_of_an_instruction_file_is_in_any_request(database: Database, 
     with with_model(database, paths, NOTHING) as model_workspace:
         for start in range(0, len(SECRETS), 40):
             file.write_text(
-                "# Rules\n\n" + "\n\n".join(one.text for one in SECRETS[start : start + 40]) + "\n\nUse tabs."
+                "# Rules\n\n" + "\n\n".join(sample.text for sample in SECRETS[start : start + 40]) + "\n\nUse tabs."
             )
             model_workspace.say("hello", session=Session(start))
             model_workspace.work()
@@ -225,7 +225,7 @@ def test_no_secret_of_an_instruction_file_is_in_any_request(database: Database, 
 
 def test_no_secret_of_a_memory_is_in_any_request(database: Database, paths: Paths) -> None:
     """Neither in the manifest, nor where the model reads, lists or searches it."""
-    texts = ["\n\n".join(one.text for one in SECRETS[start : start + 6]) for start in range(0, len(SECRETS), 6)]
+    texts = ["\n\n".join(sample.text for sample in SECRETS[start : start + 6]) for start in range(0, len(SECRETS), 6)]
     names = [f"m{number}.md" for number in range(len(texts))]
 
     def memory(words: str) -> str:
@@ -249,16 +249,16 @@ def test_no_secret_of_a_memory_is_in_any_request(database: Database, paths: Path
         for start in range(0, len(names), 15):
             model_workspace.say(f"part {start}", session=Session(start))
         assert {outcome.outcome for outcome in model_workspace.run()} == {"succeeded_no_output"}
-        shape = {one.text: memory(texts[place // 6]) for place, one in enumerate(SECRETS)}
+        shape = {sample.text: memory(texts[place // 6]) for place, sample in enumerate(SECRETS)}
         check_nothing_leaked(model_workspace, list(SECRETS), shape.__getitem__)
 
 
 def test_no_secret_in_an_escaped_description_is_in_any_request(database: Database, paths: Paths) -> None:
-    samples = [one for one in SECRETS if '"' in one.text and "\n" not in one.text]
+    samples = [sample for sample in SECRETS if '"' in sample.text and "\n" not in sample.text]
     with with_model(database, paths, NOTHING) as model_workspace:
         model_workspace.memory.mkdir(parents=True)
-        for number, one in enumerate(samples):
-            described = json.dumps(one.text, ensure_ascii=False)
+        for number, sample in enumerate(samples):
+            described = json.dumps(sample.text, ensure_ascii=False)
             (model_workspace.memory / f"m{number}.md").write_text(
                 f"---\nname: a\ndescription: {described}\ntype: user\n---\nx\n"
             )
@@ -749,7 +749,7 @@ def test_a_model_that_declines_the_first_turns_is_shown_the_others(database: Dat
         model_workspace.run()
         declined, *others = shown(model_workspace)
         assert 1 < len(declined) < 6
-        assert [said[:6] for one in others for said in one] == [f"part {number}" for number in range(6)]
+        assert [said[:6] for messages in others for said in messages] == [f"part {number}" for number in range(6)]
         assert model_workspace.outcomes() == ["succeeded_no_output"] * 6
 
 
@@ -998,7 +998,7 @@ def test_turns_that_do_not_fit_into_one_window_are_all_done_once(database: Datab
         firsts = [
             said for said, size in zip(shown(model_workspace), lengths(model_workspace), strict=True) if size == 1
         ]
-        assert [one for said in firsts for one in said] == [text.strip() for text in texts]
+        assert [message for said in firsts for message in said] == [text.strip() for text in texts]
         assert model_workspace.bodies() == [f"nonce-{number:08x} here." for number in range(14)]
         assert model_workspace.outcomes() == ["succeeded"] * 14
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.memory.unconfirmed import unconfirmed_memories
 from tests.jobs.dream_workspace import NOW
 from tests.transcript import Session
 
@@ -19,7 +20,7 @@ WISHES = (
     "From now on, send reports for {} to the finance channel.",
     "Always ask me before you change anything about {}.",
     "Remember that {} has a contract with a penalty for downtime.",
-    "Never run load tests against {}, please.",
+    "Remember: never run load tests against {}, please.",
     "Remember: {} belongs to the payments group.",
 )
 IDENTIFIERS = {
@@ -97,9 +98,9 @@ IDENTIFIERS = {
     ),
 }
 PAIRS = [
-    (kind, wish.format(one), wish.format(other))
+    (kind, wish.format(subject), wish.format(other))
     for kind, pairs in IDENTIFIERS.items()
-    for (one, other), wish in product(pairs, WISHES)
+    for (subject, other), wish in product(pairs, WISHES)
 ]
 PROJECTS = 30
 """Ten pairs share a project: a memory of one pair must not get in the way of another one either."""
@@ -131,7 +132,7 @@ def test_wishes_that_differ_in_one_identifier_are_both_kept_by_extraction(worksp
             workspace.work()
     for kind, *wishes in dealt(part):
         for wish in wishes:
-            assert said_in(workspace.bodies(), wish), (kind, wish)
+            assert said_in([*workspace.bodies(), *workspace.waiting()], wish), (kind, wish)
 
 
 @pytest.mark.parametrize("part", range(PROJECTS))
@@ -144,6 +145,7 @@ def test_and_by_dreams(dream_workspace: DreamWorkspace, part: int) -> None:
         assert dreamt.outcome == "succeeded", dreamt
         dream_workspace.clock.at += 86_400
     bodies = [data.decode() for name, (data, _) in dream_workspace.state().items() if name != "MEMORY.md"]
+    bodies += [memory.body for memory in unconfirmed_memories(dream_workspace.database, str(dream_workspace.memory))]
     for kind, *wishes in dealt(part):
         for wish in wishes:
             assert said_in(bodies, wish), (kind, wish)
@@ -232,11 +234,8 @@ def test_a_sentence_about_the_task_takes_no_rule_back(workspace: Workspace, rule
             workspace.work()
         workspace.append(session, session.prompt(sentence) + session.reply("Done."))
         workspace.work()
-    told = rule.rsplit(", ", maxsplit=1)[-1].removeprefix("Remember that ").rstrip(".").casefold()
-    waiting = {body.casefold() for body in workspace.waiting()}
-    assert len(waiting) <= 1  # "put the old name back" has a word of one of the rules: whether it is meant is asked
-    kept = {body.casefold() for body in workspace.bodies()} | waiting
-    lost = [sentence for number, sentence in enumerate(ABOUT_THE_TASK) if f"{told.format(number)}." not in kept]
+    kept = {*workspace.bodies(), *workspace.waiting()}
+    lost = [sentence for number, sentence in enumerate(ABOUT_THE_TASK) if rule.format(number) not in kept]
     assert lost == []
 
 
@@ -263,7 +262,7 @@ def test_the_next_message_takes_back_what_is_not_committed_yet(workspace: Worksp
 def test_a_correction_stands_beside_what_it_corrects(workspace: Workspace) -> None:
     workspace.say("From now on, use yarn.", "no, use pnpm instead")
     workspace.work()
-    assert workspace.bodies() + workspace.waiting() == ["Use yarn. (Corrected: “no, use pnpm instead”)"]
+    assert workspace.bodies() + workspace.waiting() == ["From now on, use yarn. no, use pnpm instead"]
 
 
 @pytest.mark.parametrize("sentence", ["no, call it foo instead", "Forget that.", "vergiss das", "never mind"])
@@ -273,7 +272,7 @@ def test_what_may_be_about_the_answer_takes_nothing_back(workspace: Workspace, s
     rule = session.prompt("From now on, use yarn.") + session.reply("Noted. The build shows a warning.")
     workspace.append(session, rule + session.turn(sentence))
     workspace.work()
-    assert workspace.bodies() + workspace.waiting() == ["Use yarn."]
+    assert workspace.bodies() + workspace.waiting() == ["From now on, use yarn."]
 
 
 def test_forget_takes_back_the_one_memory_that_its_words_single_out(workspace: Workspace) -> None:
@@ -282,7 +281,7 @@ def test_forget_takes_back_the_one_memory_that_its_words_single_out(workspace: W
     workspace.work()
     workspace.say("forget what I said about billing", session=Session("later"))
     workspace.work()
-    assert workspace.bodies() == ["Never add new dependencies without asking."]
+    assert [*workspace.bodies(), *workspace.waiting()] == ["Never add new dependencies without asking."]
 
 
 @pytest.mark.parametrize(
@@ -300,11 +299,11 @@ def test_forget_takes_nothing_back_where_its_words_single_out_none_or_several(
     workspace.say("Always ask Dana before you touch billing.", "Never add new dependencies without asking Dana.")
     workspace.say("Always ask Dana before asking the linter team.", session=Session("linter"))
     workspace.work()
-    before = workspace.bodies()
+    before = [*workspace.bodies(), *workspace.waiting()]
     assert len(before) == 3
     workspace.say(sentence, session=Session("later"))
     workspace.work()
-    assert set(before) <= set(workspace.bodies())
+    assert set(before) <= {*workspace.bodies(), *workspace.waiting()}
 
 
 @pytest.mark.parametrize(
@@ -346,13 +345,13 @@ def test_a_message_off_the_record_takes_no_earlier_rule_back(
         workspace.work()
     workspace.say(message, session=session)
     workspace.work()
-    assert workspace.bodies() == ["Use yarn."]
+    assert workspace.bodies() == ["From now on, use yarn."]
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        "Never save passwords in the config file.",
+        "Remember: never save passwords in the config file.",
         "Remember that we don't store it on disk but in the vault.",
         "From now on, don't keep logs longer than a week.",
     ],
@@ -360,7 +359,7 @@ def test_a_message_off_the_record_takes_no_earlier_rule_back(
 def test_rules_about_saving_are_rules(workspace: Workspace, message: str) -> None:
     workspace.say(message)
     workspace.work()
-    assert len(workspace.bodies()) == 1
+    assert len([*workspace.bodies(), *workspace.waiting()]) == 1
 
 
 # --- a dream does not use what extraction would not -------------------------------------------------------------------

@@ -31,7 +31,7 @@ def test_planted_words_are_remembered_nowhere_and_own_words_are(workspace: Works
     workspace.work()
     assert OWN == TABS
     assert TABS_MD in workspace.files()
-    assert all(body.startswith("Use tabs") for body in workspace.bodies())
+    assert all(body.startswith(TABS) for body in workspace.bodies())
     assert b"deploy" not in b"".join(path.read_bytes() for path in workspace.memory.iterdir())
     workspace.say(PLANTED, session=Session("said by the user"))
     workspace.work()

@@ -55,7 +55,7 @@ class Workspace:
         return answer
 
     def names(self, prompt: str = PROMPT, session_id: str = "", **fields: Any) -> list[str]:
-        return [one.name for one in self.ask(prompt, session_id, **fields).memories]
+        return [memory.name for memory in self.ask(prompt, session_id, **fields).memories]
 
 
 @pytest.fixture
@@ -129,10 +129,10 @@ def test_the_manual_of_a_tool_in_use_is_left_out_and_its_trap_comes_first(worksp
     (place / "manual.md").write_bytes(manual)
     (place / "trap.md").write_bytes(trap)
     prompt = "create_issue in linear for these findings with labels"
-    both = {one.name: one.score for one in workspace.ask(prompt, least=0.0).memories}
+    both = {memory.name: memory.score for memory in workspace.ask(prompt, least=0.0).memories}
     assert {"manual.md", "trap.md"} <= both.keys()
     answer = workspace.ask(prompt, least=0.0, tools=("mcp__linear__create_issue",))
-    with_tool = {one.name: one.score for one in answer.memories}
+    with_tool = {memory.name: memory.score for memory in answer.memories}
     assert answer.memories[0].name == "trap.md"
     assert "manual.md" not in with_tool
     assert both["trap.md"] < with_tool["trap.md"] <= 1
@@ -164,7 +164,7 @@ def test_a_query_and_a_session_have_their_budget_then_there_is_silence(workspace
         assert len(sizes) < 40
     assert max(sizes) <= 20_480 + 1000
     shown = shown_log.shown_to(paths, "s", str(workspace.library.place))
-    assert 61_440 * 0.9 < sum(one.bytes for one in shown) <= 61_440
+    assert 61_440 * 0.9 < sum(memory.bytes for memory in shown) <= 61_440
     assert workspace.ask("the release branch", "s", least=0.0) == RecallAnswer(why_not=NO_ROOM)
     assert workspace.ask("the release branch", "other", least=0.0).text
     shown_log.forget(paths, "s", workspace.clock.at)
@@ -192,7 +192,7 @@ def test_a_secret_that_somebody_wrote_into_a_memory_is_not_handed_over(workspace
         topic(f"Releases come from the branch, {TOKEN}", f"Branch token: {TOKEN}")
     )
     answer = workspace.ask()
-    assert [one.name for one in answer.memories] == [RELEASE]
+    assert [memory.name for memory in answer.memories] == [RELEASE]
     assert TOKEN not in answer.text
     assert TOKEN not in answer.memories[0].description
     assert "[redacted" in answer.text
@@ -205,7 +205,7 @@ def test_nor_where_nobody_had_time_to_notice_it(workspace: Workspace, paths: Pat
     with closing(sqlite3.connect(paths.recall_file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         answer = workspace.ask()
-    assert [one.name for one in answer.memories] == [RELEASE]
+    assert [memory.name for memory in answer.memories] == [RELEASE]
     assert TOKEN not in answer.text
 
 
@@ -232,7 +232,7 @@ def test_a_model_chooses_where_the_config_wants_that(workspace: Workspace) -> No
     with MessagesServer(lambda _: picks(TRACKER, RELEASE, "none.md")) as server:
         by_model(workspace, server)
         answer = workspace.ask(session_id="s", read=frozenset({TESTS}))
-        assert ([one.name for one in answer.memories], answer.selector) == ([TRACKER, RELEASE], "model")
+        assert ([memory.name for memory in answer.memories], answer.selector) == ([TRACKER, RELEASE], "model")
         assert TOKEN not in answer.text
         shown = server.requests[0].body["messages"][0]["content"][0]["text"]
         assert FREEZE in shown
@@ -253,16 +253,16 @@ def test_without_an_answer_of_the_model_the_local_choice_counts_and_it_is_told_w
     with MessagesServer(lambda _: Status(529, "overloaded_error", "Overloaded")) as server:
         by_model(workspace, server)
         answer = workspace.ask()
-        assert [one.name for one in answer.memories] == [RELEASE]
+        assert [memory.name for memory in answer.memories] == [RELEASE]
         assert answer.selector == "local"
         assert answer.fallback.startswith("The model chose nothing:")
     workspace.clock.at += 86_400
     answer = workspace.ask()  # now nobody listens there
-    assert ([one.name for one in answer.memories], answer.selector) == ([RELEASE], "local")
+    assert ([memory.name for memory in answer.memories], answer.selector) == ([RELEASE], "local")
     assert answer.fallback
     workspace.config = workspace.config._replace(anthropic=Config().anthropic)
     answer = workspace.ask()
-    assert [one.name for one in answer.memories] == [RELEASE]
+    assert [memory.name for memory in answer.memories] == [RELEASE]
     assert answer.fallback == "No model is set up: the config names no key."
 
 

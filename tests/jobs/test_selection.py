@@ -8,18 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clock import SystemClock, elapsed
 from memoryd.config import Budget
-from memoryd.jobs.selection import Selected, select_by_model
+from memoryd.jobs.selection import DATABASE_SECONDS, Selected, select_by_model
 from memoryd.memory.directory import FileState
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.snapshot import memories_in
 from memoryd.state import jobs, model_calls, pauses, queries
+from memoryd.state.database import Database, open_database
 from tests.jobs.model_answers import NOTHING, held, in_turn, spent, with_model
 from tests.jobs.model_workspace import VARIABLE
 from tests.jobs.workspace import NOW
@@ -39,11 +38,12 @@ from tests.messages_server import (
 from tests.security.labelled import SECRETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from memoryd.paths import Paths
-    from memoryd.state.database import Database
+    from tests.conftest import PassingTime
     from tests.jobs.model_workspace import ModelWorkspace
     from tests.messages_server import Answer, Request
 
@@ -175,12 +175,12 @@ def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
         for start in range(0, len(SECRETS), 20):
             part = SECRETS[start : start + 20]
             states = {
-                f"m{number}.md": FileState(f"---\nname: a\ntype: user\n---\n{one.text}\n".encode(), 0, 0o600)
-                for number, one in enumerate(part)
+                f"m{number}.md": FileState(f"---\nname: a\ntype: user\n---\n{sample.text}\n".encode(), 0, 0o600)
+                for number, sample in enumerate(part)
             }
             select(
                 model_workspace,
-                query="\n\n".join(one.text for one in part),
+                query="\n\n".join(sample.text for sample in part),
                 manifest_lines=[*manifest_of(memories_in(states)), f"- [user] a.md: {TOKEN}"],
                 tools=(f"Bash {TOKEN}",),
             )
@@ -189,9 +189,9 @@ def test_no_secret_is_in_the_request(database: Database, paths: Paths) -> None:
         sent = b"".join(request.raw for request in model_workspace.server.requests)
         assert TOKEN[:20].encode() not in sent
         leaked = [
-            one.marked
-            for one in SECRETS
-            for secret in one.secrets
+            sample.marked
+            for sample in SECRETS
+            for secret in sample.secrets
             if len(secret) >= 12
             and "\n" not in secret
             and json.dumps(secret, ensure_ascii=False)[1:-1].encode() in sent
@@ -279,7 +279,7 @@ def test_an_endpoint_that_knows_no_schema_is_asked_without(database: Database, p
 
     with with_model(database, paths, answer) as model_workspace:
         assert select(model_workspace).names == (NAMES[0],)
-        assert [sorted({"thinking", "output_config"} & {*one.body}) for one in model_workspace.server.requests] == [
+        assert [sorted({"thinking", "output_config"} & {*sent.body}) for sent in model_workspace.server.requests] == [
             ["output_config", "thinking"],
             ["output_config"],
             [],
@@ -330,10 +330,11 @@ def test_a_busy_endpoint_is_tried_again_as_the_time_allows_and_then_left_alone(
     """Only by prompts: a job has more patience, and finds out by itself."""
     answers: list[Answer] = [BUSY]
     with with_model(database, paths, lambda _: answers[-1]) as model_workspace:
-        assert select(model_workspace, seconds=3.0).names is None
+        assert select(model_workspace).names is None
         tried = len(model_workspace.server.requests)
-        assert 2 <= tried <= 3
-        selected = select(model_workspace, seconds=3.0)
+        assert tried >= 2
+        assert sum(model_workspace.clock.pauses) <= 60
+        selected = select(model_workspace)
         assert (selected.names, len(model_workspace.server.requests)) == (None, tried)
         assert selected.why.startswith("The model chose nothing: status 529")
         assert held(model_workspace) is None
@@ -357,8 +358,8 @@ def test_more_time_lifts_the_rest(database: Database, paths: Paths) -> None:
     with with_model(
         database, paths, in_turn(Status(429, "e", "m", {"retry-after": "600"}), picks(NAMES[0]))
     ) as model_workspace:
-        assert select(model_workspace, seconds=4.0).names is None
-        assert select(model_workspace, seconds=8.0).names == (NAMES[0],)
+        assert select(model_workspace, seconds=60.0).names is None
+        assert select(model_workspace, seconds=120.0).names == (NAMES[0],)
 
 
 def test_the_budget_is_kept_and_its_end_rests_the_model(database: Database, paths: Paths) -> None:
@@ -382,18 +383,25 @@ def test_a_request_beyond_what_a_run_may_cost_is_not_sent(database: Database, pa
         assert model_workspace.server.requests == []
 
 
-def test_a_database_that_is_kept_is_not_waited_for(database: Database, paths: Paths) -> None:
-    from memoryd.state.database import open_database  # noqa: PLC0415 - a second connection
+def test_a_database_that_is_kept_is_not_waited_for(
+    database: Database, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    wait = Database.waiting
 
+    def noted(connection: Database, seconds: float) -> AbstractContextManager[None]:
+        waits.append(seconds)
+        return wait(connection, seconds)
+
+    monkeypatch.setattr(Database, "waiting", noted)
     with with_model(database, paths, picks(NAMES[0])) as model_workspace:
         other = open_database(paths)
         try:
             with other.transaction():
-                began = elapsed()
                 selected = select(model_workspace)
-                assert elapsed() - began < 5
         finally:
             other.close()
+        assert waits == [DATABASE_SECONDS]
         assert selected.names is None
         assert "locked" in selected.why
         assert select(model_workspace).names == (NAMES[0],)
@@ -402,73 +410,70 @@ def test_a_database_that_is_kept_is_not_waited_for(database: Database, paths: Pa
 # --- in time ----------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def timed(model_workspace: ModelWorkspace) -> Iterator[threading.Event]:
-    """With a clock that goes by itself, and a gate that opens in the end."""
-    gate = threading.Event()
-    model_workspace.clock = SystemClock()  # type: ignore[assignment]
-    try:
-        yield gate
-    finally:
-        gate.set()
-
-
 @pytest.mark.parametrize(
     "answer", [Hang, lambda gate: Trickle(picks(NAMES[0]), gate), lambda gate: SlowHead(picks(NAMES[0]), gate)]
 )
 def test_an_answer_that_does_not_come_in_time_is_given_up(
-    database: Database, paths: Paths, answer: Callable[[threading.Event], Answer]
+    database: Database, paths: Paths, passing_time: PassingTime, answer: Callable[[threading.Event], Answer]
 ) -> None:
-    """What it may cost stays reserved: it was sent."""
-    gates: list[threading.Event] = []
-    with with_model(database, paths, lambda _: answer(gates[0])) as model_workspace, timed(model_workspace) as gate:
-        gates.append(gate)
-        began = elapsed()
-        selected = select(model_workspace, seconds=1.0)
-        assert elapsed() - began < 4
-        assert selected == Selected(None, "The model chose nothing: it did not answer within 1 s.")
+    """What it may cost stays reserved: it was sent. The gate is closed until it gave up."""
+    gate = threading.Event()
+
+    def answer_late(_: Request) -> Answer:
+        passing_time.skip()
+        return answer(gate)
+
+    with with_model(database, paths, answer_late) as model_workspace:
+        selected = select(model_workspace)
+        assert selected == Selected(None, "The model chose nothing: it did not answer within 60 s.")
         assert outcomes(model_workspace) == [("recall", "failed", selected.why)]
         assert spent(model_workspace).unsettled_usd > 0
         assert held(model_workspace) is None
-        assert select(model_workspace, seconds=1.0) == selected
+        assert select(model_workspace) == selected
         assert len(model_workspace.server.requests) == 1
+        gate.set()
 
 
-def test_what_is_late_before_it_is_sent_is_never_sent(database: Database, paths: Paths, tmp_path: Path) -> None:
-    """A key that takes its time, or an SDK that does: nothing is charged, and nothing is sent behind our back."""
+def test_what_is_late_before_it_is_sent_is_never_sent(
+    database: Database, paths: Paths, tmp_path: Path, passing_time: PassingTime
+) -> None:
+    """A command that prints the key slowly is not waited for; nothing is charged, and nothing is sent behind our back."""
     key = tmp_path / "key"
     os.mkfifo(key)
+    is_given_up = threading.Event()
+
+    def print_key() -> None:
+        with key.open("w") as file:  # waits for the command
+            passing_time.skip()
+            is_given_up.wait(60)
+            file.write("test-key\n")
+
+    printer = threading.Thread(target=print_key)
     waiting = with_model(database, paths, picks(NAMES[0]), api_key_variable="", api_key_command=f"cat {key}")
-    with waiting as model_workspace, timed(model_workspace):
-        assert select(model_workspace, seconds=0.2).names is None
+    with waiting as model_workspace:
+        printer.start()
+        assert select(model_workspace).names is None
         late = [thread for thread in threading.enumerate() if thread.name == "memoryd-timed-call"]
         assert late
-        key.write_text("test-key\n")  # which the command has waited for
-        for thread in late:
-            thread.join(30)
+        is_given_up.set()
+        for thread in (printer, *late):
+            thread.join(60)
             assert not thread.is_alive()
         assert (model_workspace.server.requests, spent(model_workspace).usd) == ([], 0)
 
 
-def test_a_command_that_prints_the_key_slowly_is_not_waited_for(database: Database, paths: Paths) -> None:
-    slow = with_model(database, paths, picks(NAMES[0]), api_key_variable="", api_key_command="sleep 5")
-    with slow as model_workspace, timed(model_workspace):
-        began = elapsed()
-        assert select(model_workspace, seconds=0.5).names is None
-        assert elapsed() - began < 4
-        assert spent(model_workspace).usd == 0
-
-
 @pytest.mark.parametrize("answer", [Drop(picks(NAMES[0]), 40), Garbage(b"<html>"), Status(500, "api_error", "no")])
 def test_a_broken_answer_has_a_reason(database: Database, paths: Paths, answer: Answer) -> None:
-    with with_model(database, paths, answer) as model_workspace, timed(model_workspace):
-        assert select(model_workspace, seconds=0.9).why.startswith("The model chose nothing: ")
+    with with_model(database, paths, answer) as model_workspace:
+        why = select(model_workspace).why
+        assert why.startswith("The model chose nothing: ")
+        assert "in time" not in why
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing(database: Database, paths: Paths) -> None:
-    with with_model(database, paths, picks()) as model_workspace, timed(model_workspace):
+    with with_model(database, paths, picks()) as model_workspace:
         model_workspace.server.stop()
-        assert select(model_workspace, seconds=0.9) == Selected(None, "The model chose nothing: it cannot be reached.")
+        assert select(model_workspace) == Selected(None, "The model chose nothing: it cannot be reached.")
         assert spent(model_workspace).usd == 0
 
 
@@ -483,8 +488,8 @@ def test_it_is_no_job_that_others_wait_for_or_tell_of(database: Database, paths:
         told, extracted = queries.last_jobs(database, 10), queries.extractions(database)
         model_workspace.clock.at += 60
         select(model_workspace)
-        select(model_workspace, seconds=0.9)
-        assert [one[0] for one in outcomes(model_workspace)] == ["extract", "recall", "recall"]
+        select(model_workspace)
+        assert [outcome[0] for outcome in outcomes(model_workspace)] == ["extract", "recall", "recall"]
         assert jobs.last_id(database) == before
         assert jobs.ended_since(database, before) == []
         assert jobs.number_running(database) == 0
@@ -519,7 +524,7 @@ import os
 paths = paths_from(dict(os.environ))
 database = open_database(paths)
 print(select_by_model(database, paths, load(paths), dict(os.environ), SystemClock(), memory_dir=sys.argv[1],
-    query="when may I release?", manifest_lines=["- [user] a.md: a"], names=["a.md"], seconds=30.0))
+    query="when may I release?", manifest_lines=["- [user] a.md: a"], names=["a.md"], seconds=300.0))
 """
 
 
@@ -531,7 +536,7 @@ def test_a_kill_leaves_nothing_stuck_and_what_was_reserved_counts(
 
     def answer(_: Request) -> Answer:
         if len(victims) == 1:
-            is_there.wait(30)
+            is_there.wait(300)
             os.kill(victims[0].pid, signal.SIGKILL)
             victims[0].wait()
         return picks("a.md")
@@ -544,7 +549,7 @@ def test_a_kill_leaves_nothing_stuck_and_what_was_reserved_counts(
         theirs = environment | {VARIABLE: "test-key", "PYTHONPATH": os.getcwd()}
         victims.append(subprocess.Popen(command, env=theirs))
         is_there.set()
-        assert victims[0].wait(60) == -signal.SIGKILL
+        assert victims[0].wait(300) == -signal.SIGKILL
         assert jobs.number_running(database) == 0
         assert database.query("SELECT outcome, detail FROM jobs")[0][:] == ("failed", "its process died")
         (row,) = model_calls.usage(database)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from memoryd.cli.history import describe
 from memoryd.config import Config
+from memoryd.engines.offline import Findings
 from memoryd.engines.offline import engine as offline
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.due import due, extract_due
@@ -36,8 +37,11 @@ TAKE_BACK = "forget what I just said"
 
 
 def plain_engine(
-    messages: Iterable[UserMessage], memories: Callable[[], Sequence[StoredMemory]] = lambda: (), _: Sequence[str] = ()
-) -> list[Revision]:
+    messages: Iterable[UserMessage],
+    memories: Callable[[], Sequence[StoredMemory]] = lambda: (),
+    _: Sequence[str] = (),
+    _waiting: Sequence[StoredMemory] = (),
+) -> Findings:
     """`KEY = value` is a fact; `drop KEY` takes it back. For tests of the job around it."""
     found: list[Revision] = []
     for said in messages:
@@ -49,7 +53,7 @@ def plain_engine(
         elif said.text.startswith("drop "):
             name = f"project_{said.text.removeprefix('drop ')}.md"
             found += [Revision("taken_back", said.text, (name,), evidence=(evidence,))] if name in ours else []
-    return found
+    return Findings(tuple(found))
 
 
 @pytest.fixture
@@ -148,7 +152,7 @@ def test_what_was_taken_back_and_is_said_again_rests_on_the_new_words_alone(plai
     assert plain.work() == [("succeeded", ("project_port.md",))]
     evidence = history.evidence_of(plain.database, str(plain.memory), "project_port.md")
     (last,) = plain.database.query("SELECT prompt_id FROM turns ORDER BY id DESC LIMIT 1")
-    assert [(one.quote, one.message_id) for one in evidence] == [("port = 80", last["prompt_id"])]
+    assert [(piece.quote, piece.message_id) for piece in evidence] == [("port = 80", last["prompt_id"])]
 
 
 def test_the_evidence_of_a_withdrawal_that_was_undone_counts_again(plain: Workspace) -> None:
@@ -158,7 +162,7 @@ def test_the_evidence_of_a_withdrawal_that_was_undone_counts_again(plain: Worksp
     plain.work()
     plain.undo()
     evidence = history.evidence_of(plain.database, str(plain.memory), "project_port.md")
-    assert [one.quote for one in evidence] == ["port = 80"]
+    assert [piece.quote for piece in evidence] == ["port = 80"]
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------
@@ -296,7 +300,7 @@ WISHES = (
     "always answer in German",
     "please remember: the release branch is called stable",
 )
-CHANGES = ("the freeze moved to next Wednesday", "the freeze moved to next Thursday")
+CHANGES = ("the freeze moved to next Wednesday", "remember that Dana is out until Thursday")
 IDLE = ("hello", "thanks, looks good")
 
 
@@ -356,7 +360,7 @@ def test_the_history_tells_what_was_said_from_what_was_taken_back(workspace: Wor
     workspace.work()
     changes = history.recent(workspace.database)
     assert [change.why for change in changes] == ["what you took back", "what you said"]
-    assert [describe(change).rpartition("  ")[2] for change in changes] == [
+    assert [describe(change).what for change in changes] == [
         f"{TABS_MD} (what you took back)",
         TABS_MD,
     ]

@@ -495,15 +495,15 @@ def test_it_is_left_as_it_is_while_a_job_runs(roomy: Archive, paths: Paths) -> N
 
 
 def test_whoever_writes_meanwhile_goes_first(roomy: Archive, paths: Paths) -> None:
-    real = retention.settle
+    real = retention.optimize
     with closing(sqlite3.connect(paths.database, isolation_level=None)) as other:
 
-        def settle(database: Database) -> None:
+        def optimize(database: Database) -> None:
             real(database)
             other.execute("BEGIN IMMEDIATE")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(retention, "settle", settle)
+            patch.setattr(retention, "optimize", optimize)
             patch.setattr(settings, "put", lambda *_: None)  # which would wait for the other
             done = upkeep(roomy.database, paths, Config(), FastClock())
         other.execute("ROLLBACK")

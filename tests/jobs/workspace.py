@@ -30,7 +30,7 @@ NOW = 2_000_000_000.0
 
 def file_of(wish: str) -> str:
     """The file that the engine's words for a wish lead to; what they are is not the job's business."""
-    (finding,) = offline.find([UserMessage("s", "m", None, wish)])
+    (finding,) = offline.find([UserMessage("s", "m", None, wish)]).written
     assert finding.reason == "learnt"
     return f"{finding.type}_{finding.name.replace('-', '_')}.md"
 

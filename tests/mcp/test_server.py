@@ -63,7 +63,7 @@ def test_the_instructions_tell_when_and_how(environment: dict[str, str], project
 def test_a_memory_is_recalled_explained_and_forgotten(environment: dict[str, str], project: Path, memory: Path) -> None:
     server = server_for(environment, str(project))
     text, is_error = call(server, "recall", query="which branch are releases cut from?")
-    assert "Releases are cut from stable." in text
+    assert "releases are cut from stable" in text
     assert not is_error
     (name,) = (path.name for path in memory.glob("project_*.md"))
     assert '"releases are cut from stable"' in call(server, "why", memory=name)[0]

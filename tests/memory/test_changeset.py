@@ -54,10 +54,11 @@ def test_a_new_memory_is_a_new_file_with_its_evidence() -> None:
         body="Use tabs.",
         session_id="s",
         evidence="h2",
-        modified="2026-10-14T17:46:40Z",
+        modified="1970-01-01T00:00:02Z",
     ).render()
     name = "feedback_use_tabs.md"
-    assert group == Group((FileChange(name, None, expected),), "you said: use tabs", ((name, EARLIER), (name, SAID)))
+    change = FileChange(name, None, expected, after_mtime_ns=2_000_000_000)  # when it was said
+    assert group == Group((change,), "you said: use tabs", ((name, EARLIER), (name, SAID)))
 
 
 def test_a_name_is_free_if_nothing_is_called_so_in_any_case() -> None:

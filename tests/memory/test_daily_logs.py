@@ -25,7 +25,7 @@ NAME = "logs/2026/10/2026-10-18.md"
     ],
 )
 def test_what_somebody_says_is_taken_up(line: str, said: str) -> None:
-    assert [one.text for one in said_in_log(NAME, line)] == [said]
+    assert [message.text for message in said_in_log(NAME, line)] == [said]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_was_only_done_or_said_by_the_assistant_is_nobody_s_word(line: str)
 
 
 def test_a_line_has_the_time_of_its_log_and_noon_where_it_tells_none() -> None:
-    at, noon = (one.said_at for one in said_in_log(NAME, "- 07:50 user: one thing\n- user: another"))
+    at, noon = (message.said_at for message in said_in_log(NAME, "- 07:50 user: one thing\n- user: another"))
     assert (at, noon) == tuple(datetime(2026, 10, 18, *clock).astimezone().timestamp() for clock in ((7, 50), (12, 0)))
 
 

@@ -200,26 +200,26 @@ def test_a_file_that_may_not_be_read_is_an_error_and_not_an_empty_file(directory
 # --- moved, deleted, replaced -----------------------------------------------------------------------------------------
 
 
-def test_a_directory_that_is_where_it_was(directory: MemoryDirectory) -> None:
-    assert directory.is_where_it_was()
+def test_a_directory_that_is_at_its_path(directory: MemoryDirectory) -> None:
+    assert directory.is_at_its_path()
 
 
 def test_a_moved_directory_is_noticed_and_can_still_be_read(directory: MemoryDirectory, tmp_path: Path) -> None:
     put(directory, "a.md")
     os.rename(directory.path, tmp_path / "moved")
-    assert not directory.is_where_it_was()
+    assert not directory.is_at_its_path()
     assert directory.read("a.md") == FileState(b"text\n", MTIME_NS, 0o644)
     os.mkdir(directory.path)
-    assert not directory.is_where_it_was()
+    assert not directory.is_at_its_path()
     assert directory.listing() == Listing({"a.md": MTIME_NS}, {})
     os.rmdir(directory.path)
     os.rename(tmp_path / "moved", directory.path)
-    assert directory.is_where_it_was()
+    assert directory.is_at_its_path()
 
 
 def test_a_deleted_directory_is_noticed(directory: MemoryDirectory) -> None:
     os.rmdir(directory.path)
-    assert not directory.is_where_it_was()
+    assert not directory.is_at_its_path()
     assert directory.listing() == Listing({}, {})
     assert directory.read("a.md") is None
 
@@ -228,11 +228,11 @@ def test_a_symlink_to_the_same_directory_is_the_same_place(tmp_path: Path) -> No
     (tmp_path / "real").mkdir()
     os.symlink("real", tmp_path / "memory")
     with open_directory(str(tmp_path / "memory")) as directory:
-        assert directory.is_where_it_was()
+        assert directory.is_at_its_path()
         (tmp_path / "other").mkdir()
         os.remove(tmp_path / "memory")
         os.symlink("other", tmp_path / "memory")
-        assert not directory.is_where_it_was()
+        assert not directory.is_at_its_path()
 
 
 # --- the lock ---------------------------------------------------------------------------------------------------------

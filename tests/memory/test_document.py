@@ -10,7 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.memory.document import FRONTMATTER_BYTES, TYPES, DocumentError, new_document, parse
+from memoryd.memory.document import DocumentError, new_document, parse
+from memoryd.memory.limits import FRONTMATTER_BYTES
+from memoryd.model import MEMORY_TYPES
 
 if TYPE_CHECKING:
     from memoryd.model import MemoryType
@@ -265,7 +267,7 @@ def test_a_new_file_has_the_form_that_clients_read() -> None:
     )
 
 
-@given(ONE_LINE, ONE_LINE, ONE_LINE, ONE_LINE, st.sampled_from(TYPES))
+@given(ONE_LINE, ONE_LINE, ONE_LINE, ONE_LINE, st.sampled_from(MEMORY_TYPES))
 def test_a_new_file_says_what_was_put_in(
     name: str, description: str, session: str, evidence: str, kind: MemoryType
 ) -> None:
@@ -442,8 +444,8 @@ def test_a_value_is_set_alone_or_not_at_all(text: str, path: str, value: str) ->
         after = before.with_value(keys, value)
     except DocumentError:
         return
-    outer = {key: one for key, one in after.values.items() if key != keys[0]}
-    assert outer == {key: one for key, one in before.values.items() if key != keys[0]}
+    outer = {key: entry for key, entry in after.values.items() if key != keys[0]}
+    assert outer == {key: entry for key, entry in before.values.items() if key != keys[0]}
     assert (after.metadata if len(keys) == 2 else after.values)[keys[-1]] == value
     assert (after.body, after.with_value(keys, value).text) == (before.body, after.text)
 

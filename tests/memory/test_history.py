@@ -87,7 +87,7 @@ class Place:
             Group(
                 tuple(self.change(name, after) for name, after in group.items()),
                 "because",
-                tuple((name, one) for name in group for one in evidence),
+                tuple((name, piece) for name in group for piece in evidence),
             )
             for group in groups
         )
@@ -117,11 +117,11 @@ class Place:
     def chain(self) -> list[tuple[int, str, int | None, int | None]]:
         """Every change, oldest first: id, kind, what it undoes, what undid it."""
         changes = history.recent(self.database, limit=1000)
-        return [(one.id, one.kind, one.undoes, one.undone_by) for one in reversed(changes)]
+        return [(change.id, change.kind, change.undoes, change.undone_by) for change in reversed(changes)]
 
     def refused(self) -> list[Evidence]:
         path = self.directory.path
-        return [one for one in (SAID, SAID_TOO) if history.is_refused(self.database, path, one)]
+        return [piece for piece in (SAID, SAID_TOO) if history.is_refused(self.database, path, piece)]
 
     def evidence(self, name: str) -> list[Evidence]:
         return history.evidence_of(self.database, self.directory.path, name)
@@ -195,9 +195,9 @@ def test_undoing_an_undo_brings_the_change_again_with_its_own_mtime(place: Place
 
 def test_a_chain_of_second_thoughts_says_at_every_step_what_stands(place: Place) -> None:
     before = place.files()
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     after = place.files()
-    two = place.undo(one)
+    two = place.undo(change)
     assert place.chain() == [(1, "extract", None, 2), (2, "undo", 1, None)]
     assert place.files() == before
     three = place.undo(two)
@@ -223,18 +223,18 @@ def test_a_chain_of_second_thoughts_says_at_every_step_what_stands(place: Place)
 
 
 def test_a_change_that_was_brought_again_can_be_undone_itself(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
-    place.undo(place.undo(one))
-    place.undo(one)
+    change = place.extract({"a.md": a_memory("a")})
+    place.undo(place.undo(change))
+    place.undo(change)
     assert place.files() == {}
     assert place.chain()[0] == (1, "extract", None, 4)
 
 
 def test_what_is_undone_or_was_never_applied_cannot_be_undone(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
-    place.undo(one)
+    change = place.extract({"a.md": a_memory("a")})
+    place.undo(change)
     with pytest.raises(MemorydError, match=r"^Change 1 is undone already, by change 2\.$"):
-        place.undo(one)
+        place.undo(change)
     place.put("b.md", b"theirs\n")
     conflicting = Changeset("forget", "", (Group((FileChange("b.md", b"as it was read\n", None),), ""),))
     assert place.commit(conflicting).conflicted == (0,)
@@ -243,57 +243,57 @@ def test_what_is_undone_or_was_never_applied_cannot_be_undone(place: Place) -> N
 
 
 def test_an_edit_since_is_left_and_the_change_still_stands(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
+    first = place.extract({"a.md": a_memory("a")})
     place.put("a.md", a_memory("a") + b"and what a person added\n")
     files, index = place.files(), place.index()
-    assert place.commit(undoing(place.database, place.found(one))) == Committed(2, (0,))
+    assert place.commit(undoing(place.database, place.found(first))) == Committed(2, (0,))
     assert (place.files(), place.index()) == (files, index)
     assert place.chain() == [(1, "extract", None, None), (2, "undo", 1, None)]
     assert [change.state for change in history.recent(place.database)] == ["conflicted", "applied"]
     assert place.refused() == []
     place.put("a.md", a_memory("a"))
-    place.undo(one)
+    place.undo(first)
     assert place.files() == {}
 
 
 def test_a_file_that_somebody_deleted_since_is_not_made_again(place: Place) -> None:
     place.put("a.md", a_memory("a"))
-    one = place.extract({"a.md": a_memory("b")})
+    change = place.extract({"a.md": a_memory("b")})
     place.remove("a.md")
-    assert place.commit(undoing(place.database, place.found(one))).conflicted == (0,)
+    assert place.commit(undoing(place.database, place.found(change))).conflicted == (0,)
     assert place.files() == {}
 
 
 def test_a_file_that_somebody_made_anew_is_not_overwritten(place: Place) -> None:
     place.put("a.md", a_memory("a"))
-    one = place.forget("a.md")
+    change = place.forget("a.md")
     place.put("a.md", b"made anew\n")
-    assert place.commit(undoing(place.database, place.found(one))).conflicted == (0,)
+    assert place.commit(undoing(place.database, place.found(change))).conflicted == (0,)
     assert place.files() == {"a.md": FileState(b"made anew\n", LONG_AGO_NS, 0o600)}
 
 
 def test_an_edit_keeps_its_group_and_lets_the_others_go_back(place: Place) -> None:
     place.put("source.md", a_memory("source"))
-    one = place.extract({"target.md": a_memory("target"), "source.md": None}, {"other.md": a_memory("other")})
+    change = place.extract({"target.md": a_memory("target"), "source.md": None}, {"other.md": a_memory("other")})
     place.put("target.md", b"edited\n")
-    assert place.commit(undoing(place.database, place.found(one))) == Committed(2, (0,))
+    assert place.commit(undoing(place.database, place.found(change))) == Committed(2, (0,))
     assert place.files() == {"target.md": FileState(b"edited\n", LONG_AGO_NS, 0o600)}
     place.undo(2)
     assert sorted(place.files()) == ["other.md", "target.md"]
 
 
 def test_undoing_works_after_other_changes_in_the_directory(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     place.extract({"b.md": a_memory("b")}, evidence=(SAID_TOO,))
-    place.undo(one)
+    place.undo(change)
     assert (list(place.files()), place.index()) == (["b.md"], "- [B](b.md) — what b says\n")
 
 
 def test_a_hard_link_made_since_keeps_the_file(place: Place, tmp_path: Path) -> None:
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     os.link(os.path.join(place.directory.path, "a.md"), tmp_path / "elsewhere")
     with pytest.raises(RefusedError, match=r"^a\.md is left alone: it is a hard link"):
-        place.undo(one)
+        place.undo(change)
     assert place.chain() == [(1, "extract", None, None)]
 
 
@@ -345,10 +345,10 @@ def test_a_memory_rests_on_what_was_said(place: Place) -> None:
 
 
 def test_what_is_undone_does_not_come_back_from_the_same_words_until_it_is_redone(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     place.extract({"b.md": a_memory("b")}, evidence=(SAID_TOO,))
     assert place.refused() == []
-    undone = place.undo(one)
+    undone = place.undo(change)
     assert (place.refused(), place.evidence("a.md"), place.evidence("b.md")) == ([SAID], [], [SAID_TOO])
     assert not history.is_refused(place.database, "/elsewhere", SAID)
     place.undo(undone)
@@ -363,8 +363,8 @@ def test_what_is_forgotten_does_not_come_back_from_the_same_words(place: Place) 
 
 
 def test_what_is_undone_once_more_is_refused_once_more(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
-    redone = place.undo(place.undo(one))
+    change = place.extract({"a.md": a_memory("a")})
+    redone = place.undo(place.undo(change))
     place.undo(redone)
     assert (place.refused(), place.evidence("a.md")) == ([SAID], [])
 
@@ -379,8 +379,8 @@ def test_a_memory_that_is_no_longer_forgotten_has_its_evidence_again(place: Plac
 
 def test_a_memory_whose_undo_met_an_edit_keeps_its_evidence(place: Place) -> None:
     first, second = (
-        Group((FileChange(name, None, a_memory(name)),), "", ((name, one),))
-        for name, one in (("a.md", SAID), ("b.md", SAID_TOO))
+        Group((FileChange(name, None, a_memory(name)),), "", ((name, piece),))
+        for name, piece in (("a.md", SAID), ("b.md", SAID_TOO))
     )
     place.commit(Changeset("extract", "", (first, second), "session"))
     place.put("a.md", b"edited\n")
@@ -429,41 +429,41 @@ def test_a_file_that_somebody_deleted_is_restored_as_it_was_last_known(place: Pl
 
 def test_a_restore_takes_the_place_of_an_edit_and_can_be_undone(place: Place) -> None:
     """It was asked for by name; the edit is in the history and comes back."""
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     files = place.files()
     place.put("a.md", b"edited\n")
     edited = place.files()
-    restored = place.restore("a.md", one)
+    restored = place.restore("a.md", change)
     assert place.files() == files
     place.undo(restored)
     assert place.files() == edited
 
 
 def test_an_edit_after_the_restore_was_asked_for_wins(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     place.put("a.md", b"edited\n")
-    changeset = restoring(place.database, place.directory, "a.md", place.found(one))
+    changeset = restoring(place.database, place.directory, "a.md", place.found(change))
     place.put("a.md", b"edited again\n")
     assert place.commit(changeset).conflicted == (0,)
     assert place.files() == {"a.md": FileState(b"edited again\n", LONG_AGO_NS, 0o600)}
 
 
 def test_a_restore_that_cannot_be_is_said(place: Place) -> None:
-    one = place.extract({"a.md": a_memory("a")})
+    change = place.extract({"a.md": a_memory("a")})
     two = place.forget("a.md")
     for name, change_id, sentence in [
         ("b.md", None, "The history knows no b.md here."),
         ("../a.md", None, "The history knows no ../a.md here."),
-        ("MEMORY.md", one, "The history knows no MEMORY.md here."),
-        ("b.md", one, "The history knows no b.md here."),
+        ("MEMORY.md", change, "The history knows no MEMORY.md here."),
+        ("b.md", change, "The history knows no b.md here."),
         ("a.md", two, "a.md did not exist after change 2."),
     ]:
         with pytest.raises(MemorydError) as caught:
             place.restore(name, change_id)
         assert caught.value.sentence == sentence
-    place.restore("a.md", one)
+    place.restore("a.md", change)
     with pytest.raises(MemorydError, match=r"^a\.md is already as it was then\.$"):
-        place.restore("a.md", one)
+        place.restore("a.md", change)
 
 
 # --- what the history shows -------------------------------------------------------------------------------------------
@@ -504,16 +504,16 @@ def test_the_last_change_that_still_stands_is_the_one_to_undo(place: Place) -> N
         return change.id if change else None
 
     assert last() is None
-    one = place.extract({"a.md": a_memory("a")})
+    first = place.extract({"a.md": a_memory("a")})
     two = place.extract({"b.md": a_memory("b")})
     assert last() == two
     undone = place.undo(two)
-    assert last() == one
+    assert last() == first
     redone = place.undo(undone)
     assert last() == redone
     place.undo(redone)
-    assert last() == one
-    place.undo(one)
+    assert last() == first
+    place.undo(first)
     assert last() is None
     assert history.last_undoable(place.database, "/elsewhere") is None
 

@@ -73,7 +73,7 @@ def never(name: str) -> Topic:
 
 def many(number: int) -> dict[str, int]:
     """Topic files, the oldest first."""
-    return {f"t{one:04}.md": one for one in range(number)}
+    return {f"t{index:04}.md": index for index in range(number)}
 
 
 def entries(text: str) -> list[str]:

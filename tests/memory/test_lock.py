@@ -67,7 +67,7 @@ class StillClock:
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         assert not event.is_set()
-        assert seconds == lock_module.SETTLE_SECONDS
+        assert seconds == lock_module.CLIENT_WRITE_SECONDS
         self._meanwhile()
         return False
 
@@ -108,7 +108,9 @@ def found(memory: Path) -> dict[str, tuple[bytes, int]]:
 def identities(memory: Path) -> dict[str, tuple[int, ...]]:
     """Every name in the directory with which file it is, and when it was changed."""
     statuses = {path.name: path.lstat() for path in memory.iterdir()}
-    return {name: (one.st_ino, one.st_mode, one.st_size, one.st_mtime_ns) for name, one in statuses.items()}
+    return {
+        name: (status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns) for name, status in statuses.items()
+    }
 
 
 def everybody_lives(_pid: int, _mtime: float) -> bool:
@@ -740,7 +742,7 @@ class RaceClock:
         return time.time()
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        assert seconds == lock_module.SETTLE_SECONDS
+        assert seconds == lock_module.CLIENT_WRITE_SECONDS
         return event.wait(self._settle_seconds)
 
 
@@ -804,8 +806,8 @@ def race(memory: Path, seed: int, settle_seconds: float, rounds: int) -> Counter
     inside, took = PROCESSES.Array("b", len(RACERS)), PROCESSES.Array("d", len(RACERS))
     arguments = (str(memory), seed, settle_seconds, rounds, barrier, inside, took)
     racers = [PROCESSES.Process(target=racer, args=(place, *arguments)) for place in range(len(RACERS))]
-    for one in racers:
-        one.start()
+    for process in racers:
+        process.start()
     counts: Counter[str] = Counter()
     try:
         for number in range(rounds):
@@ -819,7 +821,7 @@ def race(memory: Path, seed: int, settle_seconds: float, rounds: int) -> Counter
             ours, clients = sum(inside[:2]), sum(inside[2:])
             # A client that was stopped for longer than we wait writes over us: then we find out before we commit.
             late = "late " if max(took[:]) >= settle_seconds else ""
-            named = (memory / LOCK_NAME).read_bytes() in [b"%d" % one.pid for one in racers[:2] if one.pid]
+            named = (memory / LOCK_NAME).read_bytes() in [b"%d" % process.pid for process in racers[:2] if process.pid]
             counts["ours"] += ours == 1 and not clients
             counts["client"] += clients == 1 and not ours
             counts["nobody"] += not ours and not clients
@@ -831,8 +833,8 @@ def race(memory: Path, seed: int, settle_seconds: float, rounds: int) -> Counter
         barrier.abort()
         raise
     finally:
-        for one in racers:
-            one.join()
+        for process in racers:
+            process.join()
     return counts
 
 

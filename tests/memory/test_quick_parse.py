@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.memory.document import TYPES, body_of, new_document, parse
+from memoryd.memory.document import body_of, new_document, parse
 from memoryd.memory.quick_parse import QuickParse, quick_parse
+from memoryd.model import MEMORY_TYPES
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=40)
 TRICKY = st.sampled_from(
@@ -138,7 +139,7 @@ def test_it_agrees_with_parsing(lines: list[str], newline: str) -> None:
     assert agrees(f"---\n{block}---\nBody: type: user\n".replace("\n", newline).encode("utf-8", "surrogatepass"))
 
 
-@given(WORDS, WORDS, st.sampled_from(TYPES), st.text(max_size=80), st.lists(WORDS, max_size=4))
+@given(WORDS, WORDS, st.sampled_from(MEMORY_TYPES), st.text(max_size=80), st.lists(WORDS, max_size=4))
 def test_what_memoryd_writes_comes_back(name: str, description: str, kind: str, body: str, keys: list[str]) -> None:
     document = new_document(
         name=name,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.language.evidence import repository_evidence
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import MemoryDirectory, open_directory
 from memoryd.memory.document import new_document
 from memoryd.memory.history import restoring, undoing
+from memoryd.memory.manifest import manifest_of
 from memoryd.memory.snapshot import DirectorySnapshot
 from memoryd.model import Changeset, Evidence, FileChange, Group, StoredMemory
 from memoryd.state import history
@@ -89,7 +91,7 @@ def test_every_memory_is_on_it_oldest_first(memories: Memories) -> None:
     memories.make("ours.md", a_memory())
     memories.put("older.md", b"---\nname: x\ndescription: plain words\ntype: user\n---\nOld.\n", at=NOW - 500)
     assert memories.all() == [
-        StoredMemory("older.md", "user", "plain words", "Old.\n", written_at=NOW - 500),
+        StoredMemory("older.md", "user", "plain words", "Old.\n", written_at=NOW - 500, is_time_known=False),
         StoredMemory(
             "ours.md",
             "feedback",
@@ -99,14 +101,16 @@ def test_every_memory_is_on_it_oldest_first(memories: Memories) -> None:
             evidence=(SAID,),
             written_at=1.0,  # when it was said
         ),
-        StoredMemory("theirs.md", None, "", "No frontmatter.\n", written_at=NOW + 500, is_fixed=True),
+        StoredMemory(
+            "theirs.md", None, "", "No frontmatter.\n", written_at=NOW + 500, is_fixed=True, is_time_known=False
+        ),
     ]
 
 
 def test_what_is_pinned_is_fixed(memories: Memories) -> None:
     memories.put("pinned.md", a_memory(pinned=True))
     memories.put("loose.md", a_memory("Pinned notes go to the board."))
-    assert {one.name: one.is_fixed for one in memories.all()} == {
+    assert {memory.name: memory.is_fixed for memory in memories.all()} == {
         "pinned.md": True,
         "loose.md": False,
     }
@@ -162,6 +166,26 @@ def test_a_memory_of_somebody_else_is_as_old_as_it_says(memories: Memories, spel
         "theirs.md": 1_792_136_418.0,
         "copy.md": 1.0,
     }
+
+
+def test_a_line_of_the_repository_makes_a_memory_no_younger(memories: Memories) -> None:
+    """Nobody said it: what the user said before still tells the age."""
+    memories.make("a.md", a_memory())
+    memories.make("a.md", a_memory("Keep reviews tiny."), repository_evidence("src/a.py", 3, "", "reviews are tiny"))
+    (found,) = memories.all()
+    assert (found.written_at, found.is_time_known, len(found.evidence)) == (SAID.said_at, True, 2)
+
+
+def test_a_manifest_says_where_only_the_file_has_a_time(memories: Memories) -> None:
+    memories.make("ours.md", a_memory())
+    memories.put("theirs.md", b"---\nname: x\ndescription: d\ntype: user\n---\nOld.\n")
+    usual = [
+        "- [user] theirs.md (2026-10-14T17:46:40Z): d",
+        "- [feedback] ours.md (1970-01-01T00:00:01Z): Reviews are small",
+    ]
+    assert manifest_of(memories.all()) == usual
+    told = usual[0].replace("(", "(said at an unknown time, file of ")
+    assert manifest_of(memories.all(), with_unknown_times=True) == [told, usual[1]]
 
 
 def test_a_directory_is_listed_once_and_each_file_read_once(

@@ -112,11 +112,11 @@ class Clockwork(RuleBasedStateMachine):
     def talk(self, number: int) -> None:
         """So many sessions change, and fall silent a minute later."""
         now = self.room.clock.at
-        for one in range(number):
-            session, data = self.sessions.get(one, (Session(one), b""))
-            self.changed.add(one)
-            self.sessions[one] = session, data + session.turn("please look at the parser")
-            path = write(self.room.paths.transcripts_root, *self.sessions[one])
+        for index in range(number):
+            session, data = self.sessions.get(index, (Session(index), b""))
+            self.changed.add(index)
+            self.sessions[index] = session, data + session.turn("please look at the parser")
+            path = write(self.room.paths.transcripts_root, *self.sessions[index])
             os.utime(path, (now, now))
         self.room.ingester.ingest(now)
 

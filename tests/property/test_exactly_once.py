@@ -38,7 +38,7 @@ class Transcripts(RuleBasedStateMachine):
         self.world.close()
 
     def _session(self, position: int) -> Session:
-        sessions = sorted(self.world.sessions.values(), key=lambda one: one.id)
+        sessions = sorted(self.world.sessions.values(), key=lambda session: session.id)
         return sessions[position % len(sessions)]
 
     def _path(self, position: int) -> Path:
@@ -166,7 +166,9 @@ def test_every_split_of_a_stream_into_appends_delivers_each_message_once(data: A
         for number in (0, 1, 0):
             world.say(number)
         while any(world.streams.values()):
-            session = data.draw(st.sampled_from([one for one in world.sessions.values() if world.streams[one.id]]))
+            session = data.draw(
+                st.sampled_from([candidate for candidate in world.sessions.values() if world.streams[candidate.id]])
+            )
             world.flush(session, data.draw(st.sampled_from([10_000, 1, 100, 333, 2000])))
             if data.draw(st.booleans()):
                 world.one.sweep_and_crash(data.draw(st.integers(1, 40)))

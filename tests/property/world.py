@@ -156,9 +156,9 @@ class World:
         found = set()
         for path in self.paths_now():
             *lines, _half = path.read_bytes().split(b"\n")
-            for one in lines:
+            for line in lines:
                 try:
-                    entry = json.loads(one)
+                    entry = json.loads(line)
                 except ValueError:
                     continue
                 if entry.get("uuid") in self.written:

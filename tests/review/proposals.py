@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.language.evidence import evidence_of, find_quote
+from memoryd.language.evidence import evidence_of, repository_evidence
 from memoryd.memory.directory import FileState
 from memoryd.memory.snapshot import Contents, Snapshot
 from memoryd.model import FileChange, Group, UserMessage
@@ -53,6 +53,20 @@ def snapshot(
     return Snapshot("", lambda: Contents(states, odd or {}, None, made))
 
 
+class ReadFile(NamedTuple):
+    """A repository of which one file was read."""
+
+    words: str
+
+    def text(self) -> str:
+        return self.words
+
+    def evidence(self, quote: str) -> Evidence | None:
+        lines = enumerate(self.words.split("\n"), 1)
+        found = (number for number, line in lines if quote in line)
+        return next((repository_evidence("src/a.py", number, "c0ffee", quote) for number in found), None)
+
+
 def context_of(
     messages: Sequence[UserMessage],
     files: Mapping[str, str] | None = None,
@@ -65,7 +79,7 @@ def context_of(
     odd: Mapping[str, str] | None = None,
 ) -> ReviewContext:
     taken = snapshot(files or {}, hand_edited=hand_edited, odd=odd)
-    return ReviewContext(job, taken, messages, NOW, instructions, is_refused, lambda: repository)
+    return ReviewContext(job, taken, messages, NOW, instructions, is_refused, ReadFile(repository))
 
 
 def group(
@@ -86,7 +100,7 @@ def group(
         )
         for name, text in changes.items()
     )
-    found = find_quote(quote, context.messages) or evidence_of(UserMessage("s1", "nobody", None, quote), quote)
+    found = Review(context, None).find_evidence(quote) or evidence_of(UserMessage("s1", "nobody", None, quote), quote)
     return Group(moved, "", tuple((name, found) for name in changes) if quote else (), reason, from_index)
 
 

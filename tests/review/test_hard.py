@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.review.context import Writing
-from memoryd.review.hard import MASS_COUNT
+from memoryd.review.hard import MASS_COUNT, NOT_QUOTED
 from memoryd.review.literals import unfounded_literal
 from memoryd.review.review import Review
 from tests.review.proposals import context_of, group, memory, said, verdict_on
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WORDS = "we pin conda envs by hash"
 PINNED = memory("Releases need two approvals.", extra="metadata:\n  pinned: true\n")
+FOUR_EYES = 'metadata:\n  keys: "four-eyes principle"\n'
 RULE = memory("Pin conda envs by hash.")
 
 
@@ -155,6 +156,26 @@ def test_what_the_repository_shows_may_correct_a_statement_about_code() -> None:
     assert verdict_on(context, {"p.md": shown}, reason="updated").state != "repairable"
     unseen = memory("The parser lives in src/other_parser.py.", kind="project")
     assert verdict_on(context, {"p.md": unseen}, reason="updated").state == "repairable"
+
+
+def test_a_line_of_the_repository_is_quoted_for_a_correction_and_for_nothing_else() -> None:
+    """It makes no memory and ends none; and what it does not say is still to be said by the user."""
+    files = {"p.md": memory("The parser lives in src/old_parser.py.", kind="project")}
+    read = "# tools\nsrc/new_parser.py: the parser lives here"
+    context = context_of([], files, job="dream", repository=read)
+    line = "src/new_parser.py: the parser lives here"
+    right = {"p.md": memory("The parser lives in src/new_parser.py.", kind="project")}
+    assert verdict_on(context, right, line, reason="updated").state == "accepted"
+    for changes in (
+        {"p.md": memory("The parser lives in src/new_parser.py, and Dana owns it.", kind="project")},
+        {"new.md": memory("The parser lives in src/new_parser.py.", kind="project")},
+        {"p.md": None},
+    ):
+        reason = "updated" if "p.md" in changes else "learnt"
+        assert verdict_on(context, changes, line, reason=reason).state == "repairable"  # type: ignore[arg-type]
+    assert verdict_on(context, right, "src/nowhere.py: it lives there", reason="updated").reason == NOT_QUOTED
+    extraction = context_of([], files, repository=read)
+    assert verdict_on(extraction, right, line, reason="updated").reason == NOT_QUOTED
 
 
 @pytest.mark.parametrize(
@@ -320,3 +341,20 @@ def test_what_nobody_said_is_named_without_a_word_about_dates() -> None:
     verdict = verdict_on(context, {"feedback_map.md": new}, "use the fast hash map here")
     assert "push_back" in verdict.reason
     assert "date" not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        ("the night export runs at 03:00", memory("The export runs at 03:00.", name="night-export-at-0300")),
+        ("refunds need a second approval", memory("Refunds need a second approval.", extra=FOUR_EYES)),
+    ],
+)
+def test_a_title_has_no_colon_and_a_key_may_be_an_idiom(words: str, new: str) -> None:
+    assert verdict_on(context_of(said(words)), {"project_new.md": new}, words).state == "accepted"
+
+
+def test_numbers_of_a_title_are_joined_in_the_title_alone() -> None:
+    words = "the night export runs at 03:00"
+    new = memory("The export runs at 0300.", name="night-export")
+    assert "0300" in verdict_on(context_of(said(words)), {"project_new.md": new}, words).reason

@@ -278,7 +278,7 @@ def test_a_no_after_a_killed_yes_comes_too_late(place: Place) -> None:
     """The yes had begun, so the next process finishes it."""
     place.put(OLD)
     row = place.row(held(before=OLD, after=NEW))
-    wanted = Changeset("review", "", (row.group,), accepts=row.id)
+    wanted = Changeset("review", "", (row.group,), accepts=(row.id,))
     with open_directory(str(place.path)) as directory:
         changes.prepare(place.database, str(place.path), wanted, plan(directory, wanted, NOW)[0], NOW)
     with pytest.raises(AnsweredError, match="accepted"):

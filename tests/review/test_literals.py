@@ -28,6 +28,11 @@ from memoryd.review.literals import unfounded_literal, unnamed_address
         ("tests/docs, and/or both, e.g. z.B. i.e.", "the tests, the docs"),
         ("C# and C++, R&D, half-open, N+1 queries", "n+1"),
         ("Plain words, in **bold**: nothing to look up.", ""),
+        ("No release before double11 (double-11).", "双十一前不要发布"),
+        ("The team25 of us.", "我们有二十五个人"),
+        ("2026 年 7 月换的。2026年7月", "上个月 (2026-07) 换的"),
+        ("k8s; i18n", "kubernetes internationalization"),
+        ("F/T; N/A; CI/CD", "full time"),
     ],
 )
 def test_what_a_source_holds_is_found_there(text: str, source: str) -> None:
@@ -55,6 +60,12 @@ def test_what_a_source_holds_is_found_there(text: str, source: str) -> None:
         ("In eu-west-1.", "in us-west-1", "eu-west-1"),
         ("Version 2.4.2.", "version 2.4", "2.4.2"),
         ("见evil.example/x。", "见文档", "evil.example/x"),
+        ("double12", "双十一前不要发布", "double12"),
+        ("region1", "一起看一下统一的区域", "region1"),
+        ("2026年8月", "上个月 (2026-07) 换的", "2026-08"),
+        ("k9s", "kubernetes", "k9s"),
+        ("v2", "the v1 api", "v2"),
+        ("In src/pay.", "in the source", "src/pay"),
     ],
 )
 def test_what_no_source_holds_is_told(text: str, source: str, literal: str) -> None:

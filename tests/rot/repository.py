@@ -106,4 +106,4 @@ def with_a_past(root: Path) -> Checkout:
 def verdict(checkout: Checkout, text: str) -> list[tuple[str, str]]:
     """What is gone of one memory: each claim's text and why."""
     found = check({"a.md": text}, Repository(str(checkout.root)))
-    return [(one.claim.text, one.why) for one in found.get("a.md", ())]
+    return [(missing.claim.text, missing.why) for missing in found.get("a.md", ())]

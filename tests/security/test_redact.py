@@ -31,7 +31,7 @@ FRAGMENTS = [
     *("login ", "curl -u ", "mysql -p", " -p ", "密码", "是", "パスワードは", "。", "<", ">", "[", "]", "(", ")", "{"),
     *("hunter2", "Sommer2024!", "x", "1", "AK" + "IA", "ABCDEFGHIJKLMNOP", "gh" + "p_", "LT" + "AI", "ey" + "J", "Q~"),
     *(BEGIN, END, "MIIEabcd+/=", "[redacted: password]", "[redacted:"),
-    *("|", "$", ";", "&", ",", ":AA", "İ", *(secret for one in SECRETS for secret in one.secrets)),
+    *("|", "$", ";", "&", ",", ":AA", "İ", *(secret for sample in SECRETS for secret in sample.secrets)),
 ]
 PATCHWORK = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=8)), max_size=12).map("".join)
 
@@ -91,8 +91,8 @@ def test_every_shape_has_an_example() -> None:
     kinds |= {kind for kind, _, _ in (*by_format._OTHERS, *by_format._OTHERS_IN_RUNS)}
     assert kinds <= {
         span.kind
-        for one in SECRETS
-        for span in by_format.secrets_by_format(one.text, one.text.encode("ascii", "replace"))
+        for sample in SECRETS
+        for span in by_format.secrets_by_format(sample.text, sample.text.encode("ascii", "replace"))
     }
 
 
@@ -159,7 +159,7 @@ def test_a_text_without_a_hint_of_secrets_is_returned_as_it_is(text: str) -> Non
 def test_a_megabyte_of_one_thing_is_read_at_once(unit: str) -> None:
     began = time.process_time()
     redact(unit * (1_000_000 // len(unit)))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10  # where a pattern begins anew at every character, minutes
 
 
 @pytest.mark.parametrize(

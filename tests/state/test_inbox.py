@@ -189,12 +189,12 @@ def test_beyond_its_room_the_oldest_unconfirmed_leave_first_then_the_oldest_held
 
 def test_a_row_that_a_commit_is_about_is_neither_displaced_nor_expired_nor_rejected(database: Database) -> None:
     (row,) = store(database, PLACE, held(), now=NOW)
-    change = changes.prepare(database, PLACE, changeset(accepts=row.id, kind="review"), (), NOW)
+    change = changes.prepare(database, PLACE, changeset(accepts=(row.id,), kind="review"), (), NOW)
     assert inbox.expire(database, NOW + 1, NOW) == 0
     with pytest.raises(AnsweredError):
         inbox.reject(database, row.id, NOW)
     with pytest.raises(AnsweredError):
-        changes.prepare(database, PLACE, changeset(accepts=row.id, kind="review"), (), NOW)
+        changes.prepare(database, PLACE, changeset(accepts=(row.id,), kind="review"), (), NOW)
     store(database, PLACE, *(numbered(number) for number in range(MOST_WAITING)), now=NOW)
     changes.close(database, change, set(), NOW)
     assert states(database)[0] == (row.id, "held", "accepted")

@@ -38,7 +38,7 @@ def test_a_message_is_a_line_with_its_time_and_speaker(tmp_path: Path) -> None:
         "user: thanks",
         "agent: I looked.",
     ]
-    assert [(one.session_id, one.text, one.answer) for one in told.said] == [
+    assert [(message.session_id, message.text, message.answer) for message in told.said] == [
         (session.id, "look at\nthe  parser", ""),
         (session.id, "thanks", "I looked."),
     ]

@@ -78,13 +78,13 @@ def test_calls_are_told_in_a_few_words_where_they_are_wanted(path: Path) -> None
 
 def test_a_turn_has_the_words_the_answer_before_them_and_the_directory(path: Path) -> None:
     session = Session()
-    one = session.prompt("shall we?")
+    first = session.prompt("shall we?")
     answer = session.reply("Yes, with tabs.")
     two = session.prompt("do that always", cwd="/code/acme/sub")
-    path.write_bytes(one + answer + two + session.reply("Done."))
+    path.write_bytes(first + answer + two + session.reply("Done."))
     assert heard_in(path) == [
         ReadTurn(
-            UserMessage(session.id, id_of(one), parse_iso("2026-10-18T09:00:01Z"), "shall we?", "", "/code/acme"),
+            UserMessage(session.id, id_of(first), parse_iso("2026-10-18T09:00:01Z"), "shall we?", "", "/code/acme"),
             reply="Yes, with tabs.",
         ),
         ReadTurn(
@@ -131,7 +131,7 @@ def test_an_answer_that_is_being_written_is_no_answer_yet(path: Path) -> None:
     prompt, reply = session.prompt("look"), session.reply("I looked.")
     path.write_bytes(prompt + reply[:-9])
     heard = read_turns(ALL[0], str(path), [TurnPlace(id_of(prompt), 0, len(prompt), None)], MEMORY)
-    assert [one.said.text for one in heard.values()] == ["look"]
+    assert [turn.said.text for turn in heard.values()] == ["look"]
 
 
 def test_bulk_between_prompt_and_answer_is_passed_by(path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_copy_whose_original_is_gone_is_known_by_the_originals_id(path: Path) 
     original = an_id("the original")
     path.write_bytes(session.prompt("use tabs", forkedFrom={"sessionId": "other", "messageUuid": original}))
     heard = read_turns(ALL[0], str(path), [TurnPlace(original, 0, path.stat().st_size, None)], MEMORY)
-    assert [(number, one.said.message_id, one.said.text) for number, one in heard.items()] == [
+    assert [(number, turn.said.message_id, turn.said.text) for number, turn in heard.items()] == [
         (original, original, "use tabs")
     ]
 
@@ -158,7 +158,7 @@ def test_of_a_rewritten_transcript_only_what_still_stands_in_its_place_is_read(p
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = session.prompt("another, and longer")
     path.write_bytes(b"".join(lines))
-    assert [one.said.text for one in read_turns(ALL[0], str(path), places, MEMORY).values()] == ["one"]
+    assert [turn.said.text for turn in read_turns(ALL[0], str(path), places, MEMORY).values()] == ["one"]
     path.write_bytes(b"")
     assert read_turns(ALL[0], str(path), places, MEMORY) == {}
 
@@ -168,7 +168,7 @@ def test_damage_at_a_place_is_repaired_as_everywhere(path: Path) -> None:
     prompt = session.prompt("use tabs")
     path.write_bytes(b"\0\0\0" + prompt)
     heard = read_turns(ALL[0], str(path), [TurnPlace(id_of(prompt), 0, path.stat().st_size, None)], MEMORY)
-    assert [one.said.text for one in heard.values()] == ["use tabs"]
+    assert [turn.said.text for turn in heard.values()] == ["use tabs"]
 
 
 def test_what_is_no_transcript_is_not_opened(path: Path) -> None:

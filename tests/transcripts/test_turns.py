@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def fold(data: bytes, last: tuple[Turn, ...] = (), start: int = 0) -> tuple[Turn, ...]:
     folding = TurnFold(last)
     position = start
-    for one in data.splitlines(keepends=True):
-        for entry in entries_of(one.rstrip(b"\n"), Counter()):
-            folding.feed(position, position + len(one), entry)
-        position += len(one)
+    for line in data.splitlines(keepends=True):
+        for entry in entries_of(line.rstrip(b"\n"), Counter()):
+            folding.feed(position, position + len(line), entry)
+        position += len(line)
     return folding.turns()
 
 
@@ -94,10 +94,10 @@ def test_history_is_what_stood_whole_at_first_sight() -> None:
     old, half = session.prompt("old"), session.prompt("half written at first sight")
     folding = TurnFold(history_bytes=len(old) + 10)
     position = 0
-    for one in (old, half):
-        (entry,) = entries_of(one.rstrip(b"\n"), Counter())
-        folding.feed(position, position + len(one), entry)
-        position += len(one)
+    for line in (old, half):
+        (entry,) = entries_of(line.rstrip(b"\n"), Counter())
+        folding.feed(position, position + len(line), entry)
+        position += len(line)
     assert [turn.is_history for turn in folding.turns()] == [True, False]
 
 

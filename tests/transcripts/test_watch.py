@@ -32,9 +32,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="how inotify fai
 
 @pytest.fixture
 def place(paths: Paths) -> Iterator[Place]:
-    one = Place(paths)
-    yield one
-    one.close()
+    place = Place(paths)
+    yield place
+    place.close()
 
 
 @pytest.fixture

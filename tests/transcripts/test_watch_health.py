@@ -65,15 +65,15 @@ class Post:
 
     @property
     def troubles(self) -> list[str]:
-        return [one.name for one in self.lookout.troubles]
+        return [trouble.name for trouble in self.lookout.troubles]
 
 
 @pytest.fixture
 def post(paths: Paths) -> Iterator[Post]:
     place = Place(paths)
-    one = Post(place)
-    yield one
-    one.lookout.stop()
+    post = Post(place)
+    yield post
+    post.lookout.stop()
     place.close()
 
 
@@ -243,7 +243,7 @@ def test_a_watch_that_dies_is_begun_anew_at_once_and_when_it_dies_again_a_while_
     def die() -> None:
         watcher = post.lookout._watcher
         assert watcher
-        monkeypatch.setattr(type(watcher), "is_alive", property(lambda one: one is not watcher))
+        monkeypatch.setattr(type(watcher), "is_alive", property(lambda value: value is not watcher))
 
     die()
     post.look(10)

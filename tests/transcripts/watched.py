@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 
 class Place:

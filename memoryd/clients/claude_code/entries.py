@@ -1,4 +1,4 @@
-"""Claude Code: a line of a transcript to the entries that count.
+"""Entries of a Claude Code transcript: a line to the entries that count.
 
 Most bytes of a transcript are not conversation. Decoding is typed: what no field below asks for is skipped and never
 becomes an object, which is faster than looking for the type in the bytes first (`make bench` shows both). A line that

@@ -1,4 +1,4 @@
-"""Text in the user's place that is not the user's: what the client, an editor, a tool or memoryd itself put there.
+"""Injected text: what the client, an editor, a tool or memoryd put into a message of the user.
 
 It is known by its tags. What stands between them may come from a file, a page or a program that wants to speak as the user,
 so a closing tag inside of it proves nothing: of several the last one counts, and in doubt words are not the user's.

@@ -1,4 +1,4 @@
-"""The instruction files that a client gives its model at a working directory: what they say need not be remembered."""
+"""Instruction files that Claude Code loads at a working directory: what they say need not be remembered."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from memoryd.diagnosis.problems import Check
 from memoryd.errors import ClientError
 from memoryd.formatting import ago, count, short
 from memoryd.state import queries
-from memoryd.state.queries import Unworked
+from memoryd.state.queries import UnreadTurns
 from memoryd.transcripts.scan import inventory
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class ClientFacts(NamedTuple):
     writes_transcripts: Switch
     cleanup_days: float
     cleanup_by: str
-    waiting: Unworked = Unworked()
-    history: Unworked = Unworked()
+    waiting: UnreadTurns = UnreadTurns()
+    history: UnreadTurns = UnreadTurns()
     deleted_turns: int = 0
     is_running: bool = False
     broken_settings: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def _judge_deletion(facts: ClientFacts) -> Iterator[Check]:
         yield Check("deletion", "note", f"deleted before they were read: {count(facts.deleted_turns, 'turn')}")
 
 
-def _days_left(facts: ClientFacts, unworked: Unworked) -> float | None:
+def _days_left(facts: ClientFacts, unworked: UnreadTurns) -> float | None:
     if unworked.oldest_at is None:
         return None
     return facts.cleanup_days - (facts.now - unworked.oldest_at) / _DAY_SECONDS

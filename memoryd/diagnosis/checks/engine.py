@@ -9,7 +9,10 @@ from memoryd.diagnosis.checks.claude import ClaudeFacts, judge_claude, read_clau
 from memoryd.diagnosis.facts import read_chosen_engine
 from memoryd.diagnosis.problems import Check, check_hold, check_key
 from memoryd.engines.model import credentials
+from memoryd.engines.model.context_window import LONG_NAME
 from memoryd.errors import EngineStoppedError
+from memoryd.formatting import count
+from memoryd.state import model_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from memoryd.state.engine_holds import Hold
 
 ANSWER_SECONDS = 8.0
+_CACHE_SECONDS = 7 * 86_400.0
 _NAMED_MODELS = 4
 
 
@@ -49,6 +53,10 @@ class EngineFacts(NamedTuple):
     spent_usd: float = 0.0
     usd_per_day: float = 0.0
     has_price: bool = True
+    cache_breaks: int = 0
+    """Jobs of the last days that found the endpoint's cache lost for no known reason."""
+    model_jobs: int = 0
+    """All that asked a model in that time."""
 
 
 def read_engine(world: World) -> EngineFacts | ClaudeFacts:
@@ -68,6 +76,7 @@ def read_engine(world: World) -> EngineFacts | ClaudeFacts:
             key_error = error
     with world.database() as database:
         engine = read_chosen_engine(world, database)
+        breaks, jobs = model_calls.cache_breaks(database, world.now - _CACHE_SECONDS) if database else (0, 0)
     return EngineFacts(
         is_chosen=True,
         base_url=settings.base_url,
@@ -81,6 +90,8 @@ def read_engine(world: World) -> EngineFacts | ClaudeFacts:
         spent_usd=engine.spent_usd,
         usd_per_day=engine.usd_per_day,
         has_price=engine.has_price,
+        cache_breaks=breaks,
+        model_jobs=jobs,
     )
 
 
@@ -113,7 +124,9 @@ def _ask(account: Account) -> EndpointAnswer:
         return EndpointAnswer("silent", text=str(error))
     finally:
         client.close()
-    return EndpointAnswer("no_list") if models is None else EndpointAnswer("listed", models)
+    return (
+        EndpointAnswer("no_list") if models is None else EndpointAnswer("listed", tuple(model.name for model in models))
+    )
 
 
 def judge_engine(facts: EngineFacts | ClaudeFacts) -> Iterator[Check]:
@@ -132,6 +145,10 @@ def judge_engine(facts: EngineFacts | ClaudeFacts) -> Iterator[Check]:
     for error in facts.price_errors:
         yield Check("price", "problem", error.sentence, error.fix)
     yield _judge_budget(facts)
+    if facts.cache_breaks > 1:  # an endpoint may lose it once
+        jobs = f"{facts.cache_breaks} of {count(facts.model_jobs, 'job')}"
+        text = f"the endpoint had lost its cache in {jobs} of the last seven days for no known reason; they cost more"
+        yield Check("cache", "note", text, "memoryd usage")
 
 
 def _judge_key(facts: EngineFacts) -> Check:
@@ -155,7 +172,8 @@ def _judge_answer(facts: EngineFacts, answer: EndpointAnswer) -> Check:
         if facts.is_local:
             return Check("endpoint", "ok", "the endpoint answers")
         return Check("endpoint", "note", "the endpoint answers; whether it takes the key, the first request shows")
-    missing = [model for model in facts.models if not any(listed.startswith(model) for listed in answer.models)]
+    plain = (model.removesuffix(LONG_NAME) for model in facts.models)
+    missing = [model for model in plain if not any(listed.startswith(model) for listed in answer.models)]
     if missing:
         known = ", ".join(answer.models[:_NAMED_MODELS]) or "none"
         text = f"the endpoint takes the key, and does not list {', '.join(missing)} (it has: {known})"

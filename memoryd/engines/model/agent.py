@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.engines.model import context_window, prompt_cache
-from memoryd.engines.model.client import PromptTooLongError
+from memoryd.engines.model.client import CLEAR_THINKING, PromptTooLongError
 from memoryd.engines.model.tools import SCHEMAS, TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memoryd.engines.model.reply import ModelReply, Usage
     from memoryd.engines.model.tools import ToolBox, ToolResult
 
 MOST_CALLS = 32
 """Tool calls of one reply that are run; more than that is a model that has lost its way."""
-RESULT_BYTES = 16_000
+RESULT_BYTES = 16_384
 PREVIEW_BYTES = 2_000
-LEAST_READ_BYTES = 4_000
-"""Else a Read may have a quarter of a prompt."""
 TOO_LONG_TRIES = 3
 NOOP_EDITS = 2
 _CALL_AS_TEXT = re.compile(r"<tool_call>|<function[=_]|\"(?:arguments|parameters|input)\"\s*:\s*\{\s*\"file_path\"")
@@ -51,6 +50,8 @@ class RunLimits(NamedTuple):
     run_tokens: int
     """Of all requests together."""
     deadline: float
+    result_bytes: Mapping[str, int] = MappingProxyType({})
+    """Of one result of a tool, by its name; 16 KB where nothing is said."""
 
 
 class ToolCallDone(NamedTuple):
@@ -111,6 +112,8 @@ class AgentRun:
             {"role": "user", "content": [{"type": "text", "text": part} for part in parts]}
         ]
         self._last: Usage | None = None  # of the request before, while its prefix still stands
+        self._cleared_tokens = 0
+        self._asked_at = now()
         self._spent_tokens = 0
         self._noops = 0
         self._has_changed = False
@@ -180,13 +183,16 @@ class AgentRun:
             raise RunFailedError(f"it read more than {self._limits.run_tokens:,} tokens")
         for tries_left in reversed(range(TOO_LONG_TRIES)):
             try:
-                return self._ask(self._request())
+                reply = self._ask(self._request())
             except PromptTooLongError as error:
                 shorter = context_window.without_oldest_rounds(self._messages, error.tokens, error.limit)
                 if shorter is None or not tries_left:
                     raise
                 self._messages = shorter
                 self._last = None
+            else:
+                self._asked_at = self._now()
+                return reply
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
     def _request(self) -> dict[str, Any]:
@@ -200,14 +206,16 @@ class AgentRun:
             "messages": prompt_cache.with_breakpoints(self._messages),
         }
         if self._is_managed:
+            # Thoughts first: the API wants them so. A turn to it is all that follows what we say, so a loop keeps its own.
             request["context_management"] = {
                 "edits": [
+                    {"type": CLEAR_THINKING, "keep": {"type": "thinking_turns", "value": 1}},
                     {
                         "type": "clear_tool_uses_20250919",
                         "trigger": {"type": "input_tokens", "value": _MANAGED_FROM_TOKENS},
                         "clear_at_least": {"type": "input_tokens", "value": _CLEARED_TOKENS},
                         "keep": {"type": "tool_uses", "value": context_window.KEPT_RESULTS},
-                    }
+                    },
                 ]
             }
         return request
@@ -218,30 +226,36 @@ class AgentRun:
         return self._limits.prompt_tokens > _MANAGED_FROM_TOKENS
 
     def _fit(self) -> None:
-        """Before the window is full, the oldest results go: what was learnt from them has been said since.
+        """Before the window is full, old thoughts and the oldest results go: what was learnt from them has been said since.
 
-        First all but the last few, then, if that is not enough, all but those that have just come.
+        First all but the last few results, then, if that is not enough, all but those that have just come. After a long
+        pause as well: nothing is cached any more, so that less is to be read again.
         """
         just_come = sum(block["type"] == "tool_result" for block in self._messages[-1]["content"])
+        is_cold = self._now() - self._asked_at >= context_window.IDLE_SECONDS
         for kept in (context_window.KEPT_RESULTS, min(context_window.KEPT_RESULTS, max(just_come, 1))):
-            if self._last is not None:  # what was counted, and what has come since
-                size = self._last.prompt + context_window.tokens_in(self._messages[-2:])
-            else:
-                size = context_window.tokens_in([self._brief.system, json.dumps(SCHEMAS), self._messages])
-            if size <= self._limits.prompt_tokens:
+            if self._size() <= self._limits.prompt_tokens and not is_cold:
                 return
-            shorter = context_window.without_old_results(self._messages, kept)
+            is_cold = False
+            shorter = context_window.without_old_results(context_window.without_old_thoughts(self._messages), kept)
             if shorter is not self._messages:
                 self._messages = shorter
                 self._last = None
+
+    def _size(self) -> int:
+        """Tokens of the next request: what was counted, and an estimate of what has come since."""
+        if self._last is not None:
+            return self._last.prompt + context_window.tokens_in(self._messages[-2:])
+        return context_window.tokens_in([self._brief.system, json.dumps(SCHEMAS), self._messages])
 
     # --- judging ------------------------------------------------------------------------------------------------------
 
     def _judge(self, reply: ModelReply) -> None:
         usage = reply.usage
         self._spent_tokens += usage.prompt
-        # Each prompt is the one before and more: one that is shorter was cleared by the endpoint, as we had asked.
-        is_cleared = self._is_managed and self._last is not None and usage.prompt < self._last.prompt
+        # What the endpoint has cleared since, as we had asked, cannot be read from its cache.
+        is_cleared = reply.cleared_tokens != self._cleared_tokens
+        self._cleared_tokens = reply.cleared_tokens
         if self._last is not None and not is_cleared and (lost := prompt_cache.lost_between(self._last, usage)):
             self._note("cache_break", lost)
         self._last = usage
@@ -308,14 +322,12 @@ class AgentRun:
     def _shown(self, tool: str, text: str) -> str:
         """A result as the model sees it: a long one goes to disk whole, and is shown by its beginning."""
         data = text.encode("utf-8", "replace")
+        most = self._limits.result_bytes.get(tool, RESULT_BYTES)
+        if len(data) <= most:
+            return text
         if tool == "Read":  # which is how the rest is looked at
-            most = max(LEAST_READ_BYTES, self._limits.prompt_tokens * context_window.BYTES_PER_TOKEN // 4)
-            if len(data) <= most:
-                return text
             shown = (data[:most].rpartition(b"\n")[0] or data[:most]).decode("utf-8", "ignore")
             return f"{shown}\n[cut: Read the rest with a higher offset]"
-        if len(data) <= RESULT_BYTES:
-            return text
         self._kept_results += 1
         path = self._box.keep(self._kept_results, text)
         beginning = data[:PREVIEW_BYTES].decode("utf-8", "ignore")

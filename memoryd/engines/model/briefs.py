@@ -23,7 +23,7 @@ from memoryd.language.excerpt import MESSAGE_CHARACTERS, cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.config import Config
+    from memoryd.config import Agent, Config
     from memoryd.engines.model.agent import RunLimits
     from memoryd.engines.model.prices import Price
     from memoryd.model import Exchange
@@ -37,6 +37,7 @@ _SHARE = 0.15
 """Of a prompt, for instruction files, and as much for the manifest."""
 _LEAST_TOKENS = 1_000
 """For what was said, the memories and the instruction files."""
+_LEAST_RESULT_BYTES = 4_000
 _HEAD = re.compile(r"<!-- (?P<name>[\w-]+), version (?P<version>\d+) -->\n")
 
 
@@ -55,7 +56,14 @@ def static_tokens(job: str) -> int:
 
 
 def affordable_tokens(
-    config: Config, model: str, price: Price | None, job: str, tokens: int, output_tokens: int, of_the_cap: float
+    config: Config,
+    model: str,
+    price: Price | None,
+    job: str,
+    window_tokens: int,
+    tokens: int,
+    output_tokens: int,
+    of_the_cap: float,
 ) -> int:
     """How long a prompt may be that the window lets have so many tokens, if it may cost this part of what a run may.
 
@@ -64,7 +72,7 @@ def affordable_tokens(
     least = static_tokens(job) + _LEAST_TOKENS
     if tokens < least:
         raise EngineStoppedError(
-            f"A window of {config.anthropic.context_window_tokens:,} tokens has no room for the brief.",
+            f"A window of {window_tokens:,} tokens has no room for the brief.",
             "raise anthropic.context_window_tokens in the config, or use another model",
         )
     affordable = prompt_tokens_for(price, config.budget.usd_per_run * of_the_cap, output_tokens)
@@ -74,6 +82,18 @@ def affordable_tokens(
             "raise budget.usd_per_run in the config",
         )
     return int(min(tokens, affordable))
+
+
+def result_bytes(agent: Agent, prompt_tokens: int) -> dict[str, int]:
+    """How long a result of each tool may be: what the config says, and no more than a quarter of a prompt."""
+    most = max(_LEAST_RESULT_BYTES, prompt_tokens * BYTES_PER_TOKEN // 4)
+    kilobytes = {
+        "Read": agent.read_kilobytes,
+        "Grep": agent.grep_kilobytes,
+        "Glob": agent.glob_kilobytes,
+        "Bash": agent.bash_kilobytes,
+    }
+    return {tool: min(round(number * 1024), most) for tool, number in kilobytes.items()}
 
 
 def memories_part(manifest: Sequence[str], limits: RunLimits) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KEPT_SECONDS = 3300.0
 """A little less than the hour: an answer takes its time too."""
+_LOST = "nothing was read from the cache, although the same brief was sent within the hour"
 
 
 class DayCapError(EngineRestsError):
@@ -137,7 +138,6 @@ class BudgetedCalls:
         self._deadline = deadline
         self._prompt = prompt
         self._last: int | None = None
-        self._is_first = True
 
     def ask(self, request: dict[str, Any]) -> ModelReply:
         """The reply to a request. Raises what `Client.send` does, DayCapError and RunCapError.
@@ -156,6 +156,7 @@ class BudgetedCalls:
             return reply._replace(usage=Usage(input=reply.usage.prompt, output=reply.usage.output))
         price = self._price or self._caps.price_of(request["model"])
         most = Most(most_usd(price, request), most_tokens(request))
+        is_cached = self._is_cached(request["model"])
         trouble: EndpointError | None = None
         tries = self._client.tries
         for tried in range(1, tries + 1):
@@ -178,7 +179,8 @@ class BudgetedCalls:
                 raise
             else:
                 self._settle(step_id, reply, most)
-                self._watch_cache(request["model"], step_id, reply)
+                if is_cached and not reply.usage.cache_read:
+                    model_calls.remark(self._database, self._job_id, "cache_break", _LOST)
                 return reply
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
@@ -211,7 +213,6 @@ class BudgetedCalls:
         usd = usd_of(price, usage) if usage.prompt else most.usd
         spent = model_calls.Spent(1, usage.input, usage.cache_read, usage.cache_created, usage.output, usd)
         model_calls.settle(self._database, step_id, spent, packed(reply))
-        self._is_first = self._last is None
         self._last = step_id
 
     def _paused(self, tried: int, after: float | None) -> bool:
@@ -222,11 +223,13 @@ class BudgetedCalls:
         self._clock.wait(threading.Event(), pause)
         return True
 
-    def _watch_cache(self, model: str, step_id: int, reply: ModelReply) -> None:
-        """Within the hour that tools and brief are kept, a request that finds nothing of them is told to the log."""
-        if not self._is_first:
-            return  # between the turns of a run the loop watches
+    def _is_cached(self, model: str) -> bool:
+        """Whether the endpoint should have tools and brief in its cache: told by an answer within the hour that it keeps them.
+
+        Asked before a request is sent: one that runs beside it has cached nothing yet. Another version of the brief,
+        another model and a longer pause are told by name, model and time; between the turns of a run the loop watches.
+        """
+        if self._last is not None:
+            return False
         since = self._clock.now() - _KEPT_SECONDS
-        if not reply.usage.cache_read and model_calls.used_cache(self._database, model, self._prompt, step_id, since):
-            text = "nothing was read from the cache, although the same brief was sent within the hour"
-            model_calls.remark(self._database, self._job_id, "cache_break", text)
+        return model_calls.used_cache(self._database, model, self._prompt, since)

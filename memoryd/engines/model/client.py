@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from memoryd.clock import elapsed
+from memoryd.engines.model.context_window import LONG_NAME
 from memoryd.engines.model.credentials import is_local
 from memoryd.engines.model.reply import MOST_BYTES, BrokenReplyError, StreamError, reply_from
 from memoryd.engines.model.timeout import LateError, TimedCall
@@ -36,6 +37,11 @@ _LEAST_SECONDS = 0.1
 """For the transport, where the time is over already: it takes no negative number, and nobody waits for it any more."""
 _LEAST_KEY = 8
 CONTEXT_MANAGEMENT = "context-management-2025-06-27"
+LONG_WINDOW = "context-1m-2025-08-07"
+CLEAR_THINKING = "clear_thinking_20251015"
+_WINDOW_FIELDS = ("max_input_tokens", "max_model_len", "context_length")
+"""What the API, vLLM, and gateways call the window of a model in their lists."""
+_MOST_WINDOW_TOKENS = 1_000_000_000
 
 _TOO_LONG = re.compile(
     r"(?i)(?:prompt|input|request) is too (?:long|large)|request too large|too many (?:input )?tokens|maximum context"
@@ -83,6 +89,14 @@ class BadRequestError(Exception):
     """The endpoint refuses this request, and would again."""
 
 
+class ListedModel(NamedTuple):
+    """A model that an endpoint lists."""
+
+    name: str
+    window_tokens: int
+    """0 where it does not say."""
+
+
 class Client:
     """Made once a process; the connection is kept open between requests, but for one that was given up.
 
@@ -108,7 +122,7 @@ class Client:
         """
         return self._in_time(lambda connection, until: connection.send(request, until), deadline)
 
-    def models(self, deadline: float) -> tuple[str, ...] | None:
+    def models(self, deadline: float) -> tuple[ListedModel, ...] | None:
         """The models that the endpoint lists, which costs nothing; None where it answers without such a list.
 
         Raises EndpointError and EngineStoppedError, as `send` does: a key that is refused here is refused there.
@@ -171,6 +185,8 @@ class Connection:
             except BadRequestError as error:
                 sent = {*request, "cache_control"} - self._left_out
                 unknown = {field for word, field in _OPTIONAL.items() if word in str(error) and field in sent}
+                if CLEAR_THINKING in str(error) and CLEAR_THINKING not in self._left_out:
+                    unknown = {CLEAR_THINKING}  # which a model that does not think refuses; the other edits stay
                 if not unknown:
                     raise
                 self._left_out |= unknown
@@ -179,15 +195,18 @@ class Connection:
         import anthropic  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
 
-        is_managed = "context_management" in request
+        plain = {key: value for key, value in request.items() if key != "context_management"}
+        plain["model"] = request["model"].removesuffix(LONG_NAME)
+        betas = [CONTEXT_MANAGEMENT] if "context_management" in request else []
+        betas += [LONG_WINDOW] if request["model"].endswith(LONG_NAME) else []
         kind = ""
         try:
             with self._client.messages.with_streaming_response.create(
-                **{key: value for key, value in request.items() if key != "context_management"},
+                **plain,
                 stream=True,
                 timeout=_timeout(until),
-                extra_headers={"anthropic-beta": CONTEXT_MANAGEMENT} if is_managed else None,
-                extra_body={"context_management": request["context_management"]} if is_managed else None,
+                extra_headers={"anthropic-beta": ",".join(betas)} if betas else None,
+                extra_body={key: request[key] for key in request.keys() - plain.keys()} or None,
             ) as response:
                 kind = response.headers.get("content-type", "")
                 return reply_from(response.iter_bytes(), kind)
@@ -202,7 +221,7 @@ class Connection:
             is_charged = "json" in kind or "event-stream" in kind
             raise EndpointError(f"its answer cannot be used: {error}", is_charged=is_charged) from error
 
-    def models(self, until: float) -> tuple[str, ...] | None:
+    def models(self, until: float) -> tuple[ListedModel, ...] | None:
         import anthropic  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
 
@@ -220,7 +239,11 @@ class Connection:
         models = listed.get("data") if isinstance(listed, dict) else None
         if not isinstance(models, list):
             return None
-        return tuple(str(one["id"]) for one in models if isinstance(one, dict) and "id" in one)
+        return tuple(
+            ListedModel(str(model["id"]), _window_in(model))
+            for model in models
+            if isinstance(model, dict) and "id" in model
+        )
 
     def _status(self, error: APIStatusError) -> NoReturn:
         """Raise what an error status means for us."""
@@ -247,6 +270,11 @@ class Connection:
             text = text.replace(self._account.key, "[the key]")
         line = redact(" ".join(text.split()))[:300]
         return quoted(line) if line else ""
+
+
+def _window_in(model: dict[str, Any]) -> int:
+    values = (model.get(field) for field in _WINDOW_FIELDS)
+    return next((value for value in values if type(value) is int and 0 < value < _MOST_WINDOW_TOKENS), 0)
 
 
 def _timeout(until: float) -> httpx2.Timeout:
@@ -310,11 +338,15 @@ def _without(request: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
         return [stripped(item) for item in value] if isinstance(value, list) else value
 
     # The words of a conversation are strings: only our own markers are keys. Whoever asks not to think sends no thoughts.
-    return {
+    kept = {
         key: stripped(value) if key in ("system", "messages") else value
         for key, value in request.items()
         if key not in left_out
     }
+    if "context_management" in kept:
+        edits = [edit for edit in kept["context_management"]["edits"] if edit["type"] not in left_out]
+        kept["context_management"] = {"edits": edits}
+    return kept
 
 
 def _retry_after(header: str | None, now: float) -> float | None:

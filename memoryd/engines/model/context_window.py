@@ -8,21 +8,31 @@ from typing import Any
 
 WINDOW_TOKENS = 200_000
 """Of a model that nothing is known of."""
-_WINDOWS = {"claude-haiku-5-5": 1_000_000}
+LONG_NAME = "[1m]"
+"""Ends the name of a model that is to be used with its long window, as Claude Code writes it."""
+_LONG_WINDOW_TOKENS = 1_000_000
 OUTPUT_TOKENS = 20_000
 MARGIN_TOKENS = 13_000
 """So long before the window is full something is done about it."""
 BYTES_PER_TOKEN = 4
 JSON_BYTES_PER_TOKEN = 2
+MEDIA_TOKENS = 2_000
+"""Of an image or a document, whatever its size in bytes."""
 KEPT_RESULTS = 5
+IDLE_SECONDS = 3600.0
+"""After so long a pause nothing of a conversation is cached any more, so clearing old results costs nothing."""
 CLEARED = "[The result of this call has been cleared: it was used before.]"
 _UNKNOWN_GAP = 0.2
+_MEDIA = ("image", "document")
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 Messages = list[dict[str, Any]]
 
 
-def window_of(model: str, configured_tokens: int) -> int:
-    return configured_tokens or _WINDOWS.get(model, WINDOW_TOKENS)
+def window_of(model: str, configured_tokens: int, answered_tokens: int = 0) -> int:
+    """Tokens that a model can read at once: as the config says, else the model's own answer, else its name; 0 is none."""
+    named = _LONG_WINDOW_TOKENS if model.endswith(LONG_NAME) else WINDOW_TOKENS
+    return configured_tokens or answered_tokens or named
 
 
 def prompt_limit(window_tokens: int) -> int:
@@ -35,7 +45,7 @@ def text_tokens(text: str) -> int:
 
 
 def tokens_in(value: Any) -> int:
-    """An estimate: text by its bytes, tool inputs as JSON."""
+    """An estimate: text by its bytes, tool inputs as JSON, images and documents by the piece."""
     if isinstance(value, str):
         return text_tokens(value)
     if isinstance(value, list | tuple):
@@ -44,6 +54,8 @@ def tokens_in(value: Any) -> int:
         return 1
     if value.get("type") == "tool_use":
         return math.ceil(len(json.dumps(value)) / JSON_BYTES_PER_TOKEN)
+    if value.get("type") in _MEDIA:
+        return MEDIA_TOKENS
     return sum(tokens_in(item) for key, item in value.items() if key not in ("type", "cache_control"))
 
 
@@ -67,6 +79,18 @@ def without_old_results(messages: Messages, kept: int = KEPT_RESULTS) -> Message
         }
         for message in messages
     ]
+
+
+def without_old_thoughts(messages: Messages) -> Messages:
+    """The same conversation with the thoughts of its last reply only: an endpoint wants those back with their calls."""
+    last = max((position for position, message in enumerate(messages) if message["role"] == "assistant"), default=0)
+    shorter = [message if position == last else _without_thoughts(message) for position, message in enumerate(messages)]
+    return messages if shorter == messages else shorter
+
+
+def _without_thoughts(message: dict[str, Any]) -> dict[str, Any]:
+    said = [block for block in _blocks(message) if block["type"] not in _THOUGHTS]
+    return message | {"content": said} if said else message  # which may not be empty
 
 
 def without_oldest_rounds(messages: Messages, tokens: int | None, limit: int | None) -> Messages | None:

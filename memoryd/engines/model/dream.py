@@ -11,9 +11,11 @@ from memoryd.engines.model.dream_folders import DreamFolders
 from memoryd.engines.model.progress import line_of, phase_of
 from memoryd.engines.model.proposal import StagedWrites
 from memoryd.engines.model.tools import ToolBox
+from memoryd.language.evidence import repository_evidence
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.staging import changes_in, staged
 from memoryd.model import Progress
+from memoryd.projects import head_commit
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from memoryd.engines.model.agent import RunLimits, ToolCallDone
     from memoryd.engines.model.progress import Phase
     from memoryd.engines.model.reply import ModelReply
+    from memoryd.engines.model.shown_text import ShownText
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import Proposal
+    from memoryd.model import Evidence, Proposal
     from memoryd.review.review import Review
 
 _TEXT_CHARACTERS = 300
@@ -61,7 +64,7 @@ def dream(
     with staged(snapshot, place):
         folders = DreamFolders(snapshot.path, signal.project_root, signal.instructions, signal.sessions)
         review.add_messages(folders.said)
-        manifest = manifest_of(snapshot.memories)
+        manifest = manifest_of(snapshot.memories, with_unknown_times=True)
         material = dream_brief.Material(
             manifest,
             len(snapshot.memories),
@@ -77,7 +80,8 @@ def dream(
             draft = StagedDraft(place, snapshot, StagedWrites(snapshot, review), signal.now, is_dream=True)
             with ToolBox(place, draft.writes, mounts=folders.mounts, windowed=(dream_brief.TRANSCRIPTS,)) as box:
                 folders.write_into(box)
-                review.add_repository(box.text_read_in(dream_brief.REPOSITORY))
+                if dream_brief.REPOSITORY in box.shown:
+                    review.add_repository(ReadRepository(box.shown[dream_brief.REPOSITORY], signal.project_root))
                 brief = dream_brief.brief_of(turns, material, limits)
                 watch = _Watch(limits.turns, budget, signal.tell)
                 AgentRun(
@@ -88,6 +92,22 @@ def dream(
         most = dream_brief.fitting(signal.turns, material, limits)
         draft, taken = with_fewer(work, most, lambda: bool(changes_in(place, snapshot)))
         return draft.proposal(taken)
+
+
+class ReadRepository:
+    """What the agent has read of the repository by now: review lets statements about code rest on it."""
+
+    def __init__(self, shown: ShownText, root: str) -> None:
+        self._shown = shown
+        self._commit = head_commit(root)
+
+    def text(self) -> str:
+        return self._shown.text()
+
+    def evidence(self, quote: str) -> Evidence | None:
+        """The line that holds these words, with its path, number and commit; None where none was read."""
+        line = self._shown.line_with(quote)
+        return None if line is None else repository_evidence(line.path, line.number, self._commit, quote)
 
 
 class _Watch:

@@ -80,17 +80,22 @@ def prompt_name() -> str:
     return briefs.static(_JOB)[0]
 
 
-def limits_of(config: Config, model: str, price: Price | None, deadline: float) -> RunLimits:
-    """What a run may take. Raises EngineStoppedError where the cap leaves no room for anything."""
-    tokens = prompt_limit(window_of(model, config.anthropic.context_window_tokens))
+def limits_of(config: Config, model: str, price: Price | None, deadline: float, answered_tokens: int = 0) -> RunLimits:
+    """What a run may take, where the model's endpoint says that it can read so many tokens.
+
+    Raises EngineStoppedError where window or cap leave no room for anything.
+    """
+    window = window_of(model, config.anthropic.context_window_tokens, answered_tokens)
+    tokens = prompt_limit(window)
     if price is not None and price.above_tokens:
         tokens = min(tokens, int(price.above_tokens * _BELOW_THE_STEP))
     usd = config.budget.usd_per_run * _OF_THE_CAP
     decent = briefs.static_tokens(_JOB) * _DECENT
     affordable = (most for most in OUTPUT_TOKENS if prompt_tokens_for(price, usd, most) >= decent)
     output = min(next(affordable, OUTPUT_TOKENS[-1]), tokens // 2)
-    tokens = briefs.affordable_tokens(config, model, price, _JOB, tokens, output, _OF_THE_CAP)
-    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline)
+    tokens = briefs.affordable_tokens(config, model, price, _JOB, window, tokens, output, _OF_THE_CAP)
+    results = briefs.result_bytes(config.agent, tokens)
+    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline, results)
 
 
 def shared_by_runs(material: Material, limits: RunLimits) -> tuple[str, ...]:

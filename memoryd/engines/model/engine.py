@@ -82,7 +82,11 @@ class ModelEngine:
                 review,
                 self._paths.place_for(snapshot.path, "staging"),
                 model=model,
-                limits=self._transport.bounded(extraction_brief.limits_of(self._config, model, run.price, deadline)),
+                limits=self._transport.bounded(
+                    extraction_brief.limits_of(
+                        self._config, model, run.price, deadline, self._transport.answered_window(model)
+                    )
+                ),
                 ask=run.calls.ask,
                 now=self._clock.now,
                 note=run.note,
@@ -104,7 +108,9 @@ class ModelEngine:
                 review,
                 self._paths.place_for(snapshot.path, "dreams"),
                 model=model,
-                limits=self._transport.bounded(dream_brief.limits_of(config, model, run.price, deadline)),
+                limits=self._transport.bounded(
+                    dream_brief.limits_of(config, model, run.price, deadline, self._transport.answered_window(model))
+                ),
                 ask=run.calls.ask,
                 budget=dream.DreamBudget(
                     lambda: model_calls.spent_by(self._database, signal.job_id).usd,

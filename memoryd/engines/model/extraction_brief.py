@@ -36,12 +36,17 @@ def static_tokens() -> int:
     return briefs.static_tokens(_JOB)
 
 
-def limits_of(config: Config, model: str, price: Price | None, deadline: float) -> RunLimits:
-    """What a run may take. Raises EngineStoppedError where the cap leaves no room for anything."""
-    tokens = min(prompt_limit(window_of(model, config.anthropic.context_window_tokens)), _CHEAP_TOKENS)
+def limits_of(config: Config, model: str, price: Price | None, deadline: float, answered_tokens: int = 0) -> RunLimits:
+    """What a run may take, where the model's endpoint says that it can read so many tokens.
+
+    Raises EngineStoppedError where window or cap leave no room for anything.
+    """
+    window = window_of(model, config.anthropic.context_window_tokens, answered_tokens)
+    tokens = min(prompt_limit(window), _CHEAP_TOKENS)
     output = min(OUTPUT_TOKENS, tokens // 2)
-    tokens = briefs.affordable_tokens(config, model, price, _JOB, tokens, output, _OF_THE_CAP)
-    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline)
+    tokens = briefs.affordable_tokens(config, model, price, _JOB, window, tokens, output, _OF_THE_CAP)
+    results = briefs.result_bytes(config.agent, tokens)
+    return RunLimits(TURNS, output, tokens, tokens * _RUN_PROMPTS, deadline, results)
 
 
 def shared_by_runs(manifest: Sequence[str], instructions: Sequence[str], limits: RunLimits) -> tuple[str, ...]:

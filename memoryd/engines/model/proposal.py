@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.model.progress import merging, topic_of
-from memoryd.language.evidence import find_quote
 from memoryd.memory.changeset import groups_of
 from memoryd.memory.document import parse
 from memoryd.model import Revision
@@ -55,7 +54,7 @@ class StagedWrites:
         if problem := self._review.check_write(writing):
             return problem
         earlier = self._by_name.get(writing.name, StagedWrite())
-        found = find_quote(writing.quote, self._review.messages) if writing.quote.strip() else None
+        found = self._review.find_evidence(writing.quote) if writing.quote.strip() else None
         kept = () if writing.is_whole else earlier.evidence
         evidence = (*kept, found) if found and found not in kept else kept
         from_index = (*earlier.from_index, writing.from_index) if writing.from_index else earlier.from_index

@@ -70,6 +70,8 @@ class ModelReply(NamedTuple):
     """Ids of calls whose input is no JSON object."""
     dropped: tuple[str, ...] = ()
     """Types of blocks that we do not know, left out."""
+    cleared_tokens: int = 0
+    """Of the prompt, which the endpoint left out before the model read it, because we had asked for that."""
     model: str = ""
     """Who answered, by its full name."""
 
@@ -111,6 +113,8 @@ def reply_of_events(events: Iterator[dict[str, Any]]) -> ModelReply:
             _extend(blocks.setdefault(_index(event), {}), _mapping(event.get("delta")))
         elif kind == "message_delta":
             message = {**message, **_mapping(event.get("delta"))}
+            if "context_management" in event:
+                message["context_management"] = event["context_management"]
             # Counts here are totals; those that are left out, or zero for want of better, stand as they were.
             usage |= {key: value for key, value in _mapping(event.get("usage")).items() if value}
         elif kind == "message_stop":
@@ -162,6 +166,7 @@ def _reply(message: dict[str, Any], blocks: list[Any], usage: Usage) -> ModelRep
         usage,
         tuple(broken),
         tuple(dropped),
+        _cleared_tokens(message),
         _text(message.get("model"))[:100],
     )
 
@@ -194,19 +199,24 @@ def _can_be_sent(given: dict[str, Any]) -> bool:
 
 def _usage(message: dict[str, Any]) -> Usage:
     usage = _mapping(message.get("usage"))
-
-    def tokens(place: dict[str, Any], key: str) -> int:
-        value = place.get(key)
-        return min(value, _MOST_TOKENS) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-    created = tokens(usage, "cache_creation_input_tokens")
+    created = _tokens(usage, "cache_creation_input_tokens")
     return Usage(
-        tokens(usage, "input_tokens"),
-        tokens(usage, "cache_read_input_tokens"),
+        _tokens(usage, "input_tokens"),
+        _tokens(usage, "cache_read_input_tokens"),
         created,
-        min(tokens(_mapping(usage.get("cache_creation")), "ephemeral_1h_input_tokens"), created),
-        tokens(usage, "output_tokens"),
+        min(_tokens(_mapping(usage.get("cache_creation")), "ephemeral_1h_input_tokens"), created),
+        _tokens(usage, "output_tokens"),
     )
+
+
+def _cleared_tokens(message: dict[str, Any]) -> int:
+    edits = _list(_mapping(message.get("context_management")).get("applied_edits"))
+    return sum(_tokens(edit, "cleared_input_tokens") for edit in map(_mapping, edits))
+
+
+def _tokens(place: dict[str, Any], key: str) -> int:
+    value = place.get(key)
+    return min(value, _MOST_TOKENS) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _error(event: dict[str, Any]) -> StreamError:
@@ -258,5 +268,6 @@ def unpacked(data: bytes) -> ModelReply:
         Usage(*kept["usage"]),
         tuple(kept["broken"]),
         tuple(kept["dropped"]),
+        kept.get("cleared_tokens", 0),  # of a reply that an older memoryd has kept
         kept.get("model", ""),
     )

@@ -19,6 +19,7 @@ from memoryd.engines.model.sandbox import (
     ToolError,
     shown,
 )
+from memoryd.engines.model.shown_text import ShownText
 from memoryd.memory.limits import MEMORY_BYTES
 from memoryd.review.context import Writing
 from memoryd.security.redact import redact
@@ -42,6 +43,7 @@ _QUOTE_CHARACTERS = 16_384
 _MOST_REFUSALS = 100
 _REFUSAL_CHARACTERS = 300
 
+_IMAGE = re.compile(r"(?i)\.(?:png|jpe?g|gif|webp|bmp|ico|heic)$")
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
@@ -157,7 +159,7 @@ class ToolBox:
         self._judge = judge
         self._permits = permits
         self._seconds = seconds
-        self._read_below: dict[str, list[str]] = {folder: [] for folder in mounts or {}}
+        self.shown = {folder: ShownText(folder) for folder in mounts or {}}
         self._tools: dict[str, Callable[..., ToolResult]] = {
             "Read": self._read,
             "Grep": self._grep,
@@ -185,7 +187,9 @@ class ToolBox:
             if name not in self._permits:
                 raise NotAllowedError("this job does not permit it")  # noqa: TRY301 - all refusals are handled alike
             result = self._tools[name](**values)
-            self._note_read(values, result)
+            if not result.is_error:
+                for text in self.shown.values():
+                    text.note(values, result.text)
         except NotAllowedError as error:
             line = redact(" ".join(f"{name} refused: {error}".split()))
             if len(self.refusals) < _MOST_REFUSALS:
@@ -196,16 +200,6 @@ class ToolBox:
         except OSError as error:
             result = ToolResult(f"{name} failed: {error.strerror}.", is_error=True)
         return result._replace(text=_bounded(redact(result.text)))
-
-    def text_read_in(self, folder: str) -> Callable[[], str]:
-        """A function that returns all that was shown so far of a mounted folder."""
-        return lambda: "\n".join(self._read_below.get(folder, ()))
-
-    def _note_read(self, values: dict[str, Any], result: ToolResult) -> None:
-        places = [str(values.get(key, "")).removeprefix("./") for key in ("file_path", "path", "glob", "command")]
-        for folder, texts in self._read_below.items():
-            if any(re.search(rf"(?:^|[\s/]){folder}(?:/|\s|$)", place) for place in places):
-                texts.append(result.text)
 
     def keep(self, number: int, text: str) -> str:
         """Put a result where Read and Grep find it whole; return its path. Nothing but memories is ever committed."""
@@ -219,6 +213,8 @@ class ToolBox:
     def _read(self, file_path: str, offset: int = 1, limit: int = _MOST_LINES) -> ToolResult:
         view = self._view.unguarded() if limit <= WINDOW_LINES else self._view
         text, is_cut = view.text(file_path, _FILE_BYTES)
+        if not text and _IMAGE.search(file_path):  # no text: nobody can look at it here
+            return ToolResult("[image]")
         lines = text.removesuffix("\n").split("\n") if text else []
         end = offset - 1 + min(limit, _MOST_LINES)
         numbered = [f"{number:>6}\t{_short(line)}" for number, line in enumerate(lines[offset - 1 : end], offset)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from memoryd.engines.model import credentials
 from memoryd.engines.model.budget import DollarCaps
 from memoryd.engines.model.client import Client
+from memoryd.engines.model.model_windows import answered_window
 from memoryd.errors import EngineStoppedError
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class Transport(Protocol):
     def endpoint(self, purpose: Purpose) -> AbstractContextManager[Endpoint]:
         """Who the requests of one run are sent to. Raises EngineStoppedError, EngineRestsError, EndpointError."""
 
+    def answered_window(self, model: str) -> int:
+        """Tokens that the endpoint says the model can read; 0 where the config says it, or nobody does. Within a run."""
+
     def refusal(self, error: BadRequestError) -> EngineStoppedError:
         """What it means where the first request ever is refused."""
 
@@ -65,8 +69,15 @@ class MessagesTransport:
     name = credentials.NAME
 
     def __init__(
-        self, config: Config, environment: Mapping[str, str], now: Callable[[], float], *, is_hurried: bool
+        self,
+        database: Database,
+        config: Config,
+        environment: Mapping[str, str],
+        now: Callable[[], float],
+        *,
+        is_hurried: bool,
     ) -> None:
+        self._database = database
         self._config = config
         self._environment = environment
         self._now = now
@@ -93,6 +104,11 @@ class MessagesTransport:
             self._client = Client(lambda: found or self._account(), self._now)
         yield self._client
 
+    def answered_window(self, model: str) -> int:
+        if self._config.anthropic.context_window_tokens or self._client is None:
+            return 0
+        return answered_window(self._database, self._client, self._config.anthropic.base_url, model, self._now())
+
     def _account(self) -> Account:
         return credentials.account_of(self._config.anthropic, self._environment)
 
@@ -118,4 +134,4 @@ def transport_for(
         from memoryd.engines.model.claude.transport import ClaudeTransport  # noqa: PLC0415 - where it is used
 
         return ClaudeTransport(database, paths, config, environment, now)
-    return MessagesTransport(config, environment, now, is_hurried=hurried_now is not None)
+    return MessagesTransport(database, config, environment, now, is_hurried=hurried_now is not None)

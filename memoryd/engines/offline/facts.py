@@ -1,158 +1,168 @@
-"""A message of the user to the facts told in it: the sentences that are worth keeping, joined to whom they belong."""
+"""A message of the user to the facts told in it: the sentences worth keeping, with those that belong to them."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.linear_model import type_of, worth_of
-from memoryd.engines.offline.wishes import is_rule, is_wish
+from memoryd.engines.offline.classifier import is_joined, is_reason, worth_of
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
-from memoryd.language.cues import cues_of
 from memoryd.language.lexicon import pattern
 from memoryd.language.sentences import sentences_of, without_secrets
 from memoryd.language.subjects import names_nothing, subject_of
 from memoryd.language.taken_back import speaks_of, taken_back_by
+from memoryd.language.tokens import runs_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
-    from memoryd.model import MemoryType, UserMessage
+    from memoryd.model import UserMessage
 
-KEPT = 0.55
-"""A fact holds a sentence that is at least as likely worth it."""
-KEPT_WISH = 0.1
-"""So does a wish in so many words inside a longer message."""
-SHORT_MESSAGE = 3
-"""In a message of so few sentences a wish in so many words is believed as it is: nobody dictates a text there."""
-JOINED_BEFORE = 0.2
-JOINED_RULE = 0.05
-JOINED_BEHIND = 0.08
-"""A sentence beside such a one belongs to it from here on: what stands behind a rule is mostly its reason, and what
-stands before a reason is mostly its rule, even where either alone would not be worth keeping."""
-
-_RULE_CUES = frozenset(
-    {"order", "negative_order", "standing", "constraint", "prefer", "when_you", "answers", "correct"}
-)
-_REASON_CUES = frozenset({"past", "reason", "we_got"})
+WRITTEN = 0.75
+"""A fact that is at least as likely worth keeping is written down."""
+UNCONFIRMED = 0.38
+"""One that is at least as likely waits until it is said again, or the user says yes."""
+ASKED = 0.1
+"""What the user asks to be remembered in so many words is written down from here on."""
+JOINED = 0.5
+"""From here on a sentence belongs to the one before it."""
+REASON = 0.5
 _LEAST_APPROVED = 3
+_LEAST_WORDS = 3
+_LEAST_CHARACTERS = 5
+"""Of a fact; fewer say nothing that could be understood later. The second is for scripts without spaces."""
 
 
 class StatedFact(NamedTuple):
     """One fact in the user's own sentences, in order."""
 
     sentences: tuple[str, ...]
-    type: MemoryType
+    why: tuple[str, ...] = ()
+    """Sentences that give the reason."""
+    likely: float = 1.0
+    """How likely it is worth keeping."""
+    is_last: bool = False
+    """Nothing stands behind it in its message."""
+    is_all: bool = False
+    """Nothing else stands in its message."""
     is_taken_back: bool = False
     """A later sentence of the same message takes it back."""
 
+    @property
+    def text(self) -> str:
+        return " ".join((*self.sentences, *self.why))
+
 
 def facts_in(said: UserMessage) -> list[StatedFact]:
-    """The facts of a message."""
-    sentences = [sentence for sentence in map(without_secrets, sentences_of(said.text)) if sentence]
-    worth = _with_reasons(sentences, worth_of(sentences, said.answer))
-    wish = 0.0 if len(sentences) <= SHORT_MESSAGE else KEPT_WISH
-    dictated = next(
-        (number for number, one in enumerate(sentences) if pattern("facts", "dictates").search(one)), len(sentences)
-    )
+    """The facts of a message that may be worth keeping."""
+    sentences = own_sentences(said)
+    if not sentences:
+        return []
+    likely = [
+        max(value, WRITTEN) if value >= ASKED and pattern("facts", "asked").search(sentence) else value
+        for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
+    ]
     seeds = [
-        number < dictated
-        and likely >= (wish if is_wish(sentence) else KEPT)
-        and not (_is_left(sentence) or names_nothing(sentence) or _approves_of_nothing(sentence, said.answer))
-        for number, (sentence, likely) in enumerate(zip(sentences, worth, strict=True))
+        likely[number] >= UNCONFIRMED and is_meant(sentence) and taken_back_by(sentence) is None
+        for number, sentence in enumerate(sentences)
     ]
-    spans = _spans(sentences, worth, seeds)
-    gone = _taken_back(sentences, spans)
+    named = _named_back(sentences)
+    spans = [span for span in _spans(sentences, seeds, named) if _stands_alone(sentences[slice(*span)], said.answer)]
+    gone = {*_taken_back(sentences, spans), *((number, number + 1) for number in named)}
     return [
-        StatedFact(
-            tuple(sentences[start:end]),
-            "feedback" if any(map(is_rule, sentences[start:end])) else type_of(sentences[start:end]),
-            is_taken_back=(start, end) in gone,
-        )
-        for start, end in spans
+        _fact(sentences, span, max(likely[number] for number in range(*span) if seeds[number]), is_gone=span in gone)
+        for span in spans
     ]
 
 
-def _taken_back(sentences: Sequence[str], spans: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """The facts that a later sentence of the same message takes back: the one that it names, else the one before it."""
-    gone: set[tuple[int, int]] = set()
-    for number, sentence in enumerate(sentences):
-        take_back = taken_back_by(sentence)
-        if take_back is None and not (pattern("facts", "instead").match(sentence) and is_wish(sentence)):
-            continue
-        before = [span for span in spans if span[1] <= number]
-        if take_back is not None and take_back.named:
-            meant = [span for span in before if speaks_of(" ".join(sentences[slice(*span)]), take_back.named)]
-            gone.update(meant if len(meant) == 1 else ())
-        else:
-            gone.update(before[-1:])
-    return gone
+def own_sentences(said: UserMessage) -> tuple[str, ...]:
+    """The sentences of a message up to where words are dictated for somebody else, without secrets."""
+    return _own_sentences(said.text)
 
 
-def _with_reasons(sentences: Sequence[str], worth: Sequence[float]) -> list[float]:
-    """The same, but a rule and the reason behind it count together: either makes the other more likely to be meant."""
-    found = list(worth)
-    for number in range(len(sentences) - 1):
-        rule, reason = (set(cues_of(sentences[at])) for at in (number, number + 1))
-        if rule & _RULE_CUES and reason & _REASON_CUES and not reason & _RULE_CUES:
-            both = 1 - (1 - worth[number]) * (1 - worth[number + 1])
-            found[number], found[number + 1] = max(found[number], both), max(found[number + 1], both)
-    return found
+@lru_cache(maxsize=16)  # each step over a message asks
+def _own_sentences(text: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for sentence in filter(None, map(without_secrets, sentences_of(text))):
+        if pattern("facts", "dictates").search(sentence):
+            break
+        found.append(sentence)
+    return tuple(found)
 
 
-def _is_left(sentence: str) -> bool:
-    """Whether a sentence can be no part of a fact: it was not meant, or takes words back."""
-    return (not is_meant(sentence) and not is_wish(sentence)) or taken_back_by(sentence) is not None
+def _fact(sentences: Sequence[str], span: tuple[int, int], likely: float, *, is_gone: bool) -> StatedFact:
+    told: list[str] = []
+    why: list[str] = []
+    for sentence in sentences[slice(*span)]:
+        (why if told and is_reason(told[-1], sentence) >= REASON else told).append(sentence)
+    is_last = span[1] == len(sentences)
+    return StatedFact(tuple(told), tuple(why), likely, is_last, is_last and span[0] == 0, is_gone)
 
 
-def _approves_of_nothing(sentence: str, answer: str) -> bool:
-    """Whether a sentence is content with something that neither it nor the answer before names: "yes, just like that"."""
-    subject = subject_of(sentence)
-    return is_approval(sentence) and len(subject) < _LEAST_APPROVED and len(subject_of(answer)) < _LEAST_APPROVED
+def _spans(sentences: Sequence[str], seeds: Sequence[bool], apart: AbstractSet[int]) -> list[tuple[int, int]]:
+    """From where to where a fact goes: a seed, and the neighbours that belong to it or that it needs.
 
-
-def _spans(sentences: Sequence[str], worth: Sequence[float], seeds: Sequence[bool]) -> list[tuple[int, int]]:
-    """From where to where a fact goes: seeds and what is joined to them, broken where a new subject begins."""
+    Sentences that stand `apart` are joined to nothing.
+    """
     spans: list[tuple[int, int]] = []
     for number, is_seed in enumerate(seeds):
         if not is_seed or (spans and number < spans[-1][1]):
             continue
-        start = number
-        while (
-            start > (spans[-1][1] if spans else 0)
-            and worth[start - 1] >= (JOINED_RULE if _RULE_CUES & set(cues_of(sentences[start - 1])) else JOINED_BEFORE)
-            and not _is_new(sentences, start)
-            and not _is_left(sentences[start - 1])
-        ):
+        start, end = number, number + 1
+        while start > (spans[-1][1] if spans else 0) and not {start - 1, start} & apart and _belongs(sentences, start):
             start -= 1
-        end = number + 1
-        while (
-            end < len(sentences)
-            and (worth[end] >= JOINED_BEHIND or tells_how(sentences[end]) or _draws_from(sentences[end]))
-            and not _is_new(sentences, end)
-        ):
+        while end < len(sentences) and not {end - 1, end} & apart and _belongs(sentences, end):
             end += 1
         spans.append((start, end))
     return spans
 
 
-def _is_new(sentences: Sequence[str], number: int) -> bool:
-    """Whether a sentence begins something else than what stands before it."""
+def _belongs(sentences: Sequence[str], number: int) -> bool:
+    """Whether a sentence belongs to the one before it."""
     sentence = sentences[number]
-    return (
-        _is_left(sentence)
-        or bool(pattern("facts", "another").match(sentence))
-        or (is_wish(sentence) and is_wish(sentences[number - 1]))
-    )
+    if (
+        not _says_something(sentences[number - 1])
+        or not is_meant(sentences[number - 1])
+        or not is_meant(sentence)
+        or taken_back_by(sentence) is not None
+    ):
+        return False
+    return names_nothing(sentence) or is_joined(sentences[number - 1], sentence) >= JOINED
 
 
-def tells_how(sentence: str) -> bool:
-    """Whether a sentence says where the one before it applies."""
-    return bool(pattern("facts", "applies").match(sentence))
+def _stands_alone(sentences: Sequence[str], answer: str) -> bool:
+    """Whether words can be understood without what was said around them: they are enough, and name what they are about.
+
+    An approval may name it by the answer that it approves of.
+    """
+    if not _says_something(" ".join(sentences)) or names_nothing(sentences[0]):
+        return False
+    named = max(len(subject_of(" ".join(sentences))), len(subject_of(answer)))
+    return named >= _LEAST_APPROVED or not all(map(is_approval, sentences))
 
 
-def _draws_from(sentence: str) -> bool:
-    """Whether a sentence says what follows from the one before it, with a date or a rule."""
-    return bool(pattern("facts", "so").match(sentence)) and bool(
-        {"deadline", "standing", "constraint"} & set(cues_of(sentence))
-    )
+def _says_something(text: str) -> bool:
+    return len(text.split()) >= _LEAST_WORDS or (bool(runs_in(text)) and len(text) >= _LEAST_CHARACTERS)
+
+
+def _named_back(sentences: Sequence[str]) -> set[int]:
+    """The sentences that a later one of the same message takes back by name: each names exactly one."""
+    found: set[int] = set()
+    for number, sentence in enumerate(sentences):
+        take_back = taken_back_by(sentence)
+        if take_back is not None and take_back.named:
+            meant = [before for before in range(number) if speaks_of(sentences[before], take_back.named)]
+            found.update(meant if len(meant) == 1 else ())
+    return found
+
+
+def _taken_back(sentences: Sequence[str], spans: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The facts that a later sentence of the same message takes back without a name: those right before it."""
+    gone: set[tuple[int, int]] = set()
+    for number, sentence in enumerate(sentences):
+        take_back = taken_back_by(sentence)
+        if take_back is not None and not take_back.named:
+            gone.update([span for span in spans if span[1] <= number][-1:])
+    return gone

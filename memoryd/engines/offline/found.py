@@ -1,77 +1,222 @@
-"""Facts found while messages are read, beside the memories that are there.
+"""Facts found while messages are read, beside the memories that are there and those that wait to be confirmed.
 
-A fact goes only by the user's explicit words: a later message of the same session takes back or corrects what the one
-before it said, or a "forget …" singles out exactly one memory. Two facts that merely look alike are two facts.
+Something changes only by the user's own words: the next message puts right or takes back what the one before it said, a
+"forget …" singles out one memory, an old value is named beside the new one, or the same subject is told anew word for word.
+Two facts that merely look alike are two facts; where the newer one sounds like a change, the user is asked about the older.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.compose import description_of, revision_of
+from memoryd.engines.offline.classifier import is_joined, is_reason
+from memoryd.engines.offline.facts import WRITTEN, StatedFact, own_sentences
 from memoryd.engines.offline.keys import keys_of
-from memoryd.language.evidence import evidence_of
+from memoryd.engines.offline.wording import fact_evidence, memory_of, quote_of, revision_of
+from memoryd.language.certainty import is_meant
 from memoryd.language.instructed import is_instructed, paragraphs_of
-from memoryd.language.sentences import sentences_of
+from memoryd.language.parts import parts_of
+from memoryd.language.replaced import has_change, says_again, swap_in, tells_anew
+from memoryd.language.subjects import subject_of
 from memoryd.language.taken_back import is_correction, speaks_of, taken_back_by
+from memoryd.language.titles import slug_of, title_of
+from memoryd.language.tokens import words_of
 from memoryd.model import Revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memoryd.engines.offline.facts import StatedFact
     from memoryd.model import StoredMemory, UserMessage
 
-_QUOTE_CHARACTERS = 400
+_REASON_BEHIND = 0.5
+_JOINED_BEHIND = 0.7
+"""From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
+_MOST_BEHIND = 2
+"""Sentences of a message that can belong to the one before it as a whole."""
+_LEAST_SHARED = 2
+
+
+class Findings(NamedTuple):
+    """What came of messages."""
+
+    written: tuple[Revision, ...] = ()
+    """What is certain: new memories, changes, memories that were taken back, and unconfirmed ones that were said again."""
+    unconfirmed: tuple[Revision, ...] = ()
+    """What is likely, and was said once."""
+    suspected: tuple[Revision, ...] = ()
+    """Older memories that the newer words may contradict: the user is asked."""
+    withdrawn: frozenset[int] = frozenset()
+    """Rows of unconfirmed memories that the user took back or told anew."""
 
 
 class _Fact(NamedTuple):
     """One fact of a message, and what is written of it."""
 
     said: UserMessage
+    stated: StatedFact
     memory: Revision
-    is_all_that_was_said: bool
+
+    @property
+    def is_written(self) -> bool:
+        return self.stated.likely >= WRITTEN
 
 
 class FoundFacts:
-    """`memories` is called when a message takes something back: most messages need none of the memories."""
+    """`memories` and `unconfirmed` are what is there already; the first is called only where something was found."""
 
-    def __init__(self, memories: Callable[[], Sequence[StoredMemory]], instructions: Sequence[str]) -> None:
+    def __init__(
+        self,
+        memories: Callable[[], Sequence[StoredMemory]],
+        instructions: Sequence[str],
+        unconfirmed: Sequence[StoredMemory] = (),
+    ) -> None:
         self._memories = memories
         self._paragraphs = paragraphs_of(instructions)
+        self._waiting = {memory.row_id: memory for memory in unconfirmed}
         self._facts: list[_Fact] = []
-        self._withdrawn: dict[str, Revision] = {}
+        self._changed: dict[str, Revision] = {}
+        self._suspected: dict[str, Revision] = {}
+        self._confirmed: list[Revision] = []
+        self._withdrawn: set[int] = set()
 
-    def add(self, said: UserMessage, told: StatedFact) -> None:
-        memory = revision_of(said, told)
-        if not is_instructed(memory.body, self._paragraphs):
-            is_all = len(told.sentences) == len(sentences_of(said.text))
-            self._facts.append(_Fact(said, memory._replace(keys=keys_of(said, memory)), is_all))
-
-    def correct(self, said: UserMessage) -> bool:
-        """Join a correction to the fact that the message before told; False where there is no such pair.
-
-        Both stay: the correction alone ("sorry, I meant tabs") says little, and which words of the fact it replaces would be
-        a guess.
-        """
-        before = said.after[:1]
-        earlier = [fact for fact in self._facts if (fact.said.message_id,) == before]
-        if len(earlier) != 1 or not earlier[0].is_all_that_was_said:
-            return False
-        if not is_correction(said.text, earlier[0].memory.body):
-            return False
-        memory = earlier[0].memory
-        fact, gap, rest = memory.body.rstrip("\n").partition("\n\n")
-        fact = f"{fact} (Corrected: “{' '.join(sentences_of(said.text))}”)"
-        evidence = evidence_of(said, said.text[:_QUOTE_CHARACTERS])
-        corrected = memory._replace(
-            line=f"you said: {evidence.quote}",
-            body=f"{fact}{gap}{rest}\n",
-            description=description_of(fact, ""),
-            evidence=(*memory.evidence, evidence),
+    def found(self) -> Findings:
+        written = [fact.memory for fact in self._facts if fact.is_written]
+        unconfirmed = tuple(fact.memory for fact in self._facts if not fact.is_written)
+        suspected = tuple(memory for name, memory in self._suspected.items() if name not in self._changed)
+        return Findings(
+            (*self._confirmed, *written, *self._changed.values()), unconfirmed, suspected, frozenset(self._withdrawn)
         )
-        self._facts[self._facts.index(earlier[0])] = earlier[0]._replace(said=said, memory=corrected)
+
+    # --- new facts ----------------------------------------------------------------------------------------------------
+
+    def add(self, said: UserMessage, stated: StatedFact) -> None:
+        """Take in a fact: as a change of what is there, as a confirmation, or as something new."""
+        replaced = [fact for fact in self._facts if tells_anew(_fact_of(fact.memory.body), stated.text)]
+        stated = stated._replace(likely=max((stated.likely, *(fact.stated.likely for fact in replaced))))
+        memory = revision_of(said, stated)
+        if is_instructed(memory.body, self._paragraphs):
+            return
+        if self._replaces(stated, memory, replaced):
+            return
+        if stated.likely < WRITTEN and self._is_known(stated.text):
+            return
+        self._facts.append(_Fact(said, stated, memory._replace(keys=keys_of(said, memory))))
+
+    def _replaces(self, stated: StatedFact, memory: Revision, replaced: Sequence[_Fact]) -> bool:
+        """Whether a fact changes a memory that is there, by the user's own words. `replaced` are facts of the same run."""
+        self._facts = [fact for fact in self._facts if fact not in replaced]
+        self._withdraw_outdated(stated.text)
+        ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
+        anew = [one for one in ours if tells_anew(_fact_of(one.body), stated.text)]
+        if len(anew) == 1:
+            self._changed[anew[0].name] = memory._replace(
+                reason="updated", files=(anew[0].name,), type=anew[0].type, is_renamed=True
+            )
+            return True
+        swap = swap_in(stated.text)
+        named = [one for one in ours if swap and swap.fits(_fact_of(one.body)) and _shares(one, stated.text, swap.old)]
+        if swap and len(named) == 1:
+            text = swap.applied_to(_fact_of(named[0].body))
+            revised = memory_of(text, "", memory.evidence, named[0].type or "project")
+            self._changed[named[0].name] = revised._replace(reason="updated", files=(named[0].name,), is_renamed=True)
+            return True
+        alike = [one for one in ours if has_change(stated.text) and _is_alike(one.body, stated.text)]
+        if len(alike) == 1:
+            evidence = memory.evidence[-1]
+            line = f"you said since: {evidence.quote}"
+            self._suspected[alike[0].name] = Revision("taken_back", line, (alike[0].name,), evidence=(evidence,))
+        return False
+
+    def _withdraw_outdated(self, text: str) -> None:
+        """Withdraw what waits to be confirmed and is told otherwise now. It is no memory, so a likeness is enough."""
+        swap, is_change = swap_in(text), has_change(text)
+        outdated = [
+            row_id
+            for row_id, memory in self._waiting.items()
+            if tells_anew(_fact_of(memory.body), text)
+            or (swap and swap.fits(_fact_of(memory.body)))
+            or (is_change and _is_alike(memory.body, text))
+        ]
+        for row_id in outdated if len(outdated) == 1 else ():
+            self._withdraw_row(row_id)
+
+    def confirm(self, said: UserMessage) -> frozenset[str]:
+        """Write what another session had said once and this message says again; the sentences that do.
+
+        However unlikely a sentence is by itself: to be said again is the strongest sign.
+        """
+        again = set()
+        for sentence in own_sentences(said) if self._waiting else ():
+            meant = [
+                row_id
+                for row_id, memory in self._waiting.items()
+                if all(piece.session_id != said.session_id for piece in memory.evidence)
+                and says_again(_fact_of(memory.body), sentence)
+            ]
+            if len(meant) == 1 and is_meant(sentence) and taken_back_by(sentence) is None:
+                memory = self._waiting.pop(meant[0])
+                parts = parts_of(memory.body)
+                evidence = (*memory.evidence, fact_evidence(said, (sentence,)))
+                revised = memory_of(parts.fact, parts.why, evidence, memory.type or "project")
+                self._confirmed.append(revised._replace(answers=(meant[0],)))
+                again.add(sentence)
+        return frozenset(again)
+
+    def _is_known(self, text: str) -> bool:
+        """Whether a memory, or one that waits, has every word of a text: to ask about it would be in vain."""
+        words = frozenset(words_of(text))
+        there = (*self._memories(), *self._waiting.values())
+        return any(words <= frozenset(words_of(f"{one.description}\n{one.body}")) for one in there)
+
+    # --- the message behind a fact ------------------------------------------------------------------------------------
+
+    def continues(self, said: UserMessage, facts: Sequence[StatedFact], *, is_first: bool) -> bool:
+        """Join a message to the fact that the message before it ended with: its reason, an addition, a correction.
+
+        Whether it was. A message that says more than that, or something worth writing down by itself, is read by itself.
+        `facts` are those of the message; `is_first`: the message before it was read by an earlier run.
+        """
+        sentences = own_sentences(said)
+        if not sentences or len(sentences) > _MOST_BEHIND or not all(map(is_meant, sentences)):
+            return False
+        before = said.after[:1]
+        for number, fact in enumerate(self._facts):
+            if (fact.said.message_id,) == before and fact.stated.is_last:
+                stated = _continued(fact.stated, sentences, said.text, facts)
+                if stated is not None:
+                    memory = revision_of(fact.said, stated._replace(why=()) if not stated.why else stated)
+                    evidence = (*fact.memory.evidence, fact_evidence(said, sentences))
+                    self._facts[number] = _Fact(said, stated, memory._replace(evidence=evidence, keys=fact.memory.keys))
+                    return True
+        return is_first and self._continues_stored(said, sentences, facts)
+
+    def _continues_stored(self, said: UserMessage, sentences: Sequence[str], facts: Sequence[StatedFact]) -> bool:
+        """The same for a fact that was written, or put aside, before this message was read."""
+        before = said.after[:1]
+        stored = [one for one in self._memories() if one.is_ours and _rests_on(one, before)] if before else []
+        rows = [(row_id, one) for row_id, one in self._waiting.items() if before and _rests_on(one, before)]
+        if len(stored) + len(rows) != 1:
+            return False
+        memory = stored[0] if stored else rows[0][1]
+        parts = parts_of(memory.body)
+        earlier = StatedFact((parts.fact,), (parts.why,) if parts.why else ())
+        stated = _continued(earlier, sentences, said.text, facts)
+        if stated is None:
+            return False
+        evidence = fact_evidence(said, sentences)
+        text = " ".join(stated.sentences)
+        revised = memory_of(text, " ".join(stated.why), (evidence,), memory.type or "project")
+        if stored:
+            is_same = slug_of(title_of(text)) == slug_of(title_of(parts.fact))
+            revised = revised._replace(reason="updated", files=(memory.name,), is_renamed=not is_same)
+            self._changed[memory.name] = revised
+        else:
+            self._withdraw_row(rows[0][0])
+            kept = revised._replace(evidence=(*memory.evidence, evidence))
+            self._facts.append(_Fact(said, stated._replace(likely=0.0), kept))
         return True
+
+    # --- taking back --------------------------------------------------------------------------------------------------
 
     def take_back(self, said: UserMessage) -> bool:
         """Drop what a message takes back: the one thing that it names, else what the message before it told.
@@ -79,7 +224,7 @@ class FoundFacts:
         Whether it took something back. Names have to single out one of all facts and memories. Without a name, a memory that
         was written already goes only where it rests on the message right before this one.
         """
-        for take_back in filter(None, map(taken_back_by, sentences_of(said.text))):
+        for take_back in filter(None, map(taken_back_by, own_sentences(said))):
             if take_back.named:
                 done = self._drop_named(said, take_back.named)
             elif take_back.is_bare and "?" in said.answer:
@@ -90,34 +235,74 @@ class FoundFacts:
                 return True
         return False
 
-    def news(self) -> list[Revision]:
-        return [*(fact.memory for fact in self._facts), *self._withdrawn.values()]
-
     def _drop_named(self, said: UserMessage, named: frozenset[str]) -> bool:
         facts = [fact for fact in self._facts if speaks_of(fact.memory.body, named)]
         memories = [memory for memory in self._memories() if speaks_of(f"{memory.description}\n{memory.body}", named)]
-        if len(facts) + len(memories) != 1:
+        rows = [row_id for row_id, memory in self._waiting.items() if speaks_of(memory.body, named)]
+        if len(facts) + len(memories) + len(rows) != 1:
             return False
         for fact in facts:
             self._facts.remove(fact)
-        return bool(facts) or self._withdraw(memories[0], said)
+        for row_id in rows:
+            self._withdraw_row(row_id)
+        return bool(facts or rows) or self._withdraw(memories[0], said)
 
     def _drop_last(self, said: UserMessage, *, is_bare: bool) -> bool:
         before = said.after[:1]
         facts = [fact for fact in self._facts if (fact.said.message_id,) == before]
         if facts:
-            if is_bare and not facts[0].is_all_that_was_said:
+            if is_bare and not facts[0].stated.is_all:
                 return False
             self._facts = [fact for fact in self._facts if fact not in facts]
             return True
-        resting = [
-            memory for memory in self._memories() if memory.evidence and (memory.evidence[-1].message_id,) == before
-        ]
-        return len(resting) == 1 and not is_bare and self._withdraw(resting[0], said)
+        if is_bare or not before:
+            return False
+        rows = [row_id for row_id, memory in self._waiting.items() if _rests_on(memory, before)]
+        for row_id in rows:
+            self._withdraw_row(row_id)
+        resting = [memory for memory in self._memories() if _rests_on(memory, before)]
+        return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], said))
 
     def _withdraw(self, memory: StoredMemory, said: UserMessage) -> bool:
         if memory.is_ours:
-            evidence = evidence_of(said, said.text[:_QUOTE_CHARACTERS])
+            evidence = quote_of(said)
             line = f"you took it back: {evidence.quote}"
-            self._withdrawn[memory.name] = Revision("taken_back", line, (memory.name,), evidence=(evidence,))
+            self._changed[memory.name] = Revision("taken_back", line, (memory.name,), evidence=(evidence,))
         return memory.is_ours
+
+    def _withdraw_row(self, row_id: int) -> None:
+        self._withdrawn.add(row_id)
+        del self._waiting[row_id]
+
+
+def _continued(
+    stated: StatedFact, sentences: Sequence[str], text: str, facts: Sequence[StatedFact]
+) -> StatedFact | None:
+    """A fact with the next message joined to it; None where that speaks of something else."""
+    last = stated.sentences[-1]
+    if is_correction(text, last):
+        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
+    if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
+        return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
+    is_own = any(fact.likely >= WRITTEN for fact in facts)
+    if not is_own and is_joined(last, sentences[0], is_next_message=True) >= _JOINED_BEHIND:
+        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
+    return None
+
+
+def _rests_on(memory: StoredMemory, message_ids: Sequence[str]) -> bool:
+    return bool(memory.evidence) and memory.evidence[-1].message_id in message_ids
+
+
+def _fact_of(body: str) -> str:
+    return parts_of(body).fact
+
+
+def _is_alike(body: str, text: str) -> bool:
+    return len(subject_of(_fact_of(body)) & subject_of(text)) >= _LEAST_SHARED
+
+
+def _shares(memory: StoredMemory, text: str, old: str) -> bool:
+    """Whether a memory and a sentence have more in common than the value that is replaced, or the memory says little else."""
+    words = subject_of(_fact_of(memory.body)) - subject_of(old)
+    return not words or bool(words & subject_of(text))

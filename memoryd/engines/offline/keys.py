@@ -1,7 +1,7 @@
 """Search keys of a memory beside its own words: names in code that stood around them. Pure.
 
-Nothing is made up: a key is a file, an identifier or a piece of code that the user named in the same message, or that the
-assistant had named just before a rule about its work. Plain words are left out, since most of them would be noise.
+Nothing is made up: a key is a file, an identifier or a piece of code that the user named in the same message. Plain words are
+left out, since most of them would be noise, and so is what the assistant named.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from memoryd.model import Revision, UserMessage
 
 MOST = 8
-_OF_THE_ANSWER = 4
 _TEXT_CHARACTERS = 8_000
-"""Of a message or an answer: what comes behind is a paste."""
+"""Of a message: what comes behind is a paste."""
 _NOT_NAMES = re.compile(
     r"(?<!\w)\w+://\S+|(?<![\w.+-])[\w.+-]+@[\w.-]+|\[redacted[^\]\n]{0,60}\]|^(?:```|~~~).*?(?:^(?:```|~~~)|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -34,15 +33,9 @@ _NAME = re.compile(
 
 
 def keys_of(said: UserMessage, memory: Revision) -> tuple[str, ...]:
-    """Names around a fact that the memory does not hold itself, the user's first; then those named most often."""
+    """Names around a fact that the memory does not hold itself, those named most often first."""
     told = f"{memory.name} {memory.description} {memory.body}".casefold()
-    own = _names_in(said.text)
-    others = _names_in(said.answer) if memory.type == "feedback" else []
-    found: dict[str, None] = {}
-    for names, most in ((own, MOST), (others, _OF_THE_ANSWER)):
-        new = [name for name in names if name.casefold() not in told and name not in found]
-        found |= dict.fromkeys(new[:most])
-    return tuple(found)[:MOST]
+    return tuple(name for name in _names_in(said.text) if name.casefold() not in told)[:MOST]
 
 
 def _names_in(text: str) -> list[str]:

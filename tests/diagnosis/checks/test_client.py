@@ -14,7 +14,7 @@ from memoryd.config import Config
 from memoryd.diagnosis.checks import client
 from memoryd.diagnosis.problems import Check
 from memoryd.jobs.ingest import Ingester
-from memoryd.state.queries import Unworked
+from memoryd.state.queries import UnreadTurns
 from tests.clients import old_hooks
 from tests.diagnosis.checks.checking import DAY, NOW, the
 from tests.transcript import Session, write
@@ -46,11 +46,11 @@ def seen(**more: Any) -> client.ClientFacts:
     ("facts", "verdict", "fix"),
     [
         (seen(), "ok", ""),
-        (seen(waiting=Unworked(3, NOW - 20 * DAY)), "ok", ""),
-        (seen(waiting=Unworked(3, NOW - 28 * DAY)), "problem", "memoryd extract-now"),
-        (seen(waiting=Unworked(3, NOW - 28 * DAY), is_running=True), "ok", ""),
-        (seen(history=Unworked(3, NOW - 31 * DAY)), "note", "memoryd backfill"),
-        (seen(history=Unworked(3, NOW - 5 * DAY), cleanup_days=7.0), "note", "memoryd backfill"),
+        (seen(waiting=UnreadTurns(3, NOW - 20 * DAY)), "ok", ""),
+        (seen(waiting=UnreadTurns(3, NOW - 28 * DAY)), "problem", "memoryd extract-now"),
+        (seen(waiting=UnreadTurns(3, NOW - 28 * DAY), is_running=True), "ok", ""),
+        (seen(history=UnreadTurns(3, NOW - 31 * DAY)), "note", "memoryd backfill"),
+        (seen(history=UnreadTurns(3, NOW - 5 * DAY), cleanup_days=7.0), "note", "memoryd backfill"),
     ],
 )
 def test_transcripts_that_are_about_to_be_deleted(facts: client.ClientFacts, verdict: str, fix: str) -> None:
@@ -63,10 +63,10 @@ def test_turns_that_wait_are_found_in_the_database(world: World, paths: Paths, d
     os.utime(path, (NOW - 28 * DAY, NOW - 28 * DAY))
     Ingester(ALL[0], database, paths, Config()).ingest(NOW)
     facts = client.read_client(world)
-    assert (facts.waiting, facts.history) == (Unworked(), Unworked(1, NOW - 28 * DAY))
+    assert (facts.waiting, facts.history) == (UnreadTurns(), UnreadTurns(1, NOW - 28 * DAY))
     path.unlink()
     Ingester(ALL[0], database, paths, Config()).ingest(NOW + 1)
-    assert (client.read_client(world).history, client.read_client(world).deleted_turns) == (Unworked(), 1)
+    assert (client.read_client(world).history, client.read_client(world).deleted_turns) == (UnreadTurns(), 1)
 
 
 def test_a_client_that_writes_no_transcripts_or_newer_ones() -> None:

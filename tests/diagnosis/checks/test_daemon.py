@@ -92,7 +92,7 @@ def test_how_memoryd_runs(facts: daemon.DaemonFacts, found: list[tuple[str, str,
 def test_a_running_daemon_and_a_pause_are_seen(world: World, paths: Paths, database: Database) -> None:
     pauses.begin(database, None, NOW)
     with only_instance(paths, since=NOW - 5) as held:
-        held.tell("polling", [Trouble("polling_only", "Slow.", "mend")])
+        held.write_state("polling", [Trouble("polling_only", "Slow.", "mend")])
         facts = daemon.read_daemon(world)
     assert facts.running is not None
     assert (facts.running.pid, facts.running.troubles) == (os.getpid(), (Trouble("polling_only", "Slow.", "mend"),))

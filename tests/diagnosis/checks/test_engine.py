@@ -56,6 +56,8 @@ def test_offline_needs_nothing(world: World) -> None:
         (with_model(answer=engine.EndpointAnswer("listed", ("small",))), ["ok", "note", "ok"]),
         (with_model(price_errors=(EngineStoppedError("Nobody knows.", "add"),)), ["ok", "ok", "problem", "ok"]),
         (with_model(spent_usd=1.0), ["ok", "ok", "note"]),
+        (with_model(cache_breaks=1, model_jobs=9), ["ok", "ok", "ok"]),
+        (with_model(cache_breaks=2, model_jobs=9), ["ok", "ok", "ok", "note"]),
         (with_model(hold=Hold("engine_stopped", "It stopped.", "", None, NOW)), ["ok", "ok", "problem"]),
         (with_model(hold=Hold("budget_reached", "Used up.", "", None, NOW)), ["ok", "ok", "note"]),
     ],

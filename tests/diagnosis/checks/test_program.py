@@ -83,5 +83,9 @@ def test_a_clock_that_is_behind_what_was_recorded(world: World, paths: Paths) ->
     (check,) = program.judge_clock(program.read_clock(world))
     assert check.verdict == "problem"
     assert "15 min ahead" in check.text
-    assert [one.verdict for one in program.judge_clock(program.read_clock(world._replace(now=NOW + 700)))] == ["ok"]
-    assert [one.verdict for one in program.judge_clock(program.ClockFacts(0.0, (), "linux"))] == ["problem"]
+    assert [
+        clock_check.verdict for clock_check in program.judge_clock(program.read_clock(world._replace(now=NOW + 700)))
+    ] == ["ok"]
+    assert [clock_check.verdict for clock_check in program.judge_clock(program.ClockFacts(0.0, (), "linux"))] == [
+        "problem"
+    ]

@@ -18,6 +18,7 @@ from memoryd.engines.model.context_window import (
     tokens_in,
     window_of,
     without_old_results,
+    without_old_thoughts,
     without_oldest_rounds,
 )
 from memoryd.engines.model.extraction_brief import OUTPUT_TOKENS, limits_of
@@ -56,11 +57,21 @@ _ROUNDS = st.lists(st.integers(1, 9), max_size=7)
 # --- how much fits ----------------------------------------------------------------------------------------------------
 
 
-def test_the_window_is_what_the_config_says_else_what_is_known_of_the_model() -> None:
-    assert window_of("claude-haiku-5-5", 0) == 1_000_000
-    assert window_of("claude-haiku-5-5", 32_000) == 32_000
-    assert window_of("qwen3:8b", 0) == 200_000
-    assert window_of("qwen3:8b", 8_192) == 8_192
+@pytest.mark.parametrize(
+    ("model", "configured", "answered", "window"),
+    [
+        ("qwen3:8b", 8_192, 32_768, 8_192),
+        ("qwen3:8b", 0, 32_768, 32_768),
+        ("qwen3:8b", 0, 0, 200_000),
+        ("claude-sonnet-4-5[1m]", 0, 0, 1_000_000),
+        ("claude-sonnet-4-5[1m]", 0, 500_000, 500_000),
+        ("claude-sonnet-4-5[1m]", 300_000, 500_000, 300_000),
+    ],
+)
+def test_the_window_is_what_the_config_says_else_the_model_else_its_name(
+    model: str, configured: int, answered: int, window: int
+) -> None:
+    assert window_of(model, configured, answered) == window
 
 
 @pytest.mark.parametrize(
@@ -127,6 +138,9 @@ def test_the_cap_of_a_run_bounds_the_prompt() -> None:
         ({"type": "text", "text": "abcd", "cache_control": {"type": "ephemeral", "ttl": "1h"}}, 1),
         ({"type": "tool_result", "tool_use_id": "t", "content": "abcd"}, 2),
         ({"role": "user", "content": [{"type": "text", "text": "abcd"}]}, 2),
+        ({"type": "image", "source": {"type": "base64", "data": "x" * 400_000}}, 2_000),
+        ({"type": "document", "source": {"type": "text", "data": "x"}}, 2_000),
+        ({"type": "tool_result", "tool_use_id": "t", "content": [{"type": "image", "source": {}}]}, 2_001),
     ],
 )
 def test_four_bytes_are_a_token(value: Any, tokens: int) -> None:
@@ -195,6 +209,42 @@ def test_what_was_cleared_stays_so_when_more_results_come() -> None:
 def test_a_message_of_plain_text_is_left_as_it_is() -> None:
     messages = [{"role": "user", "content": "task"}, *conversation(7)[1:]]
     assert without_old_results(messages)[0] == {"role": "user", "content": [{"type": "text", "text": "task"}]}
+
+
+# --- old thoughts ---------------------------------------------------------------------------------------------------
+
+
+def thinking_in(messages: Messages) -> list[int]:
+    """The places of messages that hold a thought."""
+    kinds = ("thinking", "redacted_thinking")
+    return [place for place, said in enumerate(messages) if any(block["type"] in kinds for block in said["content"])]
+
+
+def thoughtful(*rounds: int) -> Messages:
+    messages = conversation(*rounds)
+    for number, message in enumerate(messages):
+        if message["role"] == "assistant":
+            thought = {"type": "thinking", "thinking": f"hm {number}", "signature": "s"}
+            message["content"] = [thought, {"type": "redacted_thinking", "data": "d"}, *message["content"]]
+    return messages
+
+
+@given(_ROUNDS)
+def test_only_the_last_reply_keeps_its_thoughts(rounds: list[int]) -> None:
+    messages = thoughtful(*rounds)
+    original = copy.deepcopy(messages)
+    cleared = without_old_thoughts(messages)
+    assert messages == original
+    assert thinking_in(cleared) == thinking_in(messages)[-1:]
+    assert (calls(cleared), results(cleared)) == (calls(messages), results(messages))
+    assert without_old_thoughts(cleared) is cleared
+
+
+def test_a_reply_of_nothing_but_thoughts_stays() -> None:
+    """A message may not be empty."""
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]}
+    messages = [*conversation(), thought, {"role": "user", "content": [{"type": "text", "text": "?"}]}, thought]
+    assert without_old_thoughts(messages) is messages
 
 
 # --- oldest rounds ----------------------------------------------------------------------------------------------------

@@ -143,9 +143,12 @@ def test_what_the_endpoint_cleared_as_asked_is_no_break_of_the_cache(
 ) -> None:
     """Only where it was asked to: else something in the prefix has changed."""
     usages = [Usage(cache_created=190_000), Usage(cache_created=50_000), Usage(cache_read=50_000)]
+    cleared = 140_000 if window > 180_000 else 0
     replies = [
-        ModelReply(({"type": "tool_use", "id": "t", "name": "Glob", "input": {"pattern": "*"}},), None, one)
-        for one in usages
+        ModelReply(
+            ({"type": "tool_use", "id": "t", "name": "Glob", "input": {"pattern": "*"}},), None, one, (), (), gone
+        )
+        for one, gone in zip(usages, (0, cleared, cleared), strict=True)
     ]
     replies[-1] = replies[-1]._replace(content=())
     requests: list[dict[str, Any]] = []

@@ -60,6 +60,16 @@ def test_read_numbers_lines_and_says_where_to_go_on(bench: Bench) -> None:
     assert bench("Read", file_path="nothing.md") == ToolResult("Read failed: there is no `nothing.md`.", is_error=True)
 
 
+def test_an_image_is_shown_as_one(bench: Bench, tmp_path: Path) -> None:
+    """Not as an empty file: nobody can look at it here."""
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/Logo.PNG").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(400))
+    (tmp_path / "images/empty.txt").write_text("")
+    with ToolBox(str(bench.root), bench.judge, mounts={"repository": str(tmp_path / "images")}) as box:
+        assert box.run("Read", {"file_path": "repository/Logo.PNG"}) == ToolResult("[image]")
+        assert box.run("Read", {"file_path": "repository/empty.txt"}).text == "[the file has 0 lines]"
+
+
 def test_results_are_bounded(bench: Bench) -> None:
     (bench.root / "long.md").write_text(f"{'x' * 9_000}\n" * 3_000)
     (bench.root / "short.md").write_text("line\n" * 3_000)

@@ -91,6 +91,10 @@ class ClaudeTransport:
         """None: nobody is billed, so no price bounds a prompt."""
         return None
 
+    def answered_window(self, _model: str) -> int:
+        """Nothing: the command does not tell, and its own context management is not ours."""
+        return 0
+
     def bounded(self, limits: RunLimits) -> RunLimits:
         """A request that could take more than half a day's tokens would wait for ever on most days."""
         room = self._config.claude.tokens_per_day * _OF_THE_DAY - limits.output_tokens

@@ -12,17 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.dream import dating, expiry, index_content, learning, merging
+from memoryd.engines.offline.dream import dating, expiry, index_content, merging
 from memoryd.engines.offline.dream.draft import drafts_of, revisions_of
+from memoryd.engines.offline.dream.learning import Learnt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from memoryd.engines.offline import Findings
     from memoryd.model import Revision, StoredMemory, UserMessage
 
 
 class Consolidated(NamedTuple):
     revisions: tuple[Revision, ...]
+    learnt: Findings
+    """What was said beside that: unconfirmed memories, suspected contradictions."""
     left_to_extraction: frozenset[str]
     """Messages in which something was found that a dream does not use: their turns are not done."""
 
@@ -34,6 +38,7 @@ def consolidate(
     instructions: Sequence[str],
     now: float,
     tell: Callable[[str, str], None] = lambda _phase, _line: None,
+    unconfirmed: Sequence[StoredMemory] = (),
 ) -> Consolidated:
     """Revisions of the memories on the memories, oldest first.
 
@@ -41,17 +46,18 @@ def consolidate(
     takes the phase and a line of what is being done.
     """
     drafts = drafts_of(memories)
-    left_to_extraction: set[str] = set()
+    learnt = Learnt()
     for step in (  # each begins when the one before it has ended
         index_content.move(drafts, index),
         dating.resolve(drafts),
-        learning.learn(drafts, said, memories, instructions, left_to_extraction),
+        learnt.learn(drafts, said, memories, instructions, unconfirmed),
         merging.join(drafts),
         expiry.archive(drafts, now, said),
     ):
         for line in step:
             tell("consolidate", line)
-    return Consolidated(tuple(revisions_of(drafts, memories)), frozenset(left_to_extraction))
+    rest = learnt.found._replace(written=())
+    return Consolidated(tuple(revisions_of(drafts, memories)), rest, frozenset(learnt.left_to_extraction))
 
 
 def moved_out_of(memories: Sequence[StoredMemory], index: str) -> list[Revision]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from memoryd.model import Evidence, MemoryType, StoredMemory
 
-Reason = Literal["learnt", "merged", "dated", "expired", "moved"]
+Reason = Literal["learnt", "updated", "merged", "dated", "expired", "moved"]
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Draft:
     body: str
     written_at: float
     title: str = ""
-    """Words joined by hyphens; of a new memory only."""
+    """Words joined by hyphens, of a new memory, or the new name of one that is there."""
     is_fixed: bool = False
     """Never to be changed, merged or taken away."""
     is_archived: bool = False
@@ -35,6 +35,9 @@ class Draft:
     from_index: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     """What a new memory is searched by; one that is there keeps its own."""
+    answers: tuple[int, ...] = ()
+    """Rows of the inbox that it makes needless."""
+    is_renamed: bool = False
     reason: Reason | None = None
     """Why it was changed, the weightiest reason; None: it was not."""
     line: str = field(default="")
@@ -83,6 +86,8 @@ def revisions_of(drafts: Sequence[Draft], memories: Sequence[StoredMemory]) -> l
                 draft.evidence,
                 draft.from_index,
                 draft.keys,
+                answers=draft.answers,
+                is_renamed=draft.is_renamed,
             )
         )
     return revisions

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.compose import DESCRIPTION_LENGTH, description_of, name_of
+from memoryd.engines.offline.classifier import type_of
 from memoryd.engines.offline.dream.draft import Draft
 from memoryd.engines.offline.dream.naming import name_in_words
-from memoryd.engines.offline.linear_model import type_of
+from memoryd.engines.offline.wording import DESCRIPTION_LENGTH, description_of
 from memoryd.language.lexicon import pattern, words
 from memoryd.language.parts import passages_of, united
+from memoryd.language.titles import slug_of, title_of
 from memoryd.language.tokens import is_without_spaces
 
 if TYPE_CHECKING:
@@ -141,10 +142,10 @@ def _draft_of(heading: str, content: Sequence[_Block], passages: Sequence[str]) 
         description_of(fact, ""),
         body + "\n",
         0.0,
-        title=name if is_title else name_of(sentences[0]),
+        title=name if is_title else slug_of(title_of(sentences[0])),
         from_index=tuple(passages),
     )
 
 
 def _type_of(sentences: Sequence[str]) -> MemoryType:
-    return "user" if pattern("index_content", "person").match(" ".join(sentences)) else type_of(sentences)
+    return "user" if pattern("index_content", "person").match(" ".join(sentences)) else type_of(" ".join(sentences))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline import find
+from memoryd.engines.offline import Findings, find
 from memoryd.engines.offline.dream.draft import Draft
 from memoryd.engines.offline.dream.naming import name_in_words
 
@@ -14,35 +14,40 @@ if TYPE_CHECKING:
     from memoryd.model import StoredMemory, UserMessage
 
 
-def learn(
-    drafts: list[Draft],
-    said: Sequence[UserMessage],
-    memories: Sequence[StoredMemory],
-    instructions: Sequence[str],
-    left_to_extraction: set[str],
-) -> Iterator[str]:
-    """Add a draft for each new fact; yields a line for each.
+class Learnt:
+    """What the messages of a dream say beside its drafts."""
 
-    Messages that take a memory back are put into `left_to_extraction`: a dream removes nothing because of words.
-    """
-    sessions: dict[str, list[UserMessage]] = {}
-    for message in said:
-        sessions.setdefault(message.session_id, []).append(message)
-    for messages in sessions.values():
-        for found in find(messages, lambda: memories, instructions):
-            newest = found.evidence[-1]
-            if found.reason == "taken_back":
-                left_to_extraction.add(newest.message_id)
+    def __init__(self) -> None:
+        self.found = Findings()
+        self.left_to_extraction: set[str] = set()
+        """Messages that take a memory back: a dream removes nothing because of words."""
+
+    def learn(
+        self,
+        drafts: list[Draft],
+        said: Sequence[UserMessage],
+        memories: Sequence[StoredMemory],
+        instructions: Sequence[str],
+        unconfirmed: Sequence[StoredMemory],
+    ) -> Iterator[str]:
+        """Add a draft for each new fact and each value that was replaced; yields a line for each."""
+        self.found = find(said, lambda: memories, instructions, unconfirmed)
+        by_file = {draft.files[0]: draft for draft in drafts if draft.files}
+        for memory in self.found.written:
+            newest = memory.evidence[-1]
+            draft = by_file.get(memory.files[0]) if memory.files else None
+            if not memory.body or (memory.files and draft is None):
+                self.left_to_extraction.add(newest.message_id)
                 continue
-            draft = Draft(
-                (),
-                found.type,
-                found.description,
-                found.body,
-                newest.said_at or 0.0,
-                found.name,
-                evidence=found.evidence,
-                keys=found.keys,
+            if draft is None:
+                draft = Draft((), memory.type, "", "", 0.0)
+                drafts.append(draft)
+            draft.description, draft.body, draft.title = memory.description, memory.body, memory.name
+            draft.written_at = newest.said_at or 0.0
+            draft.evidence, draft.keys, draft.answers = memory.evidence, memory.keys, memory.answers
+            draft.is_renamed = memory.is_renamed
+            is_new = not memory.files
+            yield draft.change(
+                "learnt" if is_new else "updated",
+                f"{'Learning about' if is_new else 'Updating'} {name_in_words(draft)}",
             )
-            drafts.append(draft)
-            yield draft.change("learnt", f"Learning about {name_in_words(draft)}")

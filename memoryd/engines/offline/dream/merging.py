@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.compose import DESCRIPTION_LENGTH, as_sentence
 from memoryd.engines.offline.dream.naming import name_in_words
+from memoryd.engines.offline.wording import DESCRIPTION_LENGTH
 from memoryd.language.lexicon import small
 from memoryd.language.parts import Parts, body_of, parts_of, united
 from memoryd.language.same_words import is_repeated_in
@@ -81,7 +81,7 @@ def _take_in(target: Draft, other: Draft) -> None:
     parts = Parts(own.fact, united(own.why, others.why), united(own.how, others.how))
     both = _joined(target.description, other.description)
     if both is None and not _is_said(other.description, f"{target.description}\n{body_of(parts)}"):
-        parts = parts._replace(fact=united(parts.fact, as_sentence(other.description)))
+        parts = parts._replace(fact=united(parts.fact, _ended(other.description)))
     target.description = both or target.description
     target.body = body_of(parts)
     target.files += other.files
@@ -89,6 +89,10 @@ def _take_in(target: Draft, other: Draft) -> None:
     target.from_index += other.from_index
     target.keys += other.keys
     target.written_at = max(target.written_at, other.written_at)
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "。")) else text + ("。" if is_without_spaces(text) else ".")
 
 
 def _joined(description: str, other: str) -> str | None:

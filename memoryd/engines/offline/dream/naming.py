@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.linear_model import TYPES
+from memoryd.engines.offline.classifier import TYPES
 
 if TYPE_CHECKING:
     from memoryd.engines.offline.dream.draft import Draft

@@ -1,0 +1,100 @@
+"""A fact to the text of a memory: the user's sentences as they were said, with dates in brackets, the reason below them.
+
+Nothing is rephrased. Added are only the days that relative words mean, and what the user approved of.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.engines.offline.classifier import type_of
+from memoryd.language.approval import context_of, is_approval
+from memoryd.language.dates import day_of, with_absolute_dates
+from memoryd.language.evidence import evidence_of, quote_from
+from memoryd.language.lexicon import pattern
+from memoryd.language.titles import slug_of, title_of
+from memoryd.language.tokens import is_without_spaces
+from memoryd.model import Revision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memoryd.engines.offline.facts import StatedFact
+    from memoryd.model import Evidence, MemoryType, UserMessage
+
+DESCRIPTION_LENGTH = 160
+_QUOTE_CHARACTERS = 400
+_LEAST_RULE_WORDS = 3
+
+
+def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = None) -> Revision:
+    """The new memory that a fact makes."""
+    text, why = _split_reason(joined(fact.sentences)) if not fact.why else (joined(fact.sentences), joined(fact.why))
+    text, why = _dated(text, said), _dated(why, said)
+    if (context := context_of(text, said.answer)) and is_approval(fact.sentences[0]):
+        text = f"{text} (Said of this: “{context}”)"
+    evidence = fact_evidence(said, (*fact.sentences, *fact.why))
+    return memory_of(text, why, (evidence,), kind or type_of(fact.text))
+
+
+def fact_evidence(said: UserMessage, sentences: Sequence[str]) -> Evidence:
+    """Sentences of a message as evidence, as they stand there."""
+    places = {sentence: said.text.find(sentence) for sentence in sentences}
+    first, last = min(sentences, key=lambda one: places[one]), max(sentences, key=lambda one: places[one])
+    return evidence_of(said, quote_from(first, last, said.text) or " ".join(sentences))
+
+
+def memory_of(text: str, why: str, evidence: tuple[Evidence, ...], kind: MemoryType) -> Revision:
+    """A new memory that says this."""
+    return Revision(
+        "learnt",
+        f"you said: {evidence[-1].quote}",
+        type=kind,
+        name=slug_of(title_of(text)),
+        description=description_of(text, why),
+        body=f"{text}\n\n**Why:** {why}\n" if why else f"{text}\n",
+        evidence=evidence,
+    )
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Sentences in one line; one without an end gets one, so that the next does not run into it."""
+    whole = ""
+    for sentence in sentences:
+        if not whole:
+            whole = sentence.strip()
+        elif is_without_spaces(whole):
+            whole += ("" if whole.endswith(("。", "！", "？", "!", "?")) else "。") + sentence.strip()  # noqa: RUF001
+        else:
+            whole += (" " if re.search(r"[.!?…:;)\"”]$", whole) else ". ") + sentence.strip()
+    return whole
+
+
+def quote_of(said: UserMessage) -> Evidence:
+    """A message as evidence, cut where it is long."""
+    return evidence_of(said, said.text[:_QUOTE_CHARACTERS])
+
+
+def _dated(text: str, said: UserMessage) -> str:
+    day = day_of(said.said_at) if said.said_at is not None and text else None
+    return with_absolute_dates(text, day) if day is not None else text
+
+
+def _split_reason(text: str) -> tuple[str, str]:
+    """A sentence and the reason that it gives in the same breath."""
+    match = pattern("wording", "because").search(text)
+    if match is None or (len(text[: match.start()].split()) < _LEAST_RULE_WORDS and not is_without_spaces(text)):
+        return text, ""
+    return text[: match.start()].rstrip(" ,，"), match["why"].strip()  # noqa: RUF001
+
+
+def description_of(fact: str, why: str) -> str:
+    """One line that tells a reader whether the memory is for them."""
+    text = fact.rstrip(".。")
+    if why and len(text) + len(why) + 2 <= DESCRIPTION_LENGTH:
+        text = f"{text}; {why}".rstrip(".。")
+    if len(text) <= DESCRIPTION_LENGTH:
+        return text
+    cut = text[: DESCRIPTION_LENGTH - 1]
+    return cut[: cut.rfind(" ")].rstrip(" ,;:-") + "…" if " " in cut[80:] else cut + "…"

@@ -1,0 +1,58 @@
+"""Titles: a sentence trimmed at a clause, so that the title of a memory is the rule or the fact itself. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memoryd.language.lexicon import pattern
+
+LONGEST_TITLE = 60
+_LEAST_TITLE = 12
+"""A shorter one says nothing yet, unless it is all that was said; in a script without spaces a third of it does."""
+_CLAUSE_END = re.compile(r"[,;:!?—–]+(?=\s)|\.+(?=\s)|\s(?=\()|\s-(?=\s)|[，。；：、！？]|(?=（)")  # noqa: RUF001
+_AROUND = " \t,;:.!-–—，。；：、！"  # noqa: RUF001
+_BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|…")  # noqa: RUF001 - a date that was resolved
+_SLUG = re.compile(r"[^\w]+")
+_LONGEST_SLUG = 50
+
+
+def title_of(text: str) -> str:
+    """The first clauses of a text that fit into a title, without words that only open or soften them."""
+    plain = without_fillers(text)
+    if len(plain) <= LONGEST_TITLE:
+        return plain
+    ends = [match.start() for match in _CLAUSE_END.finditer(plain) if match.start() <= LONGEST_TITLE]
+    least = _LEAST_TITLE if plain[:_LEAST_TITLE].isascii() else _LEAST_TITLE // 3
+    if ends and ends[-1] >= least:
+        return plain[: ends[-1]].rstrip(_AROUND)
+    cut = plain[: LONGEST_TITLE - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip(_AROUND) + "…"
+
+
+def title_and_rest(text: str) -> tuple[str, str]:
+    """The title of a text, and what it says beside that."""
+    title = title_of(text)
+    if title.endswith("…"):
+        return title, text
+    plain = without_fillers(text)
+    return title, plain[len(title) :].strip(_AROUND)
+
+
+def without_fillers(text: str) -> str:
+    """The text without greetings, "pls" and "btw", with a capital unless it begins with a name in code."""
+    words = " ".join(text.split())
+    bare = pattern("titles", "filler").sub("", words)
+    while (opening := pattern("titles", "opening").match(bare)) and len(bare) - opening.end() >= len("use tabs") // 2:
+        bare = bare[opening.end() :]
+    bare = re.sub(r"\s+(?=[,.;:!?])", "", " ".join(bare.split())).strip(_AROUND) or words
+    if re.match(r"[^\W\d_]['’\w]*[,;:]?(?:\s|$)", bare) and not re.match(r"\w*(?:_|\d|[a-z][A-Z])", bare):  # noqa: RUF001
+        bare = bare[:1].upper() + bare[1:]
+    return bare
+
+
+def slug_of(title: str) -> str:
+    """The short form of a title that names a file: words joined by hyphens."""
+    slug = _SLUG.sub("-", _BRACKETS.sub("", title.lower().replace("'", ""))).strip("-_")
+    if len(slug) > _LONGEST_SLUG:
+        slug = slug[:_LONGEST_SLUG].rsplit("-", 1)[0] if "-" in slug[:_LONGEST_SLUG] else slug[:_LONGEST_SLUG]
+    return slug.strip("-_") or "note"

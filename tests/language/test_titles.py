@@ -1,0 +1,58 @@
+"""The title of a memory is the rule itself: a sentence up to a clause, without words that say nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.language.titles import LONGEST_TITLE, slug_of, title_and_rest, title_of
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("pls use pnpm not npm", "Use pnpm not npm"),
+        ("ok. and btw no emojis in commits", "No emojis in commits"),
+        ("remember that the mirror is read only", "The mirror is read only"),
+        ("from now on, use tabs", "Use tabs"),
+        ("merk dir: beträge immer in cent, nie als float", "Beträge immer in cent, nie als float"),
+        ("retiens que les montants sont en centimes", "Les montants sont en centimes"),
+        ("记住金额一律用分", "金额一律用分"),
+        ("覚えておいて、金額は整数で", "金額は整数で"),
+        ("get_user() stays public", "get_user() stays public"),
+        (
+            "scan jobs only from the gateway host, never from a laptop, since our provider flagged us twice last spring",
+            "Scan jobs only from the gateway host, never from a laptop",
+        ),
+        (
+            "the demo for the board is next Tuesday (2026-11-24), nothing risky goes out before that day",
+            "The demo for the board is next Tuesday (2026-11-24)",
+        ),
+    ],
+)
+def test_a_title_is_the_rule_without_fillers(said: str, title: str) -> None:
+    assert title_of(said) == title
+
+
+def test_what_no_clause_is_short_enough_for_is_cut_at_a_word() -> None:
+    said = "deploys of the customer portal to the second cluster need a written approval of the platform team"
+    assert title_of(said) == "Deploys of the customer portal to the second cluster need…"
+    assert title_and_rest(said) == (title_of(said), said)
+
+
+def test_the_rest_is_what_the_title_does_not_say() -> None:
+    said = "Reviews stay under 400 changed lines; a larger one hid the rounding bug of June"
+    assert title_and_rest(said) == ("Reviews stay under 400 changed lines", "a larger one hid the rounding bug of June")
+
+
+def test_a_file_is_called_by_the_short_form_of_the_title() -> None:
+    assert slug_of("Don't push to main") == "dont-push-to-main"
+    assert slug_of("The demo is on Friday (2026-11-20)") == "the-demo-is-on-friday"
+    assert slug_of("…") == "note"
+
+
+@given(st.text())
+def test_any_text_has_a_title_that_fits(text: str) -> None:
+    assert len(title_of(text)) <= LONGEST_TITLE
+    assert slug_of(title_of(text))

@@ -1,0 +1,33 @@
+"""Unconfirmed memories are searched beside the files of a directory, and forgotten when they leave the inbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.recall import rank
+from memoryd.recall.quotes import up_to_date_quotes
+from memoryd.recall.store import open_store
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+TABS = b'---\nname: use-tabs\ndescription: "use tabs in yaml"\ntype: feedback\n---\nuse tabs in yaml\n'
+DEPLOY = b'---\nname: deploys\ndescription: "deploys on fridays"\ntype: project\n---\nwe deploy on fridays\n'
+
+
+def names(paths: Paths, quotes: dict[str, bytes], prompt: str) -> list[str]:
+    store = open_store(paths)
+    try:
+        directory = up_to_date_quotes(store, "/memory", quotes, 1.0)
+        found = rank.candidates(store, directory, rank.query_of(prompt)) if directory else []
+        return [one.memory.name for one in found]
+    finally:
+        store.close()
+
+
+def test_a_quote_is_found_as_long_as_it_waits(paths: Paths) -> None:
+    both = {"unconfirmed:1": TABS, "unconfirmed:2": DEPLOY}
+    assert names(paths, both, "when do we deploy?") == ["unconfirmed:2"]
+    assert names(paths, both, "tabs or spaces in yaml?")[:1] == ["unconfirmed:1"]
+    assert names(paths, {"unconfirmed:1": TABS}, "when do we deploy?") == []
+    assert names(paths, {}, "tabs in yaml") == []
