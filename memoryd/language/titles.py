@@ -18,7 +18,7 @@ _LONGEST_SLUG = 50
 
 def title_of(text: str) -> str:
     """The first clauses of a text that fit into a title, without words that only open or soften them."""
-    plain = without_fillers(text)
+    plain = without_fillers(text.partition("; ")[0])
     if len(plain) <= LONGEST_TITLE:
         return plain
     ends = [match.start() for match in _CLAUSE_END.finditer(plain) if match.start() <= LONGEST_TITLE]

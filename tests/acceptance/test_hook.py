@@ -105,7 +105,7 @@ def test_after_a_compaction_it_comes_again(environment: dict[str, str], project:
 def test_what_the_session_has_read_itself_does_not_come(
     environment: dict[str, str], project: Path, paths: Paths, tmp_path: Path
 ) -> None:
-    (memory,) = Path(paths.transcripts_root).glob("*/memory/feedback_*.md")
+    (memory,) = Path(paths.transcripts_root).glob("*/memory/[a-z]*.md")
     block = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(memory)}}
     transcript = tmp_path / "session.jsonl"
     transcript.write_text(json.dumps({"type": "assistant", "message": {"content": [block]}}) + "\n")
@@ -185,7 +185,7 @@ def test_what_could_not_be_handed_over_comes_again(environment: dict[str, str], 
 def test_a_thousand_memories_that_nobody_has_read_yet_come_bit_by_bit(
     environment: dict[str, str], project: Path, paths: Paths
 ) -> None:
-    (memory,) = Path(paths.transcripts_root).glob("*/memory/feedback_*.md")
+    (memory,) = Path(paths.transcripts_root).glob("*/memory/[a-z]*.md")
     for number in range(1000):
         (memory.parent / f"project_{number}.md").write_text(f"Dock {number} opens at seven. " * 40)
     os.utime(memory, (0, 0))  # the oldest are read first

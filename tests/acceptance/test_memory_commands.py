@@ -91,10 +91,10 @@ def test_restore_and_diff(shell: Shell) -> None:
     code, text = shell("restore", "feedback_always_run_the_linter")
     assert (code, text) == (0, "restore: feedback_always_run_the_linter.md is as it was\n")
     assert shell("undo")[0] == 0
-    assert shell("history", "feedback-run-linter")[1].count("\n") == 4
+    assert shell("history", "feedback-always-run-the-linter")[1].count("\n") == 4
     code, text = shell("diff", "1")
     assert code == 0
-    assert "+Always run the linter." in text
+    assert "+always run the linter" in text
 
 
 def test_what_forget_took_comes_back_whatever_it_holds(shell: Shell) -> None:
@@ -213,7 +213,7 @@ def test_demo_shows_the_whole_way_and_leaves_nothing(environment: dict[str, str]
     scratch.mkdir()
     done = run_memoryd({**environment, "TMPDIR": str(scratch)}, "demo")
     assert done.returncode == 0
-    assert "never push to main without asking" in done.stdout
+    assert "Never push to main without asking" in done.stdout
     assert "**Why:** every push deploys" in done.stdout
     assert os.listdir(scratch) == []
     assert os.listdir(environment["HOME"]) == []

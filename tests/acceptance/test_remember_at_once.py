@@ -82,7 +82,7 @@ def test_all_that_is_said_to_be_saved_is_there(workspace: Workspace) -> None:
     index = (workspace.memory / "MEMORY.md").read_text()
     assert all(index.count(f"({name})") == 1 for name in names)
     kept = "".join((workspace.memory / name).read_text() for name in names)
-    assert all(f"{reason.capitalize()}." in kept for reason in reasons)
+    assert all(f"**Why:** {reason}" in kept for reason in reasons)
     history = as_json(workspace.environment, "history", "--project", str(workspace.place))
     assert [change["kind"] for change in history] == ["remember"] * COMMANDS
 

@@ -49,7 +49,7 @@ def test_it_tells_a_newcomer_what_it_found_and_follows_what_is_said(quick: dict[
         daemon.says(f"acme {session.id[:8]}: 1 turn ended")
         daemon.says(f"acme {session.id[:8]}: read, nothing to keep.")
         write(paths.transcripts_root, other, other.turn("from now on, keep commits small"), folder="-code-beta")
-        daemon.says(f"beta {other.id[:8]}: saved ~/.claude/projects/-code-beta/memory/feedback_commits_small.md.")
+        daemon.says(f"beta {other.id[:8]}: saved ~/.claude/projects/-code-beta/memory/feedback_keep_commits_small.md.")
         assert as_json(quick, "status")["turns"] == {
             "waiting": 0,
             "skipped": 0,
