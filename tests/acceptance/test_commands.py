@@ -83,6 +83,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             "base_url": None,
             "spent_today_usd": 0.0,
             "usd_per_day": None,
+            "plan": None,
         },
         "scanned_at": "2033-05-18T03:33:20Z",
         "projects": 1,

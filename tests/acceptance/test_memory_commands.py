@@ -265,7 +265,7 @@ def test_a_part_of_a_name_is_enough_where_it_fits_one(shell: Shell) -> None:
     shell("remember", "ask dana before you touch billing")
     shell("remember", "always review in small steps")
     shell("remember", "always review on paper")
-    dana, first, second = sorted(path.name for path in shell.memory.glob("[a-z]*.md"))
+    first, second, dana = sorted(path.name for path in shell.memory.glob("[a-z]*.md"))
     code, text = shell("forget", "review")
     assert code == 1
     assert text == f"memoryd: 2 memories fit review: {first}, {second}.\n  fix: memoryd forget {first}\n"
@@ -291,7 +291,7 @@ def test_commands_say_where_else_there_is_something(shell: Shell, tmp_path: Path
     )
     code, text = shell("forget", "paper")
     assert (code, f"{name} is in {other.place}.\n  fix: memoryd forget {other.memory / name}\n" in text) == (1, True)
-    assert f" s old, {other.place})\n    Always review on paper\n" in shell("memories", "--all")[1]
+    assert f" s old, {other.place})\n    always review on paper\n" in shell("memories", "--all")[1]
     assert name in shell("history", "--all")[1]
     assert shell("undo", "--all") == (0, f"undo: {name} taken away\n")
 
