@@ -98,7 +98,7 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
     if revision.evidence:
         values["metadata", "evidence"] = revision.evidence[-1].hash
     if (
-        others and not revision.name
+        others and not revision.is_renamed
     ):  # also where the target says it all: then this is the change that ties them together
         earlier = str(document.metadata.get("mergedFrom") or "").split()
         values["metadata", "mergedFrom"] = " ".join(dict.fromkeys((*earlier, *revision.files[1:])))

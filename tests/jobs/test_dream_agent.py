@@ -399,7 +399,7 @@ def test_two_dreams_share_all_that_comes_before_the_memories(database: Database,
 def test_turns_that_do_not_fit_are_not_taken(database: Database, paths: Paths, tmp_path: Path) -> None:
     with dreaming_with(database, paths, tmp_path, NOTHING, context_window_tokens=12_000) as dream:
         dream.keep(feedback_size=SIZE)
-        (_, taken, _) = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20)))
+        taken = dream.run(*(said(f"part {number} " + "x" * 2_000, number) for number in range(20))).taken
         assert taken is not None
         assert 1 < taken < 20
         assert len(said_in(dream.model_workspace.server.requests[0])) == taken
@@ -410,7 +410,7 @@ def test_a_prompt_that_the_endpoint_finds_too_long_is_sent_with_fewer_turns(
 ) -> None:
     too_long = Status(400, "invalid_request_error", "prompt is too long: 9000 tokens > 6000 maximum")
     with dreaming_with(database, paths, tmp_path, in_turn(too_long)) as dream:
-        (_, taken, _) = dream.run(*(said(f"part {number}", number) for number in range(10)))
+        taken = dream.run(*(said(f"part {number}", number) for number in range(10))).taken
         assert [len(said_in(request)) for request in dream.model_workspace.server.requests] == [10, taken]
         assert taken == 6
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.config import Config
+    from memoryd.engines.offline import Findings
     from memoryd.memory.directory import FileState
-    from memoryd.model import Revision, UserMessage
+    from memoryd.model import UserMessage
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.transcripts.read import ReadTurn
@@ -165,7 +166,7 @@ def test_a_session_that_breaks_the_engine_does_not_hold_up_the_next(
     workspace.say(TABS, session=Session("two"))
     real = find
 
-    def breaking(messages: Iterable[UserMessage], *known: Any) -> list[Revision]:
+    def breaking(messages: Iterable[UserMessage], *known: Any) -> Findings:
         messages = list(messages)
         if any(said.text == "poison" for said in messages):
             raise RuntimeError("broken")
