@@ -79,7 +79,7 @@ def test_what_the_user_says_becomes_a_memory_in_our_form(database: Database, pat
         assert written(model_workspace) == (
             '---\nname: review-size\ndescription: "Reviews stay small"\ntype: feedback\nmetadata:\n  type: feedback\n'
             f"  originSessionId: {session.id}\n  evidence: {evidence_of(said, RULE).hash}\n"
-            "  modified: 2033-05-18T03:33:20Z\n---\nKeep every review under 400 changed lines.\n"
+            "  modified: 2026-10-18T09:00:03Z\n---\nKeep every review under 400 changed lines.\n"
         )
         assert (evidence(model_workspace), model_workspace.outcomes()) == ([RULE], ["succeeded", "succeeded"])
         assert model_workspace.files() == ["MEMORY.md", RULE_MD]
