@@ -259,6 +259,8 @@ def as_the_model_reads(raw: bytes, bytes_per_token: int) -> tuple[bytes, list[di
     for edit in body.get("context_management", {}).get("edits", ()):
         shorter = json.loads(json.dumps(body))
         before = _tokens_of(body, bytes_per_token)
+        if edit.get("keep") == "all":
+            continue
         if edit["type"] == "clear_thinking_20251015":
             _clear_thoughts(shorter["messages"], edit.get("keep", {}).get("value", 1))
         elif before > edit.get("trigger", {}).get("value", 100_000):
