@@ -9,7 +9,8 @@ from memoryd.language.lexicon import pattern
 LONGEST_TITLE = 60
 _LEAST_TITLE = 12
 """A shorter one says nothing yet, unless it is all that was said; in a script without spaces a third of it does."""
-_CLAUSE_END = re.compile(r"[,;:!?—–]+(?=\s)|\.+(?=\s)|\s(?=\()|\s-(?=\s)|[，。；：、！？]|(?=（)")  # noqa: RUF001
+_CLAUSE_END = re.compile(r"[,;!?—–.]+(?=\s)|\s-(?=\s)|\s(?=\(\D)|[，。；、！？]")  # noqa: RUF001
+_IN_BRACKETS = re.compile(r"\([^()]*\)?|（[^（）]*）?")  # noqa: RUF001
 _AROUND = " \t,;:.!-–—，。；：、！"  # noqa: RUF001
 _BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|…")  # noqa: RUF001 - a date that was resolved
 _SLUG = re.compile(r"[^\w]+")
@@ -21,7 +22,12 @@ def title_of(text: str) -> str:
     plain = without_fillers(text.partition("; ")[0])
     if len(plain) <= LONGEST_TITLE:
         return plain
-    ends = [match.start() for match in _CLAUSE_END.finditer(plain) if match.start() <= LONGEST_TITLE]
+    inside = [match.span() for match in _IN_BRACKETS.finditer(plain)]
+    ends = [
+        match.start()
+        for match in _CLAUSE_END.finditer(plain)
+        if match.start() <= LONGEST_TITLE and not any(start < match.start() < end for start, end in inside)
+    ]
     least = _LEAST_TITLE if plain[:_LEAST_TITLE].isascii() else _LEAST_TITLE // 3
     if ends and ends[-1] >= least:
         return plain[: ends[-1]].rstrip(_AROUND)
@@ -32,10 +38,8 @@ def title_of(text: str) -> str:
 def title_and_rest(text: str) -> tuple[str, str]:
     """The title of a text, and what it says beside that."""
     title = title_of(text)
-    if title.endswith("…"):
-        return title, text
-    plain = without_fillers(text)
-    return title, plain[len(title) :].strip(_AROUND)
+    rest = without_fillers(text)[len(title.removesuffix("…")) :].strip(_AROUND)
+    return title, f"…{rest}" if title.endswith("…") else rest
 
 
 def without_fillers(text: str) -> str:

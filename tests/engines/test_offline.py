@@ -318,3 +318,9 @@ def test_a_correction_in_the_next_message_joins_what_it_corrects() -> None:
 def test_a_recurring_day_gets_no_date() -> None:
     (body,) = written("remember that deploys go out every Tuesday")
     assert body == "remember that deploys go out every Tuesday"
+
+
+def test_the_title_is_made_of_the_sentence_that_is_worth_keeping() -> None:
+    said = "barrier 2 does not open. from now on, never restart the controller during loading"
+    (memory,) = find(conversation(said)).written
+    assert memory.name == "never-restart-the-controller-during-loading"

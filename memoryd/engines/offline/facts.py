@@ -41,6 +41,8 @@ class StatedFact(NamedTuple):
     sentences: tuple[str, ...]
     why: tuple[str, ...] = ()
     """Sentences that give the reason."""
+    key: str = ""
+    """The sentence that is the most likely worth keeping: the title is made of it. Empty: the first."""
     likely: float = 1.0
     """How likely it is worth keeping."""
     is_last: bool = False
@@ -72,7 +74,12 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
     spans = [span for span in _spans(sentences, seeds, named) if _stands_alone(sentences[slice(*span)], said.answer)]
     gone = {*_taken_back(sentences, spans), *((number, number + 1) for number in named)}
     return [
-        _fact(sentences, span, max(likely[number] for number in range(*span) if seeds[number]), is_gone=span in gone)
+        _fact(
+            sentences,
+            span,
+            max((likely[number], -number) for number in range(*span) if seeds[number]),
+            is_gone=span in gone,
+        )
         for span in spans
     ]
 
@@ -92,13 +99,16 @@ def _own_sentences(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fact(sentences: Sequence[str], span: tuple[int, int], likely: float, *, is_gone: bool) -> StatedFact:
+def _fact(sentences: Sequence[str], span: tuple[int, int], best: tuple[float, int], *, is_gone: bool) -> StatedFact:
+    """`best` is how likely the best of its seeds is, and the number of that, negative."""
     told: list[str] = []
     why: list[str] = []
     for sentence in sentences[slice(*span)]:
         (why if told and is_reason(told[-1], sentence) >= REASON else told).append(sentence)
     is_last = span[1] == len(sentences)
-    return StatedFact(tuple(told), tuple(why), likely, is_last, is_last and span[0] == 0, is_gone)
+    likely, number = best
+    key = sentences[-number] if sentences[-number] in told else ""
+    return StatedFact(tuple(told), tuple(why), key, likely, is_last, is_last and span[0] == 0, is_gone)
 
 
 def _spans(sentences: Sequence[str], seeds: Sequence[bool], apart: AbstractSet[int]) -> list[tuple[int, int]]:

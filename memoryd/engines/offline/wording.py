@@ -35,7 +35,11 @@ def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = N
     if (context := context_of(text, said.answer)) and is_approval(fact.sentences[0]):
         text = f"{text} (Said of this: “{context}”)"
     evidence = fact_evidence(said, (*fact.sentences, *fact.why))
-    return memory_of(text, why, (evidence,), kind or type_of(fact.text))
+    memory = memory_of(text, why, (evidence,), kind or type_of(fact.text))
+    if fact.key and fact.key != fact.sentences[0]:  # what opens the message is not what it is about
+        key = _dated(fact.key, said)
+        memory = memory._replace(name=slug_of(title_of(key)), description=description_of(key, why))
+    return memory
 
 
 def fact_evidence(said: UserMessage, sentences: Sequence[str]) -> Evidence:
@@ -67,7 +71,7 @@ def joined(sentences: Iterable[str]) -> str:
         elif is_without_spaces(whole):
             whole += ("" if whole.endswith(("。", "！", "？", "!", "?")) else "。") + sentence.strip()  # noqa: RUF001
         else:
-            whole += (" " if re.search(r"[.!?…:;)\"”]$", whole) else ". ") + sentence.strip()
+            whole += (" " if re.search(r"[.!?…:;)\"”。！？]$", whole) else ". ") + sentence.strip()  # noqa: RUF001
     return whole
 
 
