@@ -108,8 +108,8 @@ def _is_lasting(repetition: Repetition) -> bool:
 
 
 def _is_kept(text: str, said: SaidSentence) -> bool:
-    """Whether the offline engine would make a memory of a sentence."""
-    return bool(find([UserMessage(said.session_id, "audit", said.said_at, text)]))
+    """Whether the offline engine would write a sentence down at once."""
+    return bool(find([UserMessage(said.session_id, "audit", said.said_at, text)]).written)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

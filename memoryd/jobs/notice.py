@@ -78,9 +78,9 @@ def _is_asked_for(database: Database, change: Change) -> bool:
     """Whether the user asked for it in so many words ("remember …", "from now on …"), or an agent was asked to."""
     if change.kind == "remember":
         return True
-    from memoryd.language.lexicon import pattern  # noqa: PLC0415 - most prompts have nothing to look at
+    from memoryd.language.requests import is_request  # noqa: PLC0415 - most prompts have nothing to look at
 
-    return any(pattern("facts", "asked").search(quote) for quote in history.quotes_of(database, change.id))
+    return any(is_request(quote) for quote in history.quotes_of(database, change.id))
 
 
 def _told(paths: Paths, memory_dir: str) -> Told:

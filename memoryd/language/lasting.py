@@ -16,11 +16,13 @@ _CLAUSE_END = re.compile(r"[,;:，；]")  # noqa: RUF001
 _PASSING = frozenset({"question", "then_task", "status", "bug", "thanks", "hedge", "hypothetical", "joke"})
 _LASTING = frozenset({"standing", "remember", "prefer", "when_you", "i_am", "constraint"})
 
+_OWN = ("order", "then_task", "thanks", "status", "bug", "constraint", "i_am", "remember", "when_you", "prefer")
+
 
 def may_last(sentence: str) -> bool:
     if not is_meant(sentence):
         return False
-    cues = set(cues_of(sentence))
+    cues = {*cues_of(sentence), *(name for name in _OWN if pattern("lasting", name).search(sentence))}
     if cues & _LASTING and "question" not in cues:
         return True
     left = pattern("lasting", "not_pointing").sub(" ", _CLAUSE_END.split(sentence)[0])  # behind it stands the reason

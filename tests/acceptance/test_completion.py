@@ -42,7 +42,7 @@ def test_bash_completes_commands_options_and_names_of_memories(environment: dict
     assert completed("forg") == ["forget"]
     assert completed("memories", "--ty") == ["--type"]
     assert completed("memories", "--type", "f") == ["feedback"]
-    assert completed("why", "feed") == ["feedback_review_paper"]
+    assert completed("why", "feed") == ["feedback_always_review_on_paper"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -43,7 +43,7 @@ class Writer(threading.Thread):
             words = "words " * self._random.randrange(1, 200)
             if self._random.random() < self._wishes:
                 words = f"From now on, use tool number-{len(self.said)}."
-                self.wished.append(f"Use tool number-{len(self.said)}.")
+                self.wished.append(words)
             turn = session.prompt(words) + session.call("t")
             turn += session.result("t") + session.reply()
             self.said.append(id_of(turn))
@@ -87,7 +87,7 @@ def test_every_message_once_after_kills_at_random_moments(
     assert run_memoryd(environment, "backfill", "--yes").returncode == 0
     assert sorted(delivered(paths)) == sorted(writer.said)
     memory = Path(paths.transcripts_root) / "-code-acme" / "memory"
-    written = [path.read_text().split("---\n")[2].strip() for path in memory.glob("feedback_*.md")]
+    written = [path.read_text().split("---\n")[2].strip() for path in memory.glob("[a-z]*.md")]
     assert sorted(written) == sorted(writer.wished)
     assert not list(memory.glob(".memoryd-*"))
     print(f"{len(writer.said)} turns, {len(writer.wished)} memories")

@@ -9,6 +9,7 @@ from memoryd.engines.offline.classifier import is_joined, is_reason, worth_of
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
 from memoryd.language.lexicon import pattern
+from memoryd.language.requests import is_request
 from memoryd.language.sentences import sentences_of, without_secrets
 from memoryd.language.subjects import names_nothing, subject_of
 from memoryd.language.taken_back import speaks_of, taken_back_by
@@ -63,7 +64,7 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
     if not sentences:
         return []
     likely = [
-        max(value, WRITTEN) if value >= ASKED and pattern("facts", "asked").search(sentence) else value
+        max(value, WRITTEN) if value >= ASKED and is_request(sentence) else value
         for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
     ]
     seeds = [
