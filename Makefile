@@ -9,7 +9,7 @@ COMMANDS ?= $(HOME)/.local/bin
 # `make CLIENT=latest acceptance` tells whether it can be raised.
 CLIENT ?= 2.1.325
 
-.PHONY: help run install uninstall test failed client acceptance style lint bench torture train eval requirements clean
+.PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench torture train eval requirements clean
 
 help:
 	@echo "make run         set up, then watch your transcripts in the foreground"
@@ -119,6 +119,9 @@ client: .client/installed-$(CLIENT)
 
 acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
 	$(BIN)/pytest -m real tests/acceptance tests/engines
+
+failed-acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
+	$(BIN)/pytest -n 0 -m real --last-failed --last-failed-no-failures none -v tests/acceptance tests/engines
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m bench
