@@ -128,7 +128,7 @@ class _Help(argparse.Action):
 def help_text(*, is_all: bool) -> str:
     """What `memoryd --help` prints."""
     others = len(COMMANDS) - len(EVERYDAY)
-    more = f"memoryd --help all lists the other {others} commands, memoryd COMMAND --help explains one."
+    more = f"New here: memoryd setup. memoryd --help all lists the other {others} commands, memoryd COMMAND --help explains one."
     parts = [f"usage: memoryd [--version] COMMAND ...\n\n{_wrapped(DESCRIPTION)}\n"]
     for kind, names in KINDS.items():
         if is_all or names is EVERYDAY:

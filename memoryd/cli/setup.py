@@ -219,6 +219,16 @@ class _Setup:
         else:
             self._write_engine(choice)
         self.note(self._record._replace(engine=choice.name))
+        if choice.name == "claude":
+            self._warn_without_login()
+
+    def _warn_without_login(self) -> None:
+        from memoryd.cli.screen import Command
+        from memoryd.setup.engines import has_logged_in_claude
+
+        if not has_logged_in_claude(self._paths, self._context.environment):
+            self.tell("No claude command with a login was found here; nothing is read until there is one.")
+            self._screen.show([Command("memoryd doctor", before="   what is missing: ")])
 
     def _write_engine(self, choice: EngineChoice) -> None:
         from memoryd import atomic_file
@@ -258,14 +268,28 @@ class _Setup:
         for number, name in enumerate(names, 1):
             mark = "*" if name == preselected else " "
             self.tell(f"{mark} {number} {name}: {about[name]}; {in_words(name, use)}")
-        answer = self._line(f"1 to {len(names)} [{names.index(preselected) + 1}]") or str(names.index(preselected) + 1)
-        name = names[int(answer) - 1] if answer in map(str, range(1, len(names) + 1)) else preselected
-        if name == "anthropic" and not _has_key(config):
-            return EngineChoice(name, os.path.abspath(os.path.expanduser(self._line("file that holds the key"))))
-        if name == "local":
+        picked = self._picked(names, preselected)
+        if picked is None:
+            return EngineChoice(config.engine)
+        if picked == "anthropic" and not _has_key(config):
+            return EngineChoice(picked, os.path.abspath(os.path.expanduser(self._line("file that holds the key"))))
+        if picked == "local":
             url = self._line("its address [http://localhost:11434]") or "http://localhost:11434"
             return EngineChoice("anthropic", base_url=url, model=self._line("the name of the model"))
-        return EngineChoice(config.engine if name == "offline" and config.engine == "auto" else name)
+        return EngineChoice(config.engine if picked == "offline" and config.engine == "auto" else picked)
+
+    def _picked(self, names: list[str], preselected: str) -> str | None:
+        """The name that the user picks by its number; None where nobody answers: a plan or a key is not used by default."""
+        while True:
+            print(f"   1 to {len(names)} [{names.index(preselected) + 1}]: ", end="", file=sys.stderr, flush=True)
+            answer = sys.stdin.readline()
+            if not answer:
+                return None
+            if not answer.strip():
+                return preselected
+            if answer.strip() in map(str, range(1, len(names) + 1)):
+                return names[int(answer) - 1]
+            self.tell(f"{answer.strip()} is none of them: type a number from 1 to {len(names)}.")
 
     def _line(self, question: str) -> str:
         print(f"   {question}: ", end="", file=sys.stderr, flush=True)
@@ -286,6 +310,7 @@ class _Setup:
             return
         from memoryd.formatting import count
         from memoryd.setup.first_memories import has_history, keep, preview, read_sessions
+        from memoryd.state import inbox
         from memoryd.state.database import open_database
 
         with closing(open_database(self._paths)) as database:
@@ -304,8 +329,9 @@ class _Setup:
                 self.tell("Nothing was kept; memoryd backfill does it later.")
                 return
             done = list(keep(database, self._paths, self._context.config, self._context.clock))
+            held = len(inbox.waiting(database))  # what one session left open, another may have confirmed
         self.note(self._record._replace(history_at=self._context.clock.now()))
-        saved, held = sum(len(worked.outcome.saved) for worked in done), sum(worked.outcome.held for worked in done)
+        saved = sum(len(worked.outcome.saved) for worked in done)
         more = f"; {count(held, 'change')} to say yes or no to: memoryd review" if held else ""
         self.tell(f"Kept {saved} {'memory' if saved == 1 else 'memories'} from {count(len(done), 'session')}{more}.")
 

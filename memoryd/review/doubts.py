@@ -244,12 +244,15 @@ def _text_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
 def _turn_doubts(change: ReviewedChange, quoted: Quoted, view: GroupView) -> Iterator[str]:
     assert change.after is not None  # noqa: S101 - a write has a text
     sentence = sentences_around(quoted.evidence, quoted.message) if quoted.message else quoted.evidence.quote
-    for label, text in parts_of(change.after)[:2]:
+    parts = parts_of(change.after)
+    reasons = "\n".join(text for _, text in parts[2:])
+    for label, text in parts[:2]:
         if word := flipped_word(sentence, text, view.old_text):
             yield f"The {label} may say the opposite of the quoted words about {word!r}."
         if pair := swapped_words(sentence, text):
             yield f"The {label} may have put {pair[0]!r} and {pair[1]!r} in each other's place."
-        if word := unlimited_word(sentence, text):
+        # The limit may belong to the reason: "on Tuesdays because support is only staffed then".
+        if word := unlimited_word(sentence, f"{text}\n{reasons}"):
             yield f"The {label} leaves out what the quoted words limit {word!r} to."
         if is_in_other_units(statement_of(sentence), statement_of(text)):
             yield f"The {label} has another unit than the quoted words."

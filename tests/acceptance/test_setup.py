@@ -139,6 +139,13 @@ def test_a_folder_of_somebody_else_stays_and_is_told(environment: dict[str, str]
     assert theirs.read_text() == "mine"
 
 
+def test_a_claude_that_is_not_there_is_told_when_it_is_chosen(environment: dict[str, str], home: Path) -> None:
+    done = memoryd({**environment, "PATH": str(home)}, "setup", "--yes", "--no-history", "--engine", "claude")
+    assert done.returncode == 0
+    assert "No claude command with a login was found here" in " ".join(done.stdout.split())
+    assert "memoryd doctor" in done.stdout
+
+
 def test_nobody_to_ask_is_a_mistake_and_changes_nothing(environment: dict[str, str], home: Path) -> None:
     before = listing(home)
     for command in ("setup", "uninstall"):
@@ -156,6 +163,8 @@ def test_every_step_is_asked_for_and_a_no_changes_nothing(environment: dict[str,
         for name in ("1 claude", "2 anthropic", "3 local", "* 4 offline"):
             assert name in engines
         assert "your last 30 days" in " ".join(engines.split())
+        terminal.press(b"9\n")
+        assert "9 is none of them" in terminal.until("[4]: ")
         terminal.press(b"\n")
         assert "run make lint" in " ".join(terminal.until("[Y/n]").split())
         terminal.press(b"n\n")

@@ -224,3 +224,16 @@ def test_a_second_call_judges_the_same_groups_alike() -> None:
 
 def test_nothing_to_judge_is_no_trouble() -> None:
     assert Review(context_of([])).judge([]) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        ("Deploys go out on Tuesdays.\n\n**Why:** support is only staffed then.", "accepted"),
+        ("Deploys go out on Tuesdays.", "held"),
+    ],
+)
+def test_a_limit_that_belongs_to_the_reason_is_looked_for_there(body: str, state: str) -> None:
+    words = "remember that deploys go out on tuesdays because support is only staffed then"
+    verdict = verdict_on(context_of(said(words)), {"project_deploys.md": memory(body, kind="project")}, words)
+    assert verdict.state == state, verdict.reason
