@@ -272,7 +272,8 @@ class _Setup:
         if picked is None:
             return EngineChoice(config.engine)
         if picked == "anthropic" and not _has_key(config):
-            return EngineChoice(picked, os.path.abspath(os.path.expanduser(self._line("file that holds the key"))))
+            file = self._line("file that holds the key")
+            return EngineChoice(picked, os.path.abspath(os.path.expanduser(file)) if file else "")
         if picked == "local":
             url = self._line("its address [http://localhost:11434]") or "http://localhost:11434"
             return EngineChoice("anthropic", base_url=url, model=self._line("the name of the model"))
