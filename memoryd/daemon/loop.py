@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from memoryd import __version__
 from memoryd.clients import ALL
 from memoryd.clock import elapsed
-from memoryd.config import Config, load
 from memoryd.config.last_good import keep
 from memoryd.daemon import last_failure
 from memoryd.daemon.children import CHILD_SECONDS, Children
+from memoryd.daemon.config_watch import ConfigWatch
 from memoryd.daemon.health import ClockWatch, DaemonHealth, disk_troubles
 from memoryd.daemon.reporter import Reporter
 from memoryd.daemon.schedule import Ticks
 from memoryd.daemon.single_instance import Trouble
 from memoryd.engines.model.credentials import is_chosen, with_models
-from memoryd.errors import BusyError, ConfigError, CorruptStateError, StateError
+from memoryd.errors import BusyError, CorruptStateError, StateError
 from memoryd.formatting import count, short
 from memoryd.jobs import gates
 from memoryd.jobs.holds import engine_wait
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from memoryd.clock import Clock
+    from memoryd.config import Config
     from memoryd.daemon.sd_notify import Supervisor
     from memoryd.daemon.single_instance import InstanceLock
     from memoryd.daemon.wakeup import Wakeup
@@ -75,6 +76,7 @@ class Daemon:
     ) -> None:
         self._paths = paths
         self._config = config
+        self._config_watch = ConfigWatch(paths, config)
         self._clock = clock
         self._say = say
         self._log = log
@@ -98,8 +100,6 @@ class Daemon:
         self._knows_transcripts = False  # now or from before
         self._next_at: float | None = None  # when something may fall due by itself
         self._trouble: Trouble | None = None  # with the database
-        self._config_stamp = _stamp(paths.config_file)
-        self._config_trouble: Trouble | None = None
 
     def run(self) -> None:
         """Make passes until `STOP`.
@@ -223,8 +223,8 @@ class Daemon:
         self._next_at = min(self._times(database, self._ingester, now), default=None)
 
     def _begin_what_is_due(self, database: Database, now: float) -> None:
-        if self._config_trouble and self._config != Config() and not os.path.exists(self._paths.kept_config):
-            return  # the database was deleted: the children could not use it
+        if not self._config_watch.is_usable_by_children:
+            return
         self._children.extract(database, self._config, now)
         if DREAMS in self._is_due:
             self._is_due.discard(DREAMS)
@@ -332,7 +332,7 @@ class Daemon:
         self._ticked_at = elapsed()
 
     def _troubles(self) -> Iterator[Trouble]:
-        for trouble in (self._config_trouble, self._trouble):
+        for trouble in (self._config_watch.trouble, self._trouble):
             if trouble is not None:
                 yield trouble
         yield from map(self._worse, self._watch_health.troubles)
@@ -363,22 +363,12 @@ class Daemon:
         return f"watches {count(self._sessions, 'session')}" + (f"; {', '.join(troubles)}" if troubles else "")
 
     def _reread_config(self) -> None:
-        """Use an edited config file. If it cannot be used, the former settings stay in force, also for children."""
-        stamp = _stamp(self._paths.config_file)
-        if stamp == self._config_stamp:
+        before = self._config
+        is_new = self._config_watch.reread()
+        self._children.config_file = self._config_watch.file_for_children
+        if not is_new:
             return
-        self._config_stamp = stamp
-        try:
-            config = load(self._paths)
-        except ConfigError as error:
-            text = f"{error.sentence} Until that is mended, the settings from before hold."
-            self._config_trouble = Trouble("config_broken", text, error.fix)
-            self._children.config_file = self._paths.kept_config
-            return
-        self._config_trouble = None
-        self._children.config_file = None
-        keep(self._paths)
-        before, self._config = self._config, config
+        config = self._config = self._config_watch.config
         self._log.set_level(config.log.level)
         self._reporter.use(config)
         if self._ingester is not None:
@@ -390,11 +380,3 @@ class Daemon:
         if before.claude_code != config.claude_code:
             self._say("Where Claude Code keeps its files is taken in at the next start: memoryd service restart")
         self._log.info("config reread")
-
-
-def _stamp(path: str) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size

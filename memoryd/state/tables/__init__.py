@@ -1,0 +1,1 @@
+"""Tables of the state database, a module for each part."""
