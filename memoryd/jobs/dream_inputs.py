@@ -94,6 +94,7 @@ class DreamInputs(NamedTuple):
             deadline,
             tell,
             unconfirmed,
+            is_dream=True,
         )
 
     def turns_done(self, signal: Signal, proposal: Proposal, held: Sequence[HeldGroup]) -> tuple[int, ...]:
