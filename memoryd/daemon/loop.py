@@ -219,6 +219,7 @@ class Daemon:
             self._begin_what_is_due(database, now)
             if only is None:
                 self._children.reindex(database, self._config, now)
+            self._children.read_memories(now)
             self._reporter.report_why_not(database, now)
             self._reporter.report_unreadable(database)
         self._next_at = min(self._times(database, self._ingester, now), default=None)
