@@ -127,6 +127,7 @@ class Reading(NamedTuple):
     """Working directories named in what was read, in order of appearance."""
     opted_out: bool = False
     damage: Mapping[str, int] = MappingProxyType({})
+    read_bytes: int = 0
 
 
 class WaitingSession(NamedTuple):

@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "mcp",
         }
     ),
-    frozenset({"clock", "paths", "daemon/wakeup", "daemon/sd_notify"}),
+    frozenset({"clock", "paths", "sources", "daemon/wakeup", "daemon/sd_notify"}),
     frozenset({"config", "log", "clients", "daemon/single_instance", "daemon/last_failure", "daemon/wake_file"}),
     frozenset({"projects"}),
     frozenset({"state", "service", "language"}),

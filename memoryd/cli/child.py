@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upkeep", action="store_true")
     parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
     parser.add_argument("--sync", action="store_true")
+    parser.add_argument("--read-memories", nargs="+", metavar="MEMORY")
 
 
 def execute(context: Context) -> int:
@@ -38,6 +39,8 @@ def execute(context: Context) -> int:
         return _reindex(context, context.arguments.reindex)
     if context.arguments.sync:
         return _sync(context)
+    if context.arguments.read_memories:
+        return _read_memories(context, context.arguments.read_memories)
     return _extract(context)
 
 
@@ -114,6 +117,14 @@ def _reindex(context: Context, memory_dirs: list[str]) -> int:
         repair_indexes(database, memory_dirs, context.clock.now())
     finally:
         database.close()
+    return 0
+
+
+def _read_memories(context: Context, memory_dirs: list[str]) -> int:
+    """Take in the terms of memories that recall has not read yet. A kill leaves those that were taken in."""
+    from memoryd.recall.refresh import MemoryPlace, after_work
+
+    after_work(context.paths, context.config, context.clock, [MemoryPlace(path, "") for path in memory_dirs])
     return 0
 
 

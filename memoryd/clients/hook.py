@@ -11,7 +11,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import MEMORY_READER, WITH_HOOKS
 from memoryd.clients.base import HookInputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
-_CLIENT = ALL[0]
+_CLIENT = WITH_HOOKS[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
@@ -195,7 +195,7 @@ def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_di
     from memoryd.config import Config
     from memoryd.projects import project_at, root_of
 
-    settings = _CLIENT.read_settings(paths, environment)
+    settings = MEMORY_READER.read_settings(paths, environment)
     if settings.auto_memory.is_on is False:
         return False
     own = settings.memory_dir
