@@ -18,7 +18,7 @@ from memoryd.state import queries
 from memoryd.state.projects import all_projects, owner_of
 from memoryd.stores.git import MACHINES_REF, TEAM_REF
 from memoryd.stores.git_runner import GitRunner
-from memoryd.stores.open_store import open_store
+from memoryd.stores.open_store import FOLDER_SCHEME, open_store
 from memoryd.stores.protocol import exchange
 from memoryd.stores.replica import Replica
 
@@ -79,7 +79,10 @@ def _teams(database: Database, config: Config, now: float) -> Iterator[Shared]:
         team_dir = team_dir_of(project.memory_dir)
         if not os.path.isdir(project.root) or not (is_at_work or os.path.isdir(team_dir)):
             continue
-        if config.team.store == "ref":
+        if config.team.store == "folder":
+            address = FOLDER_SCHEME + project.root
+            yield Shared(address, "", (Replica(team_dir, ""),), {}, project.memory_dir)
+        elif config.team.store == "ref":
             if remote := remote_of(project.root):
                 yield Shared(remote, TEAM_REF, (Replica(team_dir, ""),), {}, project.memory_dir)
         elif prefix := prefix_of(recorded_identity(database, project.root)):
