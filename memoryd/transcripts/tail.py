@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.model import Cursor, Prompt, Reading, Reply
@@ -15,7 +16,7 @@ from memoryd.transcripts.scan import found_of
 from memoryd.transcripts.turns import TurnFold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from memoryd.clients.base import CodingClient
     from memoryd.model import Entry, Turn
@@ -61,54 +62,78 @@ def read_new_turns(
 
     Raises OSError and NotATranscriptError like `open_transcript`.
     """
-    descriptor = open_transcript(path)
-    try:
-        status = os.fstat(descriptor)
-        found = found_of(path, status)
-        rewritten = cursor.offset > 0 and not _is_same(descriptor, cursor)
-        if rewritten:
+    with opened_tail(client, path, cursor) as tail:
+        if tail.rewritten:
             # If history had been read to its end, every message of it is known by its id: what is not known is new,
             # wherever it stands now.
-            history_bytes = 0 if cursor.offset >= history_bytes else min(history_bytes, found.size)
-            cursor = Cursor()
-        if cursor.head_bytes < WINDOW_BYTES:
-            head = os.pread(descriptor, WINDOW_BYTES, 0)
-            cursor = cursor._replace(head_bytes=len(head), head_hash=_digest(head))
-        fold = TurnFold(() if rewritten else last, history_bytes=history_bytes)
+            history_bytes = 0 if cursor.offset >= history_bytes else min(history_bytes, tail.found.size)
+        fold = TurnFold(() if tail.rewritten else last, history_bytes=history_bytes)
         notes = _Notes()
-        decode = client.decoder()
-        line = None
-        complete = True
-        for line in whole_lines(descriptor, cursor.offset):
-            if line.data is None:
-                notes.damage["too_long"] += 1
-            else:
-                for entry in decode(line.data, notes.damage):
-                    fold.feed(line.start, line.end, entry)
-                    notes.take(entry)
-            if line.end - cursor.offset >= budget_bytes:
-                complete = False
-                break
+        for line, entry in tail.entries(budget_bytes):
+            fold.feed(line.start, line.end, entry)
+            notes.take(entry)
         return Reading(
-            cursor=cursor if line is None else _advanced(descriptor, cursor, line),
+            cursor=tail.cursor(),
             turns=fold.turns(),
-            found=found,
-            complete=complete,
-            rewritten=rewritten,
+            found=tail.found,
+            complete=tail.is_complete,
+            rewritten=tail.rewritten,
             history_bytes=history_bytes,
             cwds=tuple(filter(None, notes.cwds)),
             opted_out=notes.opted_out,
-            damage=dict(notes.damage),
+            damage=dict(tail.damage),
         )
+
+
+@contextmanager
+def opened_tail(client: CodingClient, path: str, cursor: Cursor) -> Iterator[TranscriptTail]:
+    """What came after the cursor. Raises OSError and NotATranscriptError like `open_transcript`."""
+    descriptor = open_transcript(path)
+    try:
+        yield TranscriptTail(client, path, descriptor, cursor)
     finally:
         os.close(descriptor)
+
+
+class TranscriptTail:
+    """What stands in a transcript behind a cursor; all of it, where what stood before the cursor is no longer there."""
+
+    def __init__(self, client: CodingClient, path: str, descriptor: int, cursor: Cursor) -> None:
+        self.found = found_of(path, os.fstat(descriptor))
+        self.rewritten = cursor.offset > 0 and not _is_same(descriptor, cursor)
+        self.is_complete = True
+        """Everything up to the last newline has been read."""
+        self.damage: Counter[str] = Counter()
+        self._decode = client.decoder()
+        self._descriptor = descriptor
+        self._last: Line | None = None
+        self._cursor = Cursor() if self.rewritten else cursor
+        if self._cursor.head_bytes < WINDOW_BYTES:
+            head = os.pread(descriptor, WINDOW_BYTES, 0)
+            self._cursor = self._cursor._replace(head_bytes=len(head), head_hash=_digest(head))
+
+    def entries(self, budget_bytes: int) -> Iterator[tuple[Line, Entry]]:
+        """The entries of about so many bytes, each with its line. To be called once."""
+        for line in whole_lines(self._descriptor, self._cursor.offset):
+            self._last = line
+            if line.data is None:
+                self.damage["too_long"] += 1
+            else:
+                for entry in self._decode(line.data, self.damage):
+                    yield line, entry
+            if line.end - self._cursor.offset >= budget_bytes:
+                self.is_complete = False
+                return
+
+    def cursor(self) -> Cursor:
+        """Where to go on after the entries that were read."""
+        return self._cursor if self._last is None else _advanced(self._descriptor, self._cursor, self._last)
 
 
 class _Notes:
     """Facts about the session as a whole."""
 
     def __init__(self) -> None:
-        self.damage: Counter[str] = Counter()
         self.cwds: dict[str, None] = {}
         self.opted_out = False
 
