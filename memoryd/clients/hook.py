@@ -28,6 +28,9 @@ _CLIENT = ALL[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
+_BESIDE_INDEX_CHARACTERS = 800
+"""For what stands around an index: the mark, the path, the remark that it was cut."""
+_LEAST_INDEX_CHARACTERS = 1_000
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -209,7 +212,10 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import HOOK_CHARACTERS, marked
 
-    index = index_of(memory_dir, HOOK_CHARACTERS - taken)
+    room = HOOK_CHARACTERS - (taken + _BESIDE_INDEX_CHARACTERS if taken else 0)
+    if room < _LEAST_INDEX_CHARACTERS:
+        return ""
+    index = index_of(memory_dir, room)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 

@@ -26,8 +26,9 @@ from tests.notes.working_session import SECRET, WorkingSession
 from tests.transcript import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections import Counter
 
+    from memoryd.model import Entry
     from memoryd.paths import Paths
     from tests.jobs.workspace import Workspace
 
@@ -90,10 +91,11 @@ def test_a_later_look_reads_what_is_new_and_no_more(
     work(workspace, session, 21, 21)
     decode, read = ALL[0].decoder(), []
 
-    def counting() -> Callable[..., Any]:
-        return lambda line, damage: read.append(len(line)) or decode(line, damage)
+    def counting(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
+        read.append(len(line))
+        return decode(line, damage)
 
-    monkeypatch.setattr(type(ALL[0]), "decoder", lambda _: counting())
+    monkeypatch.setattr(type(ALL[0]), "decoder", lambda _: counting)
     look(workspace)
     assert sum(read) < workspace.transcript(session).stat().st_size / 15
     assert "step 21:" in file_of(workspace, session).read_text()
