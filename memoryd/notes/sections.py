@@ -199,7 +199,7 @@ _BUILDERS: dict[str, Callable[[SessionFacts, int], str]] = dict(
 
 
 def _message_item(message: SaidMessage) -> ListItem:
-    head = f"- turn {message.turn}{_when(message.at)}: "
+    head = f"- turn {message.turn}: "
     return ListItem(head + _quoted(message.text, len(message.text)), head + _quoted(message.text, LINE_CHARACTERS))
 
 

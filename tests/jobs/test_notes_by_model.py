@@ -62,7 +62,7 @@ class NotedWorkspace(ModelWorkspace):
         self.session = WorkingSession()
         self.turns = 0
 
-    def work(self, turns: int) -> None:
+    def have_turns(self, turns: int) -> None:
         """Have so many turns; twenty are more than 10,000 tokens, eight more than 5,000."""
         data = [self.session.long_turn(number) for number in range(self.turns + 1, self.turns + turns + 1)]
         self.turns += turns
@@ -95,7 +95,7 @@ def noted(database: Database, paths: Paths) -> Iterator[NotedWorkspace]:
 
 
 def test_what_a_model_writes_stands_above_what_code_made(noted: NotedWorkspace) -> None:
-    noted.work(20)
+    noted.have_turns(20)
     assert noted.add() == [noted.session.id]
     assert f"# Current State\n{STATE}\n\nTurn 20" in noted.text
     assert "# Session Title\nEmpty lines\n" in noted.text
@@ -103,17 +103,17 @@ def test_what_a_model_writes_stands_above_what_code_made(noted: NotedWorkspace) 
     (told,) = noted.player.told
     assert "step 20:" in told
     assert not os.path.exists(os.path.join(noted.paths.state_dir, "notes-run"))
-    noted.work(1)
+    noted.have_turns(1)
     assert STATE in noted.text  # code goes on, and keeps it
     assert "step 21:" in noted.text
 
 
 def test_it_is_asked_again_after_more_of_everything(noted: NotedWorkspace) -> None:
-    noted.work(19)
+    noted.have_turns(19)
     noted.add()
-    noted.work(3)
+    noted.have_turns(3)
     assert noted.add() == []
-    noted.work(6)
+    noted.have_turns(6)
     noted.player.replies = [written(notes_text(Current_State="Part 29 is next."))]
     assert noted.add() == [noted.session.id]
     assert noted.kept.written == {"Current State": "Part 29 is next."}
@@ -134,7 +134,7 @@ def test_it_is_asked_again_after_more_of_everything(noted: NotedWorkspace) -> No
 )
 def test_a_write_beyond_the_rules_is_refused_and_told(noted: NotedWorkspace, content: str, file: str, why: str) -> None:
     noted.player.replies = [written(content, file), written(notes_text(Learnings="short")), Reply(text("done"))]
-    noted.work(20)
+    noted.have_turns(20)
     assert noted.add() == [noted.session.id]
     assert why in noted.player.told[1]
     assert noted.kept.written == {"Learnings": "short"}
@@ -142,7 +142,7 @@ def test_a_write_beyond_the_rules_is_refused_and_told(noted: NotedWorkspace, con
 
 def test_other_tools_are_refused(noted: NotedWorkspace) -> None:
     noted.player.replies = [Reply(call("Bash", {"command": "ls"})), Reply(text("nothing"))]
-    noted.work(20)
+    noted.have_turns(20)
     noted.add()
     assert "does not permit" in noted.player.told[1]
     assert noted.kept.written == {}
@@ -150,20 +150,20 @@ def test_other_tools_are_refused(noted: NotedWorkspace) -> None:
 
 def test_three_failures_end_it_for_a_session_and_each_waits_for_more(noted: NotedWorkspace) -> None:
     noted.player.replies = [Reply(text('<tool_call>{"name": "Write"}'))]
-    noted.work(20)
+    noted.have_turns(20)
     for failures in (1, 2, 3):
         assert noted.add() == []
         assert noted.kept.failures == failures
         assert noted.add() == []
         assert len(noted.player.told) == failures
-        noted.work(8)
+        noted.have_turns(8)
     assert noted.add() == []
     assert len(noted.player.told) == 3
     assert "step 44:" in noted.text
 
 
 def test_notes_leave_a_part_of_the_budget(noted: NotedWorkspace) -> None:
-    noted.work(20)
+    noted.have_turns(20)
     noted.config = noted.config._replace(budget=Budget(usd_per_day=0.0001))
     noted.database.execute(
         "INSERT INTO jobs (id, kind, memory_dir, session_id, token, started_at) VALUES (9, 'extract', '', '', '', ?)",
@@ -183,20 +183,20 @@ def test_notes_leave_a_part_of_the_budget(noted: NotedWorkspace) -> None:
 
 def test_a_refused_key_stops_the_engine_as_in_any_job(noted: NotedWorkspace) -> None:
     noted.player.replies = [Status(401, "authentication_error", "invalid x-api-key")]
-    noted.work(20)
+    noted.have_turns(20)
     with pytest.raises(EngineStoppedError):
         noted.add()
     assert noted.kept.failures == 0
 
 
 def test_what_came_while_the_model_wrote_is_not_lost(noted: NotedWorkspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    noted.work(20)
+    noted.have_turns(20)
 
     add_to_notes = ModelEngine.add_to_notes
 
     def meanwhile(engine: ModelEngine, *given: Any) -> dict[str, str]:
         written = add_to_notes(engine, *given)
-        noted.work(1)
+        noted.have_turns(1)
         return written
 
     monkeypatch.setattr(ModelEngine, "add_to_notes", meanwhile)
@@ -209,7 +209,7 @@ def test_what_came_while_the_model_wrote_is_not_lost(noted: NotedWorkspace, monk
 def test_limits_hold_with_a_model_that_fills_everything(noted: NotedWorkspace) -> None:
     full = "x" * (WRITTEN_TOKENS * 4 - 10)
     noted.player.replies = [written("\n".join(f"# {title}\n{full}\n" for title in TITLES))]
-    noted.work(40)
+    noted.have_turns(40)
     noted.add()
     assert len(noted.text.encode()) <= 48_000
     assert "step 40:" in noted.text
