@@ -45,6 +45,10 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
+    errors: tuple[str, ...] = ()
+    """Those that ended with an error, whatever they have changed."""
+    contents: tuple[SupportsBytes, ...] = ()
+    """What each of the calls was answered, as it stands in the transcript; empty where the client does not tell."""
 
 
 class Interrupt(NamedTuple):
