@@ -384,7 +384,10 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt"]
+    kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
+        Literal["extract", "remember", "forget", "dream", "review"],
+        Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
+    ]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""
