@@ -20,7 +20,7 @@ from memoryd.clients import ALL
 from memoryd.jobs.notes import read_on
 from memoryd.notes.hand_back import handed_back
 from memoryd.recall.surface import HOOK_CHARACTERS
-from memoryd.state.notes import SessionPlace
+from memoryd.state.notes import NotedSession
 from tests.notes.working_session import WorkingSession
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def asked_again(case: ContinuedCase, written: Mapping[str, str]) -> list[str]:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place, f"{case.name}.jsonl")
         path.write_bytes(session_of(case))
-        _, facts, _ = read_on(SessionPlace(case.name, ALL[0].name, str(path)), None, _NOW)
+        _, facts, _ = read_on(NotedSession(case.name, ALL[0].name, str(path)), None, _NOW)
     text = " ".join(handed_back(facts, written, "/state/notes.md", HOOK_CHARACTERS).split())
     return [question for question, answers in case.needed if not any(answer in text for answer in answers)]
 

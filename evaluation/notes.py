@@ -26,7 +26,7 @@ from memoryd.notes.hand_back import handed_back
 from memoryd.notes.sections import ALL_TOKENS, SECTION_TOKENS, TITLES, rendered, sections_of, size_of
 from memoryd.recall.surface import HOOK_CHARACTERS
 from memoryd.security.redact import find_secret, redact
-from memoryd.state.notes import SessionPlace
+from memoryd.state.notes import NotedSession
 from tests.notes.working_session import SECRET, WorkingSession
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _real(places: list[str]) -> Iterator[Path]:
 def _scored(path: Path) -> Score:
     truth = _truth(path)
     began = time.perf_counter()
-    place = SessionPlace(path.stem, ALL[0].name, str(path))
+    place = NotedSession(path.stem, ALL[0].name, str(path))
     notes, facts, is_complete = read_on(place, None, _NOW)
     while not is_complete:
         notes, facts, is_complete = read_on(place, notes, _NOW)
@@ -147,7 +147,7 @@ def _problems(facts: SessionFacts, text: str, handed: str, kept: str) -> Iterato
 
 def _truth(path: Path) -> Truth:
     """What was said and changed in the last turns. Failed calls changed nothing."""
-    decode, damage = ALL[0].decoder(), Counter[str]()
+    decode, damage = ALL[0].decoder(str(path)), Counter[str]()
     turns: list[tuple[str, dict[str, str]]] = []
     cwd = ""
     for line in path.read_bytes().splitlines():

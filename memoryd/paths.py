@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import ConfigError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DISABLE = "MEMORYD_DISABLE_"
+_DIRECTORIES = ("_HOME", "_DIR", "_ROOT", "_DB")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _NO = ("", "0", "false", "no", "off")
 
@@ -28,6 +30,8 @@ class Paths(NamedTuple):
     """One directory for all projects, named in the environment (spec: first that is set wins)."""
     switched_off: tuple[str, ...] = ()
     """Features that the environment turns off, whatever the config file says."""
+    moved: Mapping[str, str] = MappingProxyType({})
+    """The variables of the environment by whose names and values other programs keep their files elsewhere."""
 
     @property
     def database(self) -> str:
@@ -86,6 +90,15 @@ class Paths(NamedTuple):
     def claude_settings(self) -> str:
         return os.path.join(self.claude_dir, "settings.json")
 
+    @property
+    def memory_root(self) -> str:
+        """Where memories are kept that no client reads by itself, if the config names no other place."""
+        return os.path.join(self.directory("XDG_DATA_HOME", ".local/share"), "memoryd", "memory")
+
+    def directory(self, variable: str, default: str) -> str:
+        """A directory that a variable of the environment may name; by default one in the home directory."""
+        return self.moved.get(variable) or os.path.join(self.home, default)
+
     def expand(self, path: str) -> str | None:
         """An absolute path or one below `~/`, made absolute; None for anything else."""
         if path == "~" or path.startswith("~/"):
@@ -126,6 +139,13 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
         state_dir=os.path.realpath(os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd")),
         claude_dir=os.path.normpath(claude) if claude else os.path.join(home, ".claude"),
         forced_memory_dir=os.path.abspath(forced) if forced else None,
+        moved=MappingProxyType(
+            {
+                name: os.path.normpath(value)
+                for name, value in environment.items()
+                if name.endswith(_DIRECTORIES) and os.path.isabs(value)
+            }
+        ),
         switched_off=tuple(
             sorted(
                 name.removeprefix(_DISABLE).lower()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.notes.facts import SessionFacts
-    from memoryd.state.notes import KeptNotes, SessionPlace
+    from memoryd.state.notes import KeptNotes, NotedSession
 
 NAME = "notes"
 HELP = "what a session has done so far"
@@ -61,7 +61,7 @@ def kept_notes(context: Context) -> list[KeptNotes]:
         database.close()
 
 
-def notes_now(context: Context, place: SessionPlace, kept: list[KeptNotes]) -> tuple[KeptNotes, SessionFacts]:
+def notes_now(context: Context, place: NotedSession, kept: list[KeptNotes]) -> tuple[KeptNotes, SessionFacts]:
     """The notes of a session with what is new in its transcript, as far as that is still there; nothing is stored.
 
     Raises UsageError.
@@ -80,9 +80,9 @@ def notes_now(context: Context, place: SessionPlace, kept: list[KeptNotes]) -> t
     return notes._replace(file=known.file if known else ""), facts
 
 
-def _read_on(context: Context, place: SessionPlace, notes: KeptNotes | None) -> KeptNotes | None:
+def _read_on(context: Context, place: NotedSession, notes: KeptNotes | None) -> KeptNotes | None:
     from memoryd.jobs.notes import read_on
-    from memoryd.transcripts.tail import NotATranscriptError
+    from memoryd.sources.session import NotATranscriptError
 
     is_complete = False
     while not is_complete:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
-    from memoryd.state.notes import KeptNotes, SessionPlace
+    from memoryd.state.notes import KeptNotes, NotedSession
 
 _LOOKED_AT = 50
 _LISTED = 5
@@ -25,7 +25,7 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--latest", action="store_true", help="the session that was active last in this project")
 
 
-def session_meant(context: Context, kept: list[KeptNotes]) -> SessionPlace:
+def session_meant(context: Context, kept: list[KeptNotes]) -> NotedSession:
     """The session that the arguments name. Transcripts are looked for as they are now, whether memoryd runs or not.
 
     Raises UsageError where none fits, or several do.
@@ -49,28 +49,25 @@ def session_meant(context: Context, kept: list[KeptNotes]) -> SessionPlace:
     raise UsageError(f"There is no session {given}.", f"{command} --latest   # or: memoryd notes")
 
 
-def _sessions(context: Context, kept: list[KeptNotes]) -> list[SessionPlace]:
+def _sessions(context: Context, kept: list[KeptNotes]) -> list[NotedSession]:
     """All transcripts, the last active first, and those that are gone and left notes."""
-    from memoryd.clients import ALL
-    from memoryd.state.notes import SessionPlace
-    from memoryd.state.sessions import session_id_of
-    from memoryd.transcripts.scan import inventory
+    from memoryd.clients import all_sessions
+    from memoryd.state.notes import NotedSession
 
     there = [
-        SessionPlace(session_id_of(found.path), client.name, found.path, active_at=found.mtime_ns / 1e9)
-        for client in ALL
-        for found in inventory(client.sessions_root(context.paths), client.is_session).found
+        NotedSession(client.session_id(found.path), client.name, found.path, active_at=found.mtime_ns / 1e9)
+        for client, found in all_sessions(context.paths)
     ]
     ids = {place.session_id for place in there}
     there += [
-        SessionPlace(notes.session_id, notes.client, notes.path, active_at=notes.active_at)
+        NotedSession(notes.session_id, notes.client, notes.path, active_at=notes.active_at)
         for notes in kept
         if notes.session_id not in ids
     ]
     return sorted(there, key=lambda place: -place.active_at)
 
 
-def _latest_here(sessions: list[SessionPlace]) -> SessionPlace:
+def _latest_here(sessions: list[NotedSession]) -> NotedSession:
     from memoryd.clients import client_named
     from memoryd.projects import root_of
     from memoryd.transcripts.read import first_cwd

@@ -11,7 +11,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import MEMORY_READER, WITH_HOOKS
 from memoryd.clients.base import HookInputError
 
 if TYPE_CHECKING:
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
-_CLIENT = ALL[0]
+_CLIENT = WITH_HOOKS[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
-_BESIDE_INDEX_CHARACTERS = 800
-"""For what stands around an index: the mark, the path, the remark that it was cut."""
-_LEAST_INDEX_CHARACTERS = 1_000
+_BESIDE_NOTES_CHARACTERS = 1_500
+"""Of an index that is handed over together with notes."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -103,12 +102,13 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     if not memory_dir:
         return _Said()
     context, record = "", _nothing
-    notes = _notes_for(call, paths, config) if call.is_compacted or call.is_resumed else ""
     if config.features.recall and call.kind == "start":
-        context = _started(call, paths, environment, memory_dir, len(notes))
+        is_beside_notes = call.is_compacted and config.features.notes
+        context = _started(call, paths, environment, memory_dir, is_beside_notes=is_beside_notes)
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
-    context = "\n".join(filter(None, (notes, context)))
+    if call.is_compacted or call.is_resumed:
+        context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
     if not context and not notice:
         return _Said()
@@ -183,25 +183,27 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
     return _Said()
 
 
-def _notes_for(call: HookCall, paths: Paths, config: Config) -> str:
-    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same."""
+def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same.
+
+    `taken`: characters of the answer that something else has.
+    """
     if not config.features.notes:
         return ""
     from memoryd.errors import MemorydError
     from memoryd.jobs.notes_hook import notes_for
 
     try:
-        return notes_for(_CLIENT.name, call, paths, config)
+        return notes_for(_CLIENT.name, call, paths, config, taken)
     except (MemorydError, OSError, ValueError) as error:
         _log(paths, ["session-start"], error)
         return ""
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, taken: int) -> str:
-    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself.
-
-    `taken`: characters of the answer that something else has.
-    """
+def _started(
+    call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, *, is_beside_notes: bool
+) -> str:
+    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
     if call.is_compacted:
         from memoryd.clock import SystemClock
         from memoryd.recall.shown import forget
@@ -212,10 +214,7 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import HOOK_CHARACTERS, marked
 
-    room = HOOK_CHARACTERS - (taken + _BESIDE_INDEX_CHARACTERS if taken else 0)
-    if room < _LEAST_INDEX_CHARACTERS:
-        return ""
-    index = index_of(memory_dir, room)
+    index = index_of(memory_dir, _BESIDE_NOTES_CHARACTERS if is_beside_notes else HOOK_CHARACTERS)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 
@@ -224,7 +223,7 @@ def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_di
     from memoryd.config import Config
     from memoryd.projects import project_at, root_of
 
-    settings = _CLIENT.read_settings(paths, environment)
+    settings = MEMORY_READER.read_settings(paths, environment)
     if settings.auto_memory.is_on is False:
         return False
     own = settings.memory_dir

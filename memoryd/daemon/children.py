@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from memoryd.daemon.child import Child, stop_all
@@ -17,6 +17,7 @@ from memoryd.jobs.notes_due import due as notes_due
 from memoryd.jobs.notes_due import due_by_model as notes_due_by_model
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.upkeep import last_upkeep
+from memoryd.recall.store import store_to_look
 from memoryd.state import changes, dreams, jobs
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Children:
         self._jobs_before = 0
         self._is_tidying = False
         self._is_reindexing = False
+        self._is_reading = False
+        self._recall_stamp: tuple[int, ...] = ()
         self._is_noting = False
         self._index_watch = IndexWatch()
 
@@ -110,6 +113,20 @@ class Children:
             self._log.info("reindex", memory_dirs=memory_dirs)
             self._worker.start("--reindex", *memory_dirs, config_file=self.config_file)
 
+    def read_memories(self, now: float) -> None:
+        """Start a child that reads what recall has not read yet: a prompt waits for a few files only."""
+        if self.is_at_work or self._rests(now) or (stamp := _last_write(self._paths.recall_file)) == self._recall_stamp:
+            return
+        if (store := store_to_look(self._paths)) is None:
+            return
+        with closing(store), suppress(StateError, BusyError):
+            memory_dirs = list(filter(os.path.isdir, store.unfinished()))
+            self._recall_stamp = stamp  # a look at an unchanged file would find the same
+            if memory_dirs:
+                self._is_reading = True
+                self._log.info("reading memories", memory_dirs=memory_dirs)
+                self._worker.start("--read-memories", *memory_dirs, config_file=self.config_file)
+
     def start_upkeep(self) -> bool:
         """Start the nightly upkeep; False while another child works."""
         if self.is_at_work:
@@ -137,7 +154,7 @@ class Children:
             self._log.info("upkeep", **facts)
         elif code == 0 and self._is_reindexing:
             self._say("An index that was deleted or cut is whole again.")
-        elif code == 0 and not self._is_noting and jobs.last_id(database) == self._jobs_before:
+        elif code == 0 and not (self._is_reading or self._is_noting) and jobs.last_id(database) == self._jobs_before:
             self.rest_until = now + REST_SECONDS  # somebody else is at work there: it gave way
         if code:
             self.rest_until = now + REST_SECONDS
@@ -147,7 +164,7 @@ class Children:
             self._log.error(f"{who} died", code=code)
             self.recover(database, now)
         if code is not None:
-            self._is_tidying = self._is_reindexing = self._is_noting = False
+            self._is_tidying = self._is_reindexing = self._is_reading = self._is_noting = False
 
     def recover(self, database: Database, now: float) -> None:
         """Finish commits of killed processes. A directory that is gone or cannot be written waits."""
@@ -195,3 +212,12 @@ class Children:
         self._dreamer.kill()
         self._noter.kill()
         self._worker.kill()
+
+
+def _last_write(file: str) -> tuple[int, ...]:
+    """When a database was last written to."""
+    found = []
+    for path in (file, f"{file}-wal"):
+        with suppress(OSError):
+            found.append(os.stat(path).st_mtime_ns)
+    return tuple(found)

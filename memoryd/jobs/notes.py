@@ -22,15 +22,16 @@ from memoryd.notes.hand_back import handed_back
 from memoryd.notes.sections import HEAD, rendered
 from memoryd.projects import root_of
 from memoryd.recall.surface import HOOK_CHARACTERS, marked
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import notes as kept_notes
 from memoryd.state.notes import KeptNotes
-from memoryd.transcripts.tail import NotATranscriptError, opened_tail
+from memoryd.transcripts.tail import opened_tail
 
 if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.notes import SessionPlace
+    from memoryd.state.notes import NotedSession
 
 KEPT_DAYS = 7
 RESUMED_SECONDS = 2 * 86_400.0
@@ -46,7 +47,7 @@ def notes_file(paths: Paths, config: Config, session_id: str) -> str:
     return os.path.join(config.notes.directory, os.path.basename(own)) if config.notes.directory else own
 
 
-def update_due(database: Database, paths: Paths, config: Config, now: float) -> list[tuple[SessionPlace, str]]:
+def update_due(database: Database, paths: Paths, config: Config, now: float) -> list[tuple[NotedSession, str]]:
     """Bring the notes of all live sessions up to date; those that failed, with the reason.
 
     Nothing that is in one transcript keeps the others from their notes: a session that failed waits until it grows.
@@ -64,7 +65,7 @@ def update_due(database: Database, paths: Paths, config: Config, now: float) -> 
 
 
 def update(
-    database: Database, paths: Paths, config: Config, place: SessionPlace, now: float, *, any_length: bool = False
+    database: Database, paths: Paths, config: Config, place: NotedSession, now: float, *, any_length: bool = False
 ) -> KeptNotes | None:
     """Bring the notes of a session up to date; also of a short one, if of `any_length`. None where there are none.
 
@@ -87,7 +88,7 @@ def update(
 
 
 def read_on(
-    place: SessionPlace, known: KeptNotes | None, now: float, most_bytes: int = _BATCH_BYTES
+    place: NotedSession, known: KeptNotes | None, now: float, most_bytes: int = _BATCH_BYTES
 ) -> tuple[KeptNotes, SessionFacts, bool]:
     """What the notes are made of after the next bytes, and whether that is all. Nothing is stored.
 
@@ -142,7 +143,7 @@ def write_again(database: Database, notes: KeptNotes) -> bool:
 
 
 def update_before_compaction(
-    database: Database, paths: Paths, config: Config, place: SessionPlace, now: float
+    database: Database, paths: Paths, config: Config, place: NotedSession, now: float
 ) -> KeptNotes | None:
     """Bring the notes up to date, however short the session is. `place` is as the client tells: it may be new to us."""
     known = kept_notes.place_of(database, place.session_id)
@@ -158,7 +159,14 @@ def update_before_compaction(
 
 
 def hand_back(
-    database: Database, paths: Paths, config: Config, place: SessionPlace, now: float, *, is_compacted: bool
+    database: Database,
+    paths: Paths,
+    config: Config,
+    place: NotedSession,
+    now: float,
+    *,
+    is_compacted: bool,
+    most_characters: int = HOOK_CHARACTERS,
 ) -> str:
     """The notes for a session that goes on without what it knew; empty where there are none, or it has them already."""
     before = kept_notes.notes_of(database, place.session_id)
@@ -174,7 +182,7 @@ def hand_back(
     if not kept_notes.claim_hand_back(database, place.session_id, size):
         return ""
     why = "compacted" if is_compacted else "left some days ago"
-    room = HOOK_CHARACTERS - len(marked(""))
+    room = most_characters - len(marked(""))
     text = handed_back(SessionFacts(notes.facts), notes.written, notes.file, room, why=why)
     return marked(text) if text else ""
 

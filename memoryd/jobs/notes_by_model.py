@@ -17,9 +17,9 @@ from memoryd.jobs.notes_due import due_by_model, has_share
 from memoryd.notes.facts import SessionFacts
 from memoryd.notes.recent import KeepLimits, as_text, recent_messages
 from memoryd.notes.sections import rendered
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import jobs
 from memoryd.state import notes as kept_notes
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,16 +62,16 @@ def _add(engine: ModelEngine, database: Database, notes: KeptNotes, clock: Clock
         limits = KeepLimits(tokens, 0, tokens)
         return as_text(recent_messages(client_named(notes.client), notes.path, limits, start=notes.written_offset))
 
-    job_id = jobs.begin_side_job(database, jobs.NOTES, memory_dir, clock.now())
+    job_id = jobs.begin_request(database, jobs.NOTES, memory_dir, clock.now())
     try:
         written = engine.add_to_notes(job_id, memory_dir, rendered(notes.session_id, facts, {}), notes.written, said)
     except (UnfinishedError, DeclinedError, PromptTooLongError, OSError, NotATranscriptError) as error:
         why = str(error) or "the model does not want to work on this session"
-        jobs.end_side_job(database, job_id, "failed", clock.now(), why)
+        jobs.end_request(database, job_id, "failed", clock.now(), why)
         _store(database, notes, notes.written, notes.failures + 1)
         return False
     outcome = "succeeded" if written != notes.written else "succeeded_no_output"
-    jobs.end_side_job(database, job_id, outcome, clock.now())
+    jobs.end_request(database, job_id, outcome, clock.now())
     _store(database, notes, written, 0)
     return True
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.notes import KeptNotes, SessionPlace
+    from memoryd.state.notes import KeptNotes, NotedSession
 
 
-def due(database: Database, paths: Paths, config: Config, now: float) -> list[SessionPlace]:
+def due(database: Database, paths: Paths, config: Config, now: float) -> list[NotedSession]:
     """Live sessions whose notes are behind."""
     if not config.features.notes:
         return []

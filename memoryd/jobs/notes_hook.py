@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from memoryd.clock import SystemClock
 from memoryd.jobs.notes import hand_back, update_before_compaction
+from memoryd.recall.surface import HOOK_CHARACTERS
 from memoryd.state.database import open_database
-from memoryd.state.notes import SessionPlace
+from memoryd.state.notes import NotedSession
 
 if TYPE_CHECKING:
     from memoryd.clients.base import HookCall
@@ -20,12 +21,13 @@ _DATABASE_SECONDS = 2.0
 
 
 def update_notes(client: str, call: HookCall, paths: Paths, config: Config) -> None:
-    place = SessionPlace(call.session_id, client, call.transcript, call.cwd)
+    place = NotedSession(call.session_id, client, call.transcript, call.cwd)
     with closing(open_database(paths)) as database, database.waiting(_DATABASE_SECONDS):
         update_before_compaction(database, paths, config, place, SystemClock().now())
 
 
-def notes_for(client: str, call: HookCall, paths: Paths, config: Config) -> str:
-    place = SessionPlace(call.session_id, client, call.transcript, call.cwd)
+def notes_for(client: str, call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+    place = NotedSession(call.session_id, client, call.transcript, call.cwd)
+    room, now = HOOK_CHARACTERS - taken - 1, SystemClock().now()
     with closing(open_database(paths)) as database, database.waiting(_DATABASE_SECONDS):
-        return hand_back(database, paths, config, place, SystemClock().now(), is_compacted=call.is_compacted)
+        return hand_back(database, paths, config, place, now, is_compacted=call.is_compacted, most_characters=room)

@@ -121,19 +121,19 @@ def _by_model(
     def said(tokens: int) -> str:
         return as_text(recent_messages(client_named(notes.client), notes.path, KeepLimits(tokens, 0, tokens)))
 
-    job_id = jobs.begin_side_job(database, jobs.SUMMARY, "", clock.now())
+    job_id = jobs.begin_request(database, jobs.SUMMARY, "", clock.now())
     engine = ModelEngine(database, paths, config, environment, clock)
     try:
         text = engine.summarize(job_id, "", said)
     except (UnfinishedError, PromptTooLongError, EngineStoppedError, EngineRestsError) as error:
         why = str(error).rstrip(".")
-        jobs.end_side_job(database, job_id, "failed", clock.now(), why)
+        jobs.end_request(database, job_id, "failed", clock.now(), why)
         if not isinstance(error, EngineStoppedError | EngineRestsError):  # those are not about this session
             settings.put(database, name, failures + 1, clock.now())
         return "", f"The model gave no summary: {why}."
     finally:
         engine.close()
-    jobs.end_side_job(database, job_id, "succeeded", clock.now())
+    jobs.end_request(database, job_id, "succeeded", clock.now())
     settings.drop(database, name)
     return text, ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -10,8 +9,6 @@ from memoryd.clients.tool_actions import answer_text
 from memoryd.model import Prompt, Reply, Results
 from memoryd.notes.facts import BYTES_PER_TOKEN
 from memoryd.security.redact import redact, redacted_excerpt
-from memoryd.transcripts.lines import whole_lines
-from memoryd.transcripts.tail import open_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,19 +86,15 @@ def _is_whole(messages: Sequence[RecentMessage], first: int) -> bool:
 
 
 def _messages(client: CodingClient, path: str, start: int) -> Iterator[RecentMessage]:
-    decode = client.decoder()
+    decode = client.decoder(path)
     damage: Counter[str] = Counter()
-    descriptor = open_transcript(path)
-    try:
-        size = os.fstat(descriptor).st_size
-        torn = size - _READ_BYTES if start < size - _READ_BYTES else -1
-        for line in whole_lines(descriptor, max(start, torn)):
+    with client.open_session(path) as session:
+        torn = session.end - _READ_BYTES if start < session.end - _READ_BYTES else -1
+        for line in session.lines(max(start, torn)):
             if line.data is not None and line.start != torn:
                 for entry in decode(line.data, damage):
                     if message := _message(client, entry):
                         yield message
-    finally:
-        os.close(descriptor)
 
 
 def _message(client: CodingClient, entry: Entry) -> RecentMessage | None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from memoryd.model import HeldGroup
     from memoryd.state.database import Database
 
-RECALL, NOTES, SUMMARY = "recall", "notes", "summary"
-"""Kinds of jobs that change no memory."""
+RECALL, REMEMBER, NOTES, SUMMARY = "recall", "remember", "notes", "summary"
+_IS_WORK = "kind NOT IN ('recall', 'remember', 'notes', 'summary')"
+"""Jobs that work on sessions or memories; the others only ask a model, for a prompt, a command or a session's notes."""
 
 
 class WaitingTurn(NamedTuple):
@@ -93,8 +94,8 @@ def claim(
     return Job(job_id, token, transcript_id, session_id, turns)
 
 
-def begin_side_job(database: Database, kind: str, memory_dir: str, now: float) -> int:
-    """Begin a job that asks a model and changes no memory: about one prompt, or for the notes or summary of a session.
+def begin_request(database: Database, kind: str, memory_dir: str, now: float) -> int:
+    """Begin a job that asks a model and is no work on sessions or memories: for a prompt, a command, a session's notes.
 
     It is recorded as failed until it succeeds, so that no recovery has to look for dead ones.
     """
@@ -105,7 +106,7 @@ def begin_side_job(database: Database, kind: str, memory_dir: str, now: float) -
     )
 
 
-def end_side_job(database: Database, job_id: int, outcome: str, now: float, detail: str = "") -> None:
+def end_request(database: Database, job_id: int, outcome: str, now: float, detail: str = "") -> None:
     with database.transaction():
         database.execute(
             "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ?", (outcome, now, detail, job_id)
@@ -224,8 +225,7 @@ def postpone(database: Database, job: Job, why: str, now: float, until: float) -
     If other sessions have been answered since this one failed the last time, it counts as a failure of this session.
     """
     others_fared_well = database.query(
-        "SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND kind NOT IN ('recall', 'notes', 'summary')"
-        " AND sent_at >"
+        f"SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND {_IS_WORK} AND sent_at >"  # noqa: S608 - ours
         " (SELECT ended_at FROM jobs AS before WHERE before.session_id = ?1 AND outcome = 'failed' AND id < ?2"
         " ORDER BY id DESC LIMIT 1) LIMIT 1",
         (job.session_id, job.id),
@@ -248,13 +248,13 @@ def retry(database: Database) -> int:
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
     """Jobs after this one that have ended, up to the first that still runs, with the files that they changed.
 
-    Those that change no memory are left out: there is one of recall for every prompt, and `usage` sums them up.
+    Jobs that only ask a model are left out: there may be one for every prompt, and `usage` sums them up.
     """
     rows = database.query(
         f"SELECT jobs.*, saved, removed, coalesce(project_root, {ROOT_OF_JOB}, '') AS project, coalesce(engine, (SELECT model"  # noqa: S608 - ours
         " FROM steps WHERE steps.job_id = jobs.id ORDER BY steps.id DESC LIMIT 1), '') AS engine FROM jobs JOIN job_files ON"
         " job_files.job_id = jobs.id LEFT JOIN dreams ON dreams.job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
-        " AND kind NOT IN ('recall', 'notes', 'summary')"
+        f" AND {_IS_WORK}"
         " AND job_files.job_id > ?1"  # repeated, because the view would read all jobs otherwise
         " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
@@ -284,10 +284,8 @@ def names_in(joined: str | None) -> tuple[str, ...]:
 
 
 def last_id(database: Database) -> int:
-    """Number of the newest job, without those that change no memory."""
-    number: int = database.query(
-        "SELECT coalesce(max(id), 0) FROM jobs WHERE kind NOT IN ('recall', 'notes', 'summary')"
-    )[0][0]
+    """Number of the newest job, without those that only ask a model."""
+    number: int = database.query(f"SELECT coalesce(max(id), 0) FROM jobs WHERE {_IS_WORK}")[0][0]  # noqa: S608 - ours
     return number
 
 

@@ -52,7 +52,7 @@ class KeptNotes(NamedTuple):
     """0: none is stored."""
 
 
-class SessionPlace(NamedTuple):
+class NotedSession(NamedTuple):
     """A session and where its transcript is."""
 
     session_id: str
@@ -127,7 +127,7 @@ def store(database: Database, notes: KeptNotes, write: Callable[[], None]) -> bo
     return True
 
 
-def note_failure(database: Database, place: SessionPlace, now: float) -> None:
+def note_failure(database: Database, place: NotedSession, now: float) -> None:
     """The notes of a session cannot be made of what it holds now: they are tried again when it has grown."""
     empty = Cursor()
     database.execute(
@@ -148,7 +148,7 @@ def claim_hand_back(database: Database, session_id: str, size: int) -> bool:
     return done.rowcount > 0
 
 
-def due(database: Database, now: float) -> list[SessionPlace]:
+def due(database: Database, now: float) -> list[NotedSession]:
     """Live sessions with an ended turn that their notes do not know yet; of two transcripts of a session the last active."""
     rows = database.query(
         f"{_PLACE} AND error IS NULL AND is_complete AND offset >= ? AND active_at >= ?"  # noqa: S608 - ours
@@ -158,9 +158,9 @@ def due(database: Database, now: float) -> list[SessionPlace]:
         " ORDER BY active_at DESC",
         (LEAST_BYTES, now - LIVE_SECONDS),
     )
-    found: dict[str, SessionPlace] = {}
+    found: dict[str, NotedSession] = {}
     for row in rows:
-        place = SessionPlace(*row)
+        place = NotedSession(*row)
         found.setdefault(place.session_id, place)
     return list(found.values())
 
@@ -179,10 +179,10 @@ def due_by_model(database: Database, now: float) -> list[KeptNotes]:
     return [_of_row(row) for row in rows]
 
 
-def place_of(database: Database, session_id: str) -> SessionPlace | None:
+def place_of(database: Database, session_id: str) -> NotedSession | None:
     """Where the transcript of a session is; the last active one, if there are several."""
     rows = database.query(f"{_PLACE} AND session_id = ? ORDER BY active_at DESC LIMIT 1", (session_id,))
-    return SessionPlace(*rows[0]) if rows else None
+    return NotedSession(*rows[0]) if rows else None
 
 
 def expired(database: Database, since: float, now: float) -> list[tuple[str, str]]:

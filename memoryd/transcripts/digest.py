@@ -5,7 +5,6 @@ Tool calls and their results are left out.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from datetime import datetime
@@ -13,9 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Prompt, Reply, UserMessage
 from memoryd.security.redact import redacted_excerpt
-from memoryd.transcripts.lines import whole_lines
 from memoryd.transcripts.opt_out import is_opt_out
-from memoryd.transcripts.tail import open_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,17 +64,14 @@ def digest_of(client: CodingClient, path: str) -> Digest | None:
 
 
 def _entries(client: CodingClient, path: str) -> Iterator[Entry]:
-    decode = client.decoder()
     damage: Counter[str] = Counter()
-    descriptor = open_transcript(path)
-    try:
-        start = max(0, os.fstat(descriptor).st_size - _READ_BYTES)
-        for line in whole_lines(descriptor, start):
+    with client.open_session(path) as session:
+        decode = client.decoder(path)
+        start = max(0, session.end - _READ_BYTES)
+        for line in session.lines(start):
             is_torn = start > 0 and line.start == start
             if line.data is not None and not is_torn:
                 yield from decode(line.data, damage)
-    finally:
-        os.close(descriptor)
 
 
 def _lines(who: str, at: float | None, text: str) -> list[str]:

@@ -43,7 +43,7 @@ class World:
         paths = paths_from({"HOME": self._fresh})
         write(paths.transcripts_root, session, data)
         with closing(open_database(paths)) as database:
-            Ingester(ALL[0], database, paths, Config()).ingest(SystemClock().now())
+            Ingester(ALL, database, paths, Config()).ingest(SystemClock().now())
 
     def reset(self) -> None:
         shutil.rmtree(self.home, ignore_errors=True)

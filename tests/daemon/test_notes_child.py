@@ -35,11 +35,12 @@ def wait_for(child: psutil.Process) -> None:
 def test_a_child_makes_notes_once_the_turn_has_ended(
     database: Database, paths: Paths, environment: dict[str, str]
 ) -> None:
-    others, said, now, config = psutil.Process().children(), [], SystemClock().now(), Config()
+    others, now, config = psutil.Process().children(), SystemClock().now(), Config()
+    said: list[str] = []
     children = Children(paths, said.append, structlog.get_logger(), environment)
     session, file = WorkingSession(), Path(notes_file(paths, config, WorkingSession().id))
     os.makedirs(paths.transcripts_root)
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(now)
     turns = b"".join(session.long_turn(number) for number in range(20))
     write(paths.transcripts_root, session, turns + session.prompt("and one more"))

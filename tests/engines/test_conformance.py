@@ -113,7 +113,7 @@ class Job:
         said = [
             UserMessage("s", f"m{number}", NOW - 100 + number, words, cwd="/code") for number, words in enumerate(texts)
         ]
-        job_id = jobs.begin_side_job(
+        job_id = jobs.begin_request(
             self._database, jobs.RECALL, str(self._memory), NOW
         )  # any row: calls are booked under its number
         signal = Signal(job_id, NOW, [Exchange(message, "Done.") for message in said])

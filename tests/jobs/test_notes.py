@@ -20,7 +20,7 @@ from memoryd.notes.sections import TITLES
 from memoryd.recall.surface import HOOK_CHARACTERS
 from memoryd.state import notes as kept_notes
 from memoryd.state.database import open_database
-from memoryd.state.notes import SessionPlace
+from memoryd.state.notes import NotedSession
 from tests.jobs.workspace import NOW
 from tests.notes.working_session import SECRET, WorkingSession
 from tests.transcript import write
@@ -28,6 +28,7 @@ from tests.transcript import write
 if TYPE_CHECKING:
     from collections import Counter
 
+    from memoryd.clients.base import Decoder
     from memoryd.model import Entry
     from memoryd.paths import Paths
     from tests.jobs.workspace import Workspace
@@ -61,8 +62,8 @@ def file_of(workspace: Workspace, session: WorkingSession) -> Path:
     return Path(notes_file(workspace.paths, workspace.config, session.id))
 
 
-def place_of(workspace: Workspace, session: WorkingSession) -> SessionPlace:
-    return SessionPlace(session.id, ALL[0].name, str(workspace.transcript(session)), session.cwd)
+def place_of(workspace: Workspace, session: WorkingSession) -> NotedSession:
+    return NotedSession(session.id, ALL[0].name, str(workspace.transcript(session)), session.cwd)
 
 
 def is_whole(text: str) -> bool:
@@ -89,13 +90,17 @@ def test_a_later_look_reads_what_is_new_and_no_more(
     work(workspace, session)
     look(workspace)
     work(workspace, session, 21, 21)
-    decode, read = ALL[0].decoder(), []
+    decode = ALL[0].decoder("")
+    read: list[int] = []
 
-    def counting(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
-        read.append(len(line))
-        return decode(line, damage)
+    def counting() -> Decoder:
+        def decoded(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
+            read.append(len(line))
+            return decode(line, damage)
 
-    monkeypatch.setattr(type(ALL[0]), "decoder", lambda _: counting)
+        return decoded
+
+    monkeypatch.setattr(type(ALL[0]), "decoder", lambda _client, _path: counting())
     look(workspace)
     assert sum(read) < workspace.transcript(session).stat().st_size / 15
     assert "step 21:" in file_of(workspace, session).read_text()
@@ -168,7 +173,7 @@ def test_one_bad_transcript_does_not_keep_others_from_their_notes(
     work(workspace, bad)
     read_on = notes_job.read_on
 
-    def failing(place: SessionPlace, *others: Any) -> Any:
+    def failing(place: NotedSession, *others: Any) -> Any:
         if place.session_id == bad.id:
             raise ValueError("what nobody thought of")
         return read_on(place, *others)

@@ -13,7 +13,7 @@ from memoryd.jobs.notes import read_on
 from memoryd.jobs.summary import as_markdown, summary_of
 from memoryd.notes.facts import SessionFacts
 from memoryd.notes.recent import KeepLimits, RecentMessage, kept
-from memoryd.state.notes import SessionPlace
+from memoryd.state.notes import NotedSession
 from tests.jobs.model_workspace import VARIABLE, ModelWorkspace, ToldClock, config_with_model
 from tests.jobs.workspace import NOW
 from tests.messages_server import MessagesServer, Reply, last_text, text
@@ -36,7 +36,7 @@ NINE = "\n".join(f"## {part}\nas it was" for part in PARTS)
 
 
 def summarized(workspace: Workspace, session: WorkingSession, config: Config, *, has_notes: bool) -> SessionSummary:
-    place = SessionPlace(session.id, "claude-code", str(workspace.transcript(session)))
+    place = NotedSession(session.id, "claude-code", str(workspace.transcript(session)))
     notes, facts, _ = read_on(place, None, NOW)
     notes = notes._replace(file="/s/notes.md" if has_notes else "")
     return summary_of(workspace.database, workspace.paths, config, {VARIABLE: "test-key"}, ToldClock(), notes, facts)
@@ -141,7 +141,7 @@ def test_facts_are_what_the_whole_transcript_says(workspace: Workspace) -> None:
     """Read in many small looks or in one: the same."""
     session = WorkingSession()
     workspace.append(session, b"".join(session.long_turn(number) for number in range(1, 12)))
-    place = SessionPlace(session.id, "claude-code", str(workspace.transcript(session)))
+    place = NotedSession(session.id, "claude-code", str(workspace.transcript(session)))
     whole, _, _ = read_on(place, None, NOW)
     notes, is_complete = None, False
     while not is_complete:

@@ -60,7 +60,7 @@ def facts_of(data: bytes | Iterable[bytes]) -> SessionFacts:
     kept = ""
     for raw in data.splitlines() if isinstance(data, bytes) else data:
         facts = SessionFacts(kept)
-        for entry in ALL[0].decoder()(raw, Counter()):
+        for entry in ALL[0].decoder("")(raw, Counter()):
             facts.take(entry)
         kept = facts.as_json()
     return SessionFacts(kept)

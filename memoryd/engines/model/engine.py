@@ -125,8 +125,7 @@ class ModelEngine:
     def meaning_asker(self, signal: Signal, memory_dir: str) -> Ask | None:
         """Asks the model that the config names for review, within what is left of the job's money."""
         model = self._config.anthropic.review_model or self._config.anthropic.extraction_model
-        # A dream is told by its deadline: only a job that ends itself has one.
-        budget = self._config.budget if signal.deadline is None else self._dream_budget
+        budget = self._dream_budget if signal.is_dream else self._config.budget
 
         def ask(question: Question) -> str:
             deadline = self._deadline(signal)
