@@ -299,16 +299,6 @@ class Progress(NamedTuple):
     usd: float = 0.0
 
 
-class DreamSession(NamedTuple):
-    """A session that changed since the last dream, and where its transcript is."""
-
-    session_id: str
-    client: str
-    path: str
-    at: float
-    size: int
-
-
 class FileChange(NamedTuple):
     """One file of the memory directory: what stood there when it was read, and what shall stand there."""
 
