@@ -379,7 +379,9 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt"]
+    kind: Literal[
+        "extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt", "enforce"
+    ]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""

@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "recall", "context"),
+    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context"),
     "for clients": ("hook", "mcp"),
 }
 COMMANDS = tuple(name for names in KINDS.values() for name in names)

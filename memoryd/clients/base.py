@@ -39,11 +39,21 @@ class RecentActivity(NamedTuple):
     """The files of the directory asked for that tools were called with since the session was last compacted."""
 
 
+class Action(NamedTuple):
+    """What a tool call does, whatever its client calls the tool: it runs a command, or changes a file."""
+
+    command: str = ""
+    """A shell line."""
+    file: str = ""
+
+
 class HookCall(NamedTuple):
     """What a client tells when it runs a hook."""
 
-    kind: Literal["prompt", "start", "end", "release"]
-    """A prompt was sent; a session begins; a turn has ended; a session ends or is about to be compacted."""
+    kind: Literal["prompt", "start", "call", "end", "release"]
+    """A prompt was sent; a session begins; a tool is about to be called; a turn has ended; a session ends or is about to be
+    compacted.
+    """
     session_id: str
     cwd: str
     transcript: str = ""
@@ -53,6 +63,9 @@ class HookCall(NamedTuple):
     """The session goes on without what it was shown before."""
     is_empty: bool = False
     """The session begins with nothing: it has not seen the index."""
+    action: Action = Action()
+    """What the tool is about to do; empty where no rule can be about it."""
+    call_id: str = ""
 
 
 class HookInputError(Exception):
@@ -90,6 +103,9 @@ class CodingClient(Protocol):
     def summarize_call(self, call: ToolCall) -> str:
         """A call in a few words, without what the tool answered."""
 
+    def action_of(self, call: ToolCall) -> Action:
+        """The command that a call runs or the file that it changes; empty for all others."""
+
     def written_below(self, call: ToolCall, directory: str) -> list[str]:
         """The files of a directory that a call sets out to change, by their names below it."""
 
@@ -124,6 +140,9 @@ class CodingClient(Protocol):
     def hook_answer(self, event: str, text: str, notice: str = "") -> str:
         """A text for the model and a notice for the user, either may be empty, as the client wants to be answered."""
 
+    def hook_refusal(self, event: str, reason: str) -> str:
+        """The answer that keeps a tool from being called, with the reason for the model."""
+
     # --- its plugin ---------------------------------------------------------------------------------------------------
 
     def plugin_folder(self, paths: Paths) -> str:
@@ -146,6 +165,12 @@ class CodingClient(Protocol):
 
     def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
         """Take the plugin away, and nothing that is somebody else's. Raises ClientError."""
+
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        """Put the hook that is run before tool calls into the plugin, or take it out; whether that changed anything.
+
+        Only where the plugin's hooks are just as `install_plugin` has written them. Raises OSError.
+        """
 
     def settings_file(self, paths: Paths) -> str:
         """Its settings, into which older versions of memoryd put their hooks."""

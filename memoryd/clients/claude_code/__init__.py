@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
-    from memoryd.clients.base import Decoder, HookCall, RecentActivity
+    from memoryd.clients.base import Action, Decoder, HookCall, RecentActivity
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.model import ToolCall
     from memoryd.paths import Paths
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ClaudeCodeClient:
     name = "claude-code"
     title = "Claude Code"
-    hook_events = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
+    hook_events = ("user-prompt-submit", "session-start", "pre-tool-use", "stop", "pre-compact", "session-end")
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
@@ -55,6 +55,11 @@ class ClaudeCodeClient:
         from memoryd.clients.claude_code.tool_calls import summarize_call
 
         return summarize_call(call)
+
+    def action_of(self, call: ToolCall) -> Action:
+        from memoryd.clients.claude_code.tool_calls import action_of
+
+        return action_of(call)
 
     def written_below(self, call: ToolCall, directory: str) -> list[str]:
         from memoryd.clients.claude_code.tool_calls import written_below
@@ -98,6 +103,11 @@ class ClaudeCodeClient:
 
         return hook_answer(event, text, notice)
 
+    def hook_refusal(self, event: str, reason: str) -> str:
+        from memoryd.clients.claude_code.hook_events import hook_refusal
+
+        return hook_refusal(event, reason)
+
     def plugin_folder(self, paths: Paths) -> str:
         from memoryd.clients.claude_code.plugin import plugin_folder
 
@@ -132,6 +142,11 @@ class ClaudeCodeClient:
         from memoryd.clients.claude_code.plugin import remove
 
         return remove(paths, recorded)
+
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        from memoryd.clients.claude_code.plugin import set_call_hook
+
+        return set_call_hook(paths, is_wanted=is_wanted)
 
     def settings_file(self, paths: Paths) -> str:
         return paths.claude_settings

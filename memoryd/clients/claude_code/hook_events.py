@@ -7,8 +7,11 @@ import os
 import re
 from typing import Any
 
-from memoryd.clients.base import HookCall, HookInputError
+from memoryd.clients.base import Action, HookCall, HookInputError
 
+WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+CALL_MATCHER = "Bash|Edit|Write|MultiEdit|NotebookEdit"
+"""The tools before which the client runs a hook: no process is started for the others."""
 _MOST_ID_CHARACTERS = 200
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)")
 """A prompt that begins so is one of the client's commands; with another slash behind it, a path."""
@@ -34,15 +37,39 @@ def read_hook_call(event: str, given: Any) -> HookCall:
     if event == "session-start":
         is_compacted = source == _COMPACTED
         return HookCall("start", session_id, cwd, is_compacted=is_compacted, is_empty=source in _EMPTY)
+    if event == "pre-tool-use":
+        action = action_in(text("tool_name"), given.get("tool_input"))
+        return HookCall("call", session_id, cwd, text("transcript_path"), action=action, call_id=text("tool_use_id"))
     return HookCall("end" if event == "stop" else "release", session_id, cwd)
 
 
 def hook_answer(event: str, text: str, notice: str = "") -> str:
-    name = "".join(word.capitalize() for word in event.split("-"))
     answer: dict[str, Any] = {"systemMessage": notice} if notice else {}
     if text:
-        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
+        answer["hookSpecificOutput"] = {"hookEventName": _event_name(event), "additionalContext": text}
     return json.dumps(answer)
+
+
+def hook_refusal(event: str, reason: str) -> str:
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": _event_name(event), **decision}})
+
+
+def action_in(tool: str, given: Any) -> Action:
+    """What a call of one of the client's tools does."""
+    if not isinstance(given, dict):
+        return Action()
+    if tool == "Bash":
+        command = given.get("command")
+        return Action(command=command) if isinstance(command, str) else Action()
+    if tool in WRITING_TOOLS:
+        path = given.get("file_path") or given.get("notebook_path")
+        return Action(file=path) if isinstance(path, str) else Action()
+    return Action()
+
+
+def _event_name(event: str) -> str:
+    return "".join(word.capitalize() for word in event.split("-"))
 
 
 def _words(prompt: str) -> str:

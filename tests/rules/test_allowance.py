@@ -1,0 +1,54 @@
+"""Allowances: one call, one session, one hour; whatever happens at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memoryd.rules import allowance
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+NOW = 2_000_000_000.0
+
+
+def test_one_call_of_one_session_is_allowed(paths: Paths) -> None:
+    assert not allowance.use(paths, "/m", "a.md", "s1", NOW)
+    allowance.allow(paths, "/m", "a.md", "s1", NOW)
+    assert not allowance.use(paths, "/m", "a.md", "s2", NOW)
+    assert not allowance.use(paths, "/m", "b.md", "s1", NOW)
+    assert allowance.use(paths, "/m", "a.md", "s1", NOW + 60)
+    assert not allowance.use(paths, "/m", "a.md", "s1", NOW + 60)
+
+
+def test_without_a_session_the_first_that_asks_has_it(paths: Paths) -> None:
+    allowance.allow(paths, "/m", "a.md", "", NOW)
+    assert allowance.use(paths, "/m", "a.md", "s7", NOW)
+    assert not allowance.use(paths, "/m", "a.md", "s8", NOW)
+
+
+def test_an_old_one_a_future_one_and_a_damaged_one_allow_nothing(paths: Paths) -> None:
+    for at in (NOW - allowance.SECONDS, NOW + 60):
+        allowance.allow(paths, "/m", "a.md", "s1", at)
+        assert not allowance.use(paths, "/m", "a.md", "s1", NOW)
+    allowance.allow(paths, "/m", "a.md", "s1", NOW)
+    (file,) = Path(paths.state_dir, "allowed-once").glob("*.json")
+    file.write_bytes(b'{"session": "s1", "a')
+    assert not allowance.use(paths, "/m", "a.md", "s1", NOW)
+    assert not file.exists()
+    allowance.allow(paths, "/m", "a.md", "s1", NOW)
+    assert file.stat().st_mode & 0o777 == 0o600
+    allowance.withdraw(paths, "/m", "a.md")
+    assert not allowance.use(paths, "/m", "a.md", "s1", NOW)
+
+
+def test_of_calls_at_once_in_several_processes_one_is_allowed(paths: Paths) -> None:
+    with ProcessPoolExecutor(4, mp_context=get_context("fork")) as pool:
+        for _ in range(20):
+            allowance.allow(paths, "/m", "a.md", "s1", NOW)
+            tries = [pool.submit(partial(allowance.use, paths, "/m", "a.md", "s1", NOW)) for _ in range(8)]
+            assert sum(each.result() for each in tries) == 1
