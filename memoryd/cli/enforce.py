@@ -14,7 +14,7 @@ you. docs/rules.md has the rest.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memoryd.cli.memory_names import memory_name
 from memoryd.cli.output import add_json_option, print_json
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.document import Document
     from memoryd.projects import Project
-    from memoryd.recall.outcomes import MemoryOutcome
     from memoryd.rules.match import Forbidden
 
 NAME = "enforce"
@@ -160,38 +159,28 @@ def _allow_once(context: Context, directory: MemoryDirectory, name: str) -> int:
 
 
 def _list(context: Context, project: Project) -> int:
-    from memoryd.recall.outcomes import MemoryOutcome, outcomes
-    from memoryd.recall.store import store_to_look
+    from memoryd.diagnosis.rules import read_rules
 
-    store = store_to_look(context.paths)
-    try:
-        rows = [row for row in store.binding() if row[0] == project.memory_dir] if store else []
-    finally:
-        if store is not None:
-            store.close()
-    counts = outcomes(context.paths) if rows else {}
-    found: dict[str, list[str]] = {}
-    for _, name, kind, pattern in rows:
-        found.setdefault(name, []).append(f"{kind.removeprefix('deny-')} {pattern}")
+    found = [rule for rule in read_rules(context.paths, 0.0).binding if rule.memory_dir == project.memory_dir]
     if context.arguments.json:
         print_json(
             [
-                _as_json(name, patterns, counts.get((project.memory_dir, name), MemoryOutcome()))
-                for name, patterns in found.items()
+                {
+                    "file": rule.file,
+                    "refuses": list(rule.refuses),
+                    "refused": rule.outcome.refused,
+                    "allowed": rule.outcome.allowed,
+                }
+                for rule in found
             ]
         )
         return 0
-    for name, patterns in found.items():
-        outcome = counts.get((project.memory_dir, name), MemoryOutcome())
-        print(f"{name}  {'; '.join(patterns)}  refused {outcome.refused}, allowed {outcome.allowed}")
-        if any(pattern.startswith("unknown ") for pattern in patterns):
+    for rule in found:
+        print(f"{rule.file}  {'; '.join(rule.refuses)}  refused {rule.outcome.refused}, allowed {rule.outcome.allowed}")
+        if not rule.refuses:
             print(
-                f"  its `enforce` is not understood and refuses nothing; fix: memoryd enforce {name}", file=sys.stderr
+                f"  its `enforce` is not understood and refuses nothing; memoryd enforce {rule.file}", file=sys.stderr
             )
     if not found:
         print("No memory binds here. To make one binding: memoryd enforce FILE", file=sys.stderr)
     return 0
-
-
-def _as_json(name: str, patterns: list[str], outcome: MemoryOutcome) -> dict[str, Any]:
-    return {"file": name, "refuses": patterns, "refused": outcome.refused, "allowed": outcome.allowed}

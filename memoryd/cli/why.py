@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memoryd.jobs.evidence_lookup import FoundEvidence
     from memoryd.memory.document import Document
     from memoryd.model import Evidence
+    from memoryd.recall.outcomes import MemoryOutcome
     from memoryd.state.database import Database
     from memoryd.state.history import Change, Removal
 
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.screen import Paragraph, Screen
+    from memoryd.recall.outcomes import MemoryOutcome, outcomes
     from memoryd.state import history
     from memoryd.state.database import open_database
 
@@ -55,12 +57,14 @@ def execute(context: Context) -> int:
     finally:
         database.close()
     evidence = [*evidence, *(found.evidence if found else ())]
+    outcome = outcomes(context.paths).get((project.memory_dir, name), MemoryOutcome())
     merged_from = str(document.metadata.get("mergedFrom", "")).split() if document else []
     if context.arguments.json:
-        print_json(_as_json(name, evidence, changes, merged_from, heir, removal))
+        print_json(_as_json(name, evidence, changes, merged_from, heir, removal) | {"outcome": _outcome_json(outcome)})
         return 0
     blocks = _about_file(name, document, removal, heir) + _about_merge(name, merged_from)
-    blocks += _about_words(name, evidence, found, is_there=document is not None) + _about_changes(changes)
+    blocks += _about_words(name, evidence, found, is_there=document is not None)
+    blocks += _about_outcome(document, outcome) + _about_changes(changes)
     Screen(context.environment).show(blocks)
     return 0
 
@@ -162,6 +166,34 @@ def _about_words(name: str, evidence: list[Evidence], found: FoundEvidence | Non
     else:
         told = f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it."
     return [*blocks, Paragraph(told)]
+
+
+def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Block]:
+    """What sessions were handed, and what they did then."""
+    from memoryd.cli.screen import Paragraph
+    from memoryd.formatting import count
+    from memoryd.rules.forbidden import forbidden_in
+
+    blocks: list[Block] = []
+    if outcome.shown:
+        told = f"Handed over {count(outcome.shown, 'time')} to {count(outcome.sessions, 'session')}"
+        told += f", {outcome.with_calls:,} of them with a tool call" if outcome.with_calls else ""
+        told += f": about {outcome.tokens:,} tokens. Read or quoted in {count(outcome.used, 'session')}."
+        if document is not None and (document.enforce or forbidden_in(document.description, document.body)):
+            told += f" Afterwards {count(outcome.followed, 'call')} did what it forbids."
+        told += f" You said it again {count(outcome.corrected, 'time')}."
+        blocks.append(Paragraph(told))
+    if document is not None and document.enforce:
+        refused = (
+            f"It binds ({document.enforce}): {count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed."
+        )
+        blocks.append(Paragraph(refused))
+    return blocks
+
+
+def _outcome_json(outcome: MemoryOutcome) -> dict[str, int]:
+    names = ("shown", "with_calls", "sessions", "tokens", "used", "refused", "allowed", "followed", "corrected")
+    return {name: getattr(outcome, name) for name in names}
 
 
 def _about_changes(changes: list[Change]) -> list[Block]:
