@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memoryd.clients.base import Action
+from memoryd.clients.tool_actions import action_in
 from memoryd.rules.calls import call_of
 from memoryd.rules.match import StoredTrigger, keys_of, matched
 from memoryd.rules.triggers import triggers_of
@@ -35,9 +35,7 @@ class Score(NamedTuple):
 
 
 def found_for(call: dict[str, Any], rules: list[dict[str, Any]], stored: list[StoredTrigger]) -> set[str]:
-    given = call["input"]
-    action = Action(given.get("command", ""), given.get("file_path") or given.get("notebook_path") or "")
-    meant = call_of(action, "/repo")
+    meant = call_of(action_in(call["tool"], call["input"]), "/repo")
     keys = keys_of(meant)
     return {rules[number]["id"] for number in matched(meant, [one for one in stored if one.key in keys])}
 

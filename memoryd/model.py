@@ -45,6 +45,10 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
+    errors: tuple[str, ...] = ()
+    """Those that ended with an error, whatever they have changed."""
+    contents: tuple[SupportsBytes, ...] = ()
+    """What each of the calls was answered, as it stands in the transcript; empty where the client does not tell."""
 
 
 class Interrupt(NamedTuple):
@@ -52,7 +56,6 @@ class Interrupt(NamedTuple):
 
 
 Entry = Prompt | Reply | Results | Interrupt
-
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
 
 
@@ -127,6 +130,7 @@ class Reading(NamedTuple):
     """Working directories named in what was read, in order of appearance."""
     opted_out: bool = False
     damage: Mapping[str, int] = MappingProxyType({})
+    read_bytes: int = 0
 
 
 class WaitingSession(NamedTuple):

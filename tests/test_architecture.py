@@ -26,13 +26,13 @@ LAYERS: tuple[frozenset[str], ...] = (
             "mcp",
         }
     ),
-    frozenset({"clock", "paths", "daemon/wakeup", "daemon/sd_notify"}),
+    frozenset({"clock", "paths", "sources", "daemon/wakeup", "daemon/sd_notify"}),
     frozenset({"config", "log", "clients", "daemon/single_instance", "daemon/last_failure", "daemon/wake_file"}),
     frozenset({"projects"}),
     frozenset({"state", "service", "language"}),
     frozenset({"memory", "jobs/gates"}),
     frozenset({"transcripts"}),
-    frozenset({"review"}),
+    frozenset({"review", "notes"}),
     frozenset({"engines/base"}),
     frozenset({"engines/offline", "engines/model"}),
     frozenset({"engines/choose"}),
@@ -211,6 +211,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers |= {"daemon/last_failure.py", "service/tools.py"}
     writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
     writers |= {"recall/shown.py", "rules/allowance.py"}  # in the state directory
+    writers |= {"jobs/notes.py"}  # removes session notes that are over
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory

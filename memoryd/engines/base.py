@@ -44,6 +44,7 @@ class Signal(NamedTuple):
     """Takes the progress of a dream, and may raise to stop it."""
     unconfirmed: Sequence[StoredMemory] = ()
     """Memories that are likely and were said once, oldest first."""
+    is_dream: bool = False
 
     @property
     def turns(self) -> list[Exchange]:

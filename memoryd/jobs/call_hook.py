@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients import WITH_PLUGIN
 from memoryd.errors import MemorydError
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
@@ -31,7 +31,7 @@ def set_call_hooks(paths: Paths, store: Store) -> bool:
     """The same, where the store is open and knows the memories."""
     is_wanted = store.has_triggers()
     is_changed = False
-    for client in ALL:
+    for client in WITH_PLUGIN:
         with suppress(OSError):
             is_changed |= client.set_call_hook(paths, is_wanted=is_wanted)
     return is_changed

@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.clients.tool_actions import action_of
 from memoryd.language.sentences import sentences_of
 from memoryd.model import Prompt, Reply
 from memoryd.projects import root_of
@@ -22,16 +23,16 @@ from memoryd.recall.restated import is_restated, restated_of
 from memoryd.rules.calls import call_of
 from memoryd.rules.forbidden import forbidden_in, read_patterns
 from memoryd.rules.triggers import rule_of
-from memoryd.transcripts.lines import whole_lines
-from memoryd.transcripts.tail import NotATranscriptError, open_transcript
+from memoryd.sources.session import NotATranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from memoryd.clients.base import CodingClient
+    from memoryd.clients.base import CodingClient, Decoder
     from memoryd.paths import Paths
     from memoryd.recall.restated import Restated
     from memoryd.rules.match import Forbidden
+    from memoryd.sources.lines import Line
 
 
 class _Handed(NamedTuple):
@@ -51,15 +52,11 @@ def measure(paths: Paths, client: CodingClient, session_id: str, path: str, memo
     refused = {str(line.get("call")) for line in log if "refused" in line}
     start = shown.measured_to(log, memory_dir)
     try:
-        descriptor = open_transcript(path)
+        with client.open_session(path) as session:
+            start = start if start <= session.end else 0  # it was rewritten
+            notes, end = _read(client.decoder(path), session.lines(start), start, handed, refused)
     except (OSError, NotATranscriptError):
         return  # a session that vanished is measured no further
-    try:
-        size = os.fstat(descriptor).st_size
-        start = start if start <= size else 0  # it was rewritten
-        notes, end = _read(client, descriptor, start, handed, refused)
-    finally:
-        os.close(descriptor)
     if end > start:
         shown.record_measured(paths, session_id, memory_dir, notes, end, now)
 
@@ -72,31 +69,27 @@ def _handed(memory_dir: str, name: str, at: float) -> _Handed:
 
 
 def _read(
-    client: CodingClient, descriptor: int, start: int, handed: dict[str, _Handed], refused: set[str]
+    decode: Decoder, lines: Iterable[Line], start: int, handed: dict[str, _Handed], refused: set[str]
 ) -> tuple[list[dict[str, str]], int]:
     """What is to be noted, and how far the transcript was read."""
-    decode = client.decoder()
     damage: Counter[str] = Counter()
     notes: list[dict[str, str]] = []
     end = start
-    for line in whole_lines(descriptor, start):
+    for line in lines:
         end = line.end
         for entry in decode(line.data or b"", damage):
             if isinstance(entry, Reply):
-                notes += _followed(client, entry, handed, refused)
+                notes += _followed(entry, handed, refused)
             elif isinstance(entry, Prompt):
                 notes += _corrected(entry, handed)
     return notes, end
 
 
-def _followed(
-    client: CodingClient, reply: Reply, handed: dict[str, _Handed], refused: set[str]
-) -> Iterator[dict[str, str]]:
+def _followed(reply: Reply, handed: dict[str, _Handed], refused: set[str]) -> Iterator[dict[str, str]]:
     for call in reply.calls:
-        action = client.action_of(call)
-        if call.id in refused or not (action.command or action.file):
+        if call.id in refused:
             continue
-        meant = call_of(action, reply.cwd, root_of(reply.cwd) if os.path.isdir(reply.cwd) else "")
+        meant = call_of(action_of(call), reply.cwd, root_of(reply.cwd) if os.path.isdir(reply.cwd) else "")
         for name, memory in handed.items():
             if (reply.said_at or 0.0) > memory.at and any(pattern.fits(meant) for pattern in memory.forbids):
                 yield {"followed": name, "call": call.id}

@@ -18,7 +18,7 @@ from memoryd.rules.calls import call_of
 from memoryd.rules.match import Forbidden, StoredTrigger, keys_of, matched
 
 if TYPE_CHECKING:
-    from memoryd.clients.base import Action
+    from memoryd.clients.tool_actions import ToolAction
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.recall.store import IndexedMemory, Store
@@ -49,7 +49,7 @@ class CallRequest(NamedTuple):
     cwd: str
     root: str
     """Of the project: paths in memories are meant from there."""
-    action: Action
+    action: ToolAction
     call_id: str = ""
 
 

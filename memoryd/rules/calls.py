@@ -6,12 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.clients.written_paths import simple_commands
 from memoryd.rules import programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memoryd.clients.base import Action
+    from memoryd.clients.tool_actions import ToolAction
 
 _MODULE = re.compile(r"python(?:\d(?:\.\d+)?)?")
 _MOST_COMMANDS = 100
@@ -41,19 +42,17 @@ class Call(NamedTuple):
     """Paths that its commands name beside them."""
 
 
-def call_of(action: Action, cwd: str, root: str = "") -> Call:
+def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
     """`root`: of the project, which paths are told from."""
     root = root or cwd
-    if action.file:
-        return Call(changed=(_relative(action.file, cwd, root),))
-    from memoryd.clients.written_paths import simple_commands, written_by  # noqa: PLC0415 - an edit needs no shell
-
+    if action.kind not in ("run", "change"):
+        return Call()
+    changed = tuple(dict.fromkeys(_relative(path, cwd, root) for path in action.files))
     commands: list[ShellCommand] = []
     for words in simple_commands(action.command):
         commands += _commands_of(words, 0)
         if len(commands) >= _MOST_COMMANDS:
             break
-    changed = tuple(dict.fromkeys(_relative(path, cwd, root) for path in written_by(action.command)))
     named = tuple(
         dict.fromkeys(
             _relative(word, cwd, root)
@@ -153,8 +152,6 @@ def _commands_of(words: list[str], depth: int) -> Iterator[ShellCommand]:
     yield command
     program = command.program
     if program in programs.SHELLS and "-c" in words[:-1]:
-        from memoryd.clients.written_paths import simple_commands  # noqa: PLC0415 - as above
-
         for inner in simple_commands(words[words.index("-c") + 1]):
             yield from _commands_of(inner, depth + 1)
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients.base import Action
+from memoryd.clients.tool_actions import action_in
 from memoryd.config import Config
 from memoryd.jobs.point_of_action import CallAnswer, CallRequest, at_call, record_call
 from memoryd.memory.document import parse
@@ -39,7 +39,9 @@ class Project:
         (self.place / name).write_bytes(data)
 
     def call(self, command: str = "", file: str = "", session: str = "s1", config: Config | None = None) -> CallAnswer:
-        request = CallRequest(session, "/repo", "/repo", Action(command, file), f"call of {command}")
+        given = {"command": command} if command else {"file_path": file, "new_string": "x"}
+        action = action_in("Bash" if command else "Edit", given)
+        request = CallRequest(session, "/repo", "/repo", action, f"call of {command}")
         answer = at_call(self.paths, config or Config(), str(self.place), request, NOW)
         record_call(self.paths, str(self.place), request, answer, NOW)
         return answer
@@ -133,5 +135,5 @@ def test_a_secret_in_a_rule_is_not_handed_over(project: Project) -> None:
 
 
 def test_a_vanished_directory_says_nothing(paths: Paths, tmp_path: Path) -> None:
-    request = CallRequest("s1", "/repo", "/repo", Action("npm install"))
+    request = CallRequest("s1", "/repo", "/repo", action_in("Bash", {"command": "npm install"}))
     assert at_call(paths, Config(), str(tmp_path / "none"), request, NOW) == CallAnswer()

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients.base import Action
+from memoryd.clients.tool_actions import action_in
 from memoryd.rules.calls import call_of, is_run, work_of
 from memoryd.rules.match import StoredTrigger, is_at, keys_of, matched
 
+if TYPE_CHECKING:
+    from memoryd.rules.calls import Call
+
+
+def run(line: str, cwd: str = "/repo", root: str = "") -> Call:
+    return call_of(action_in("Bash", {"command": line}), cwd, root)
+
+
+def edit(path: str, cwd: str = "/repo") -> Call:
+    return call_of(action_in("Edit", {"file_path": path, "new_string": ""}), cwd, "/repo")
+
 
 def runs(pattern: str, line: str) -> bool:
-    return any(is_run(pattern, command) for command in call_of(Action(command=line), "/repo").commands)
+    return any(is_run(pattern, command) for command in run(line).commands)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +94,14 @@ def test_what_only_looks_like_a_command_is_not_that_command(pattern: str, line: 
     ],
 )
 def test_the_kind_of_work_is_told_by_the_command(line: str, works: set[str]) -> None:
-    assert work_of(call_of(Action(command=line), "/repo")) == works
+    assert work_of(run(line)) == works
 
 
 def test_paths_are_told_from_the_root_of_the_project() -> None:
-    assert call_of(Action(file="/repo/db/x.py"), "/repo/web", "/repo").changed == ("db/x.py",)
-    assert call_of(Action(command="echo a > x.md"), "/repo/web", "/repo").changed == ("web/x.md",)
-    assert call_of(Action(file="/elsewhere/x.py"), "/repo", "/repo").changed == ("/elsewhere/x.py",)
-    assert call_of(Action(file="/repository/x.py"), "/repo", "/repo").changed == ("/repository/x.py",)
+    assert edit("/repo/db/x.py", "/repo/web").changed == ("db/x.py",)
+    assert run("echo a > x.md", "/repo/web", "/repo").changed == ("web/x.md",)
+    assert edit("/elsewhere/x.py").changed == ("/elsewhere/x.py",)
+    assert edit("/repository/x.py").changed == ("/repository/x.py",)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +149,7 @@ _WORDS = st.sampled_from(
 
 @given(st.lists(_WORDS | st.text(max_size=8), max_size=30))
 def test_no_shell_line_is_too_odd(words: list[str]) -> None:
-    call = call_of(Action(command=" ".join(words)), "/repo")
+    call = run(" ".join(words))
     assert all(command.words for command in call.commands)
     assert all(trigger is not None for trigger in matched(call, [StoredTrigger(1, "run", "npm", "npm install")]))
     assert all(isinstance(key, str) for key in keys_of(call))

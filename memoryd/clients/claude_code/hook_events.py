@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any
+from typing import Any, Literal
 
-from memoryd.clients.base import Action, HookCall, HookInputError
+from memoryd.clients.base import HookCall, HookInputError
 
-WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 CALL_MATCHER = "Bash|Edit|Write|MultiEdit|NotebookEdit"
 """The tools before which the client runs a hook: no process is started for the others."""
 _MOST_ID_CHARACTERS = 200
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)")
 """A prompt that begins so is one of the client's commands; with another slash behind it, a path."""
 _COMPACTED = "compact"
+_RESUMED = "resume"
 _EMPTY = ("startup", "clear", _COMPACTED)
 """How a session can begin with nothing; after the others it has the whole conversation still."""
 
@@ -36,11 +36,22 @@ def read_hook_call(event: str, given: Any) -> HookCall:
         return HookCall("prompt", session_id, cwd, text("transcript_path"), _words(text("prompt")))
     if event == "session-start":
         is_compacted = source == _COMPACTED
-        return HookCall("start", session_id, cwd, is_compacted=is_compacted, is_empty=source in _EMPTY)
+        return HookCall(
+            "start",
+            session_id,
+            cwd,
+            text("transcript_path"),
+            is_compacted=is_compacted,
+            is_empty=source in _EMPTY,
+            is_resumed=source == _RESUMED,
+        )
     if event == "pre-tool-use":
+        from memoryd.clients.tool_actions import action_in  # noqa: PLC0415 - only this event needs it
+
         action = action_in(text("tool_name"), given.get("tool_input"))
         return HookCall("call", session_id, cwd, text("transcript_path"), action=action, call_id=text("tool_use_id"))
-    return HookCall("end" if event == "stop" else "release", session_id, cwd)
+    kind: Literal["end", "release"] = "end" if event == "stop" else "release"
+    return HookCall(kind, session_id, cwd, text("transcript_path"), is_before_compaction=event == "pre-compact")
 
 
 def hook_answer(event: str, text: str, notice: str = "") -> str:
@@ -53,19 +64,6 @@ def hook_answer(event: str, text: str, notice: str = "") -> str:
 def hook_refusal(event: str, reason: str) -> str:
     decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     return json.dumps({"hookSpecificOutput": {"hookEventName": _event_name(event), **decision}})
-
-
-def action_in(tool: str, given: Any) -> Action:
-    """What a call of one of the client's tools does."""
-    if not isinstance(given, dict):
-        return Action()
-    if tool == "Bash":
-        command = given.get("command")
-        return Action(command=command) if isinstance(command, str) else Action()
-    if tool in WRITING_TOOLS:
-        path = given.get("file_path") or given.get("notebook_path")
-        return Action(file=path) if isinstance(path, str) else Action()
-    return Action()
 
 
 def _event_name(event: str) -> str:

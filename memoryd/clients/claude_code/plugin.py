@@ -61,7 +61,7 @@ HOOKS = (
     Hook("UserPromptSubmit", "user-prompt-submit", 5),
     Hook("SessionStart", "session-start", 5),
     Hook("Stop", "stop", 5),
-    Hook("PreCompact", "pre-compact", 2),
+    Hook("PreCompact", "pre-compact", 5),
     Hook("SessionEnd", "session-end", 2),
 )
 CALL_HOOK = Hook("PreToolUse", "pre-tool-use", 5, CALL_MATCHER)

@@ -7,13 +7,12 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from memoryd.clients.claude_code.hook_events import action_in
 from memoryd.clients.written_paths import written_by
 
 if TYPE_CHECKING:
-    from memoryd.clients.base import Action
     from memoryd.model import ToolCall
 
+_WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _TELLING = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "prompt")
 """What a call is about stands in the first of these that its input has."""
 
@@ -23,10 +22,6 @@ def summarize_call(call: ToolCall) -> str:
     given = _given(call)
     about = next((str(given[key]) for key in _TELLING if given.get(key)), "")
     return f"{call.name}: {' '.join(about.split())}" if about else call.name
-
-
-def action_of(call: ToolCall) -> Action:
-    return action_in(call.name, _given(call))
 
 
 def written_below(call: ToolCall, directory: str) -> list[str]:
@@ -39,8 +34,11 @@ def written_below(call: ToolCall, directory: str) -> list[str]:
     if not all(any(spelled in data for spelled in _in_json(name)) for name in names):
         return []
     given = _given(call)
-    action = action_in(call.name, given)
-    written = [action.file] if action.file else written_by(action.command)
+    written: list[str] = []
+    if call.name in _WRITING_TOOLS:
+        written = [path for key in ("file_path", "notebook_path") if isinstance(path := given.get(key), str)]
+    elif call.name == "Bash" and isinstance(command := given.get("command"), str):
+        written = written_by(command)
     return [name for path in written if (name := _below(path, "/".join(names)))]
 
 
