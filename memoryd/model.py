@@ -56,7 +56,6 @@ class Interrupt(NamedTuple):
 
 
 Entry = Prompt | Reply | Results | Interrupt
-
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
 
 
@@ -375,7 +374,7 @@ class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
     kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
-        Literal["extract", "remember", "forget", "dream", "review"],
+        Literal["extract", "remember", "forget", "enforce", "dream", "review"],
         Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
     ]
     why: str

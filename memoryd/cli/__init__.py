@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "recall", "context"),
+    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context"),
     "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }

@@ -34,6 +34,8 @@ class QuickParse(NamedTuple):
     type: MemoryType | None
     keys: tuple[str, ...]
     body: str
+    enforce: str = ""
+    """What is refused because of it; empty: nothing."""
 
 
 @lru_cache(maxsize=4096)
@@ -50,7 +52,9 @@ def quick_parse(data: bytes) -> QuickParse:
     if told is None:
         document = _parsed(data)
         if document.values:
-            return QuickParse(document.name, document.description, document.type, document.keys, document.body)
+            return QuickParse(
+                document.name, document.description, document.type, document.keys, document.body, document.enforce
+            )
         values = {key: value.strip("\"'") for key, value in re.findall(_LOOKS_LIKE, found[1])}
         inside = values
     else:
@@ -61,6 +65,7 @@ def quick_parse(data: bytes) -> QuickParse:
         _kind(values.get("type", "")) or _kind(inside.get("type", "")),
         keys_in(inside.get("keys", "")) or keys_in(values.get("keys", "")),
         text[found.end() :],
+        inside.get("enforce", ""),
     )
 
 

@@ -192,7 +192,7 @@ def test_what_is_no_file_any_more_says_nothing_and_is_not_waited_for(library: Li
     (library.place / "link.md").symlink_to(library.place / RELEASE)
     (library.place / "folder.md").mkdir()
     for name in ("none.md", "fifo.md", "link.md", "folder.md"):
-        assert read_memory(str(library.place), name) == ("", "", None, (), "")
+        assert read_memory(str(library.place), name) == ("", "", None, (), "", "")
 
 
 def test_a_secret_is_noticed(library: Library, store: Store) -> None:
@@ -237,7 +237,7 @@ def test_a_file_that_was_just_written_is_read_once_more(library: Library, store:
 
 _AS_NOBODY = """
 import os, sys
-import memoryd.security.redact
+import memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
