@@ -112,7 +112,7 @@ class Ingester:
         if only is None or self._has_backlog or not all(map(is_utf8, only)):
             return [(place, None) for place in places]
         chosen = []
-        left = set(only)
+        left = {folder for folder in only if not any(place.place.is_above(folder) for place in places)}
         for place in places:
             if folders := frozenset(filter(place.place.holds, only)):
                 left -= folders

@@ -29,8 +29,15 @@ class SessionPlace(NamedTuple):
         """Whether sessions may lie right in this folder."""
         if not self.folders:
             return folder == self.root
-        below = folder[len(self.root) + 1 :].split("/") if folder.startswith(self.root + "/") else []
+        below = self._names_below(folder)
         return len(below) == len(self.folders) and all(map(fnmatchcase, below, self.folders))
+
+    def is_above(self, folder: str) -> bool:
+        """Whether a folder lies deeper than all sessions of this place."""
+        return len(self._names_below(folder)) > len(self.folders) > 0
+
+    def _names_below(self, folder: str) -> list[str]:
+        return folder[len(self.root) + 1 :].split("/") if folder.startswith(self.root + "/") else []
 
 
 def inventory(place: SessionPlace, is_session: Callable[[str], bool], only: Collection[str] | None = None) -> Inventory:

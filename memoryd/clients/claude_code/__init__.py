@@ -56,21 +56,24 @@ class ClaudeCodeClient(SessionFiles):
         return f"{go}claude --resume {shlex.quote(session_id)}"
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        from memoryd.clients.claude_code.recent_activity import recent_activity
+        import re
 
-        return recent_activity(data, directory)
+        from memoryd.clients.recent_activity import recent_activity
+
+        return recent_activity(data, directory, re.compile(rb'"type" ?: ?"tool_use"'), b'"compact_boundary"')
 
     # --- its tools ----------------------------------------------------------------------------------------------------
 
     def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.claude_code.tool_calls import summarize_call
+        from memoryd.clients.tool_calls import summarize_call
 
         return summarize_call(call)
 
     def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.claude_code.tool_calls import written_below
+        from memoryd.clients.tool_calls import ToolNames, written_below
 
-        return written_below(call, directory)
+        writing = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+        return written_below(call, directory, ToolNames(writing, shells=frozenset({"Bash"})))
 
     # --- its memory and instructions ----------------------------------------------------------------------------------
 
