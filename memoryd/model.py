@@ -45,6 +45,10 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
+    errors: tuple[str, ...] = ()
+    """Those that ended with an error, whatever they have changed."""
+    contents: tuple[SupportsBytes, ...] = ()
+    """What each of the calls was answered, as it stands in the transcript; empty where the client does not tell."""
 
 
 class Interrupt(NamedTuple):
@@ -300,16 +304,6 @@ class Progress(NamedTuple):
     files: tuple[str, ...] = ()
     """Memories touched so far."""
     usd: float = 0.0
-
-
-class DreamSession(NamedTuple):
-    """A session that changed since the last dream, and where its transcript is."""
-
-    session_id: str
-    client: str
-    path: str
-    at: float
-    size: int
 
 
 class FileChange(NamedTuple):

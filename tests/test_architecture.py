@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"state", "service", "language"}),
     frozenset({"memory", "jobs/gates"}),
     frozenset({"transcripts"}),
-    frozenset({"review"}),
+    frozenset({"review", "notes"}),
     frozenset({"engines/base"}),
     frozenset({"engines/offline", "engines/model"}),
     frozenset({"engines/choose"}),
@@ -216,6 +216,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers |= {"daemon/last_failure.py", "service/tools.py"}
     writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
     writers |= {"recall/shown.py"}  # in the state directory
+    writers |= {"jobs/notes.py"}  # removes session notes that are over
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory

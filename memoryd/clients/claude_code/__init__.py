@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from memoryd.clients.base import Decoder, HookCall, RecentActivity
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -61,19 +60,6 @@ class ClaudeCodeClient(SessionFiles):
         from memoryd.clients.recent_activity import recent_activity
 
         return recent_activity(data, directory, re.compile(rb'"type" ?: ?"tool_use"'), b'"compact_boundary"')
-
-    # --- its tools ----------------------------------------------------------------------------------------------------
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.tool_calls import ToolNames, written_below
-
-        writing = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-        return written_below(call, directory, ToolNames(writing, shells=frozenset({"Bash"})))
 
     # --- its memory and instructions ----------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -56,17 +55,6 @@ class CodexClient(SessionFiles):
 
         call = re.compile(rb'"type" ?: ?"(?:function_call|custom_tool_call|local_shell_call)"')
         return recent_activity(data, directory, call, b'"type":"compacted"')
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.tool_calls import ToolNames, written_below
-
-        shells = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
-        return written_below(call, directory, ToolNames(frozenset(), shells, frozenset({"apply_patch"})))
 
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.instruction_files import files_on_the_way

@@ -42,7 +42,7 @@ class _Payload(msgspec.Struct, gc=False):
     message: Any = None
     name: Any = None
     call_id: str | None = None
-    arguments: msgspec.Raw = _NOTHING
+    arguments: str | None = None
     input: msgspec.Raw = _NOTHING
     action: msgspec.Raw = _NOTHING
     output: msgspec.Raw = _NOTHING
@@ -202,9 +202,9 @@ def _call_or_result(payload: _Payload, cwd: str, session_id: str, timestamp: str
     if call_id is None:
         return None
     if kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        given = next(
-            (raw for raw in (payload.arguments, payload.input, payload.action) if raw is not _NOTHING), _NOTHING
-        )
+        given = payload.input if kind == "custom_tool_call" else payload.action
+        if kind == "function_call":
+            given = msgspec.Raw((payload.arguments or "null").encode("utf-8", "surrogatepass"))
         name = payload.name if isinstance(payload.name, str) else "local_shell"
         return Reply(cwd, (), (ToolCall(call_id, name, given),), False, None, session_id, parse_iso(timestamp))
     if kind in ("function_call_output", "custom_tool_call_output"):

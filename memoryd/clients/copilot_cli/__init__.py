@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -50,17 +49,6 @@ class CopilotClient(SessionFiles):
         return recent_activity(
             data, directory, re.compile(rb'"type" ?: ?"tool.execution_start"'), b'"session.compaction_complete"'
         )
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.tool_calls import ToolNames, written_below
-
-        writing = frozenset({"create", "edit", "str_replace_editor"})
-        return written_below(call, directory, ToolNames(writing, shells=frozenset({"bash"})))
 
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:  # noqa: ARG002 - all lie on the way
         from memoryd.clients.instruction_files import files_on_the_way

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -42,17 +41,6 @@ class QwenCodeClient(SessionFiles):
         from memoryd.clients.recent_activity import recent_activity
 
         return recent_activity(data, directory, re.compile(rb'"functionCall" ?:'), b'"chat_compression"')
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.tool_calls import ToolNames, written_below
-
-        writing = frozenset({"write_file", "edit", "replace"})
-        return written_below(call, directory, ToolNames(writing, shells=frozenset({"run_shell_command"})))
 
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.instruction_files import files_on_the_way
