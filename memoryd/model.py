@@ -55,8 +55,16 @@ class Interrupt(NamedTuple):
     """The user pressed escape."""
 
 
-Entry = Prompt | Reply | Results | Interrupt
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
+
+
+class TurnEnd(NamedTuple):
+    """The client says that the turn is over, whatever it was waiting for."""
+
+    reason: EndReason = "end_turn"
+
+
+Entry = Prompt | Reply | Results | Interrupt | TurnEnd
 
 
 class Turn(NamedTuple):

@@ -56,7 +56,14 @@ ONLY_IMPORTER = {
     "apscheduler": {"daemon/schedule.py"},
     "watchdog": {"transcripts/watch.py"},
     "httpx2": {"engines/model/client.py"},
-    "msgspec": {"clients/claude_code/entries.py"},
+    "msgspec": {
+        "clients/damaged_lines.py",
+        "clients/gemini_cli/documents.py",
+        *(
+            f"clients/{name}/entries.py"
+            for name in ("claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "qwen_code")
+        ),
+    },
     "structlog": {"log/writer.py"},
     "sqlite3": {"state/database.py"},
     "fcntl": {
