@@ -19,7 +19,7 @@ from memoryd.cli.review import as_json as review_as_json
 from memoryd.cli.setup_show import as_json as setup_as_json
 from memoryd.cli.status_json import as_json as status_as_json
 from memoryd.cli.status_screen import DAMAGE_WORDS
-from memoryd.clients import ALL
+from memoryd.clients import WITH_PLUGIN
 from memoryd.clients.settings import HooksState
 from memoryd.clock import SystemClock
 from memoryd.config import Config, key_names
@@ -144,7 +144,7 @@ def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> No
 
 
 def test_every_field_of_the_status_of_hooks_is_in_the_contract(paths: Paths) -> None:
-    status = hooks_as_json(ALL[0], paths, [HooksState("Stop", "missing")], (), "")
+    status = hooks_as_json(WITH_PLUGIN[0], paths, [HooksState("Stop", "missing")], (), "")
     assert _fields("hooks status") == set(status)
     (parts,) = re.findall(r"one entry for each: `\{(.+?)\}`", _document("json.md"))
     assert parts.split(", ") == list(status["hooks"][0])

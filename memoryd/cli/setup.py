@@ -142,9 +142,9 @@ class _Setup:
         """The plugin of each client that is here, and out with what an older memoryd left in its settings."""
         import shutil
 
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
-        client = ALL[0]
+        client = WITH_PLUGIN[0]
         is_here = os.path.isdir(self._paths.claude_dir) or shutil.which(
             "claude", path=self._context.environment.get("PATH")
         )
@@ -170,27 +170,27 @@ class _Setup:
             self.tell(f"{client.title} will not run its hooks: {settings.hooks_off.by}.")
 
     def _make_plugin(self) -> None:
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
         earlier = self._record.plugin_files
         self._note_plugin(earlier)
-        made = ALL[0].install_plugin(self._paths, sys.executable, earlier)
+        made = WITH_PLUGIN[0].install_plugin(self._paths, sys.executable, earlier)
         self.note(self._record._replace(plugin_files=made.files))
         self.tell("Done; new sessions use it.")
 
     def _note_plugin(self, earlier: Sequence[str]) -> None:
         """Its folder and files, with those of an earlier version, which are still there."""
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
-        folder = ALL[0].plugin_folder(self._paths)
-        files = tuple(dict.fromkeys((*earlier, *ALL[0].plugin_names())))
+        folder = WITH_PLUGIN[0].plugin_folder(self._paths)
+        files = tuple(dict.fromkeys((*earlier, *WITH_PLUGIN[0].plugin_names())))
         record = self._record.with_folders_of([folder])
         self.note(record._replace(plugin_folder=folder, plugin_files=files))
 
     def _remove_old_hooks(self) -> None:
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
-        client = ALL[0]
+        client = WITH_PLUGIN[0]
         if not (old := client.old_hooks(self._paths)):
             return
         file = self._short(client.settings_file(self._paths))

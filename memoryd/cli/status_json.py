@@ -59,6 +59,18 @@ def as_json(status: Status) -> dict[str, Any]:
         "recall": status.recall._asdict() if status.recall is not None else None,
         "dreams": _dreams(status),
         "to_review": status.to_review,
+        "sync": [
+            {
+                "store": done.store,
+                "succeeded_at": iso(done.succeeded_at) if done.succeeded_at else None,
+                "exchanged_at": iso(done.exchanged_at) if done.exchanged_at else None,
+                "author": done.author or None,
+                "last_exchange": dict(done.facts),
+                "error": done.error or None,
+                "apart": apart,
+            }
+            for done, apart in status.sync
+        ],
         "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [

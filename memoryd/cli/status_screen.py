@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memoryd.diagnosis.status import Status
     from memoryd.memory.stats import Counted, Fill
     from memoryd.model import Wait
+    from memoryd.state.sync import Round
 
 DAMAGE_WORDS = {
     "nul": "NUL bytes, taken out",
@@ -142,6 +143,19 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     if status.to_review:
         wait = "waits" if status.to_review == 1 else "wait"
         yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
+    for done, apart in status.sync:
+        yield "sync", exchanged(done, apart, status.now)
+
+
+def exchanged(done: Round, apart: int, now: float) -> str:
+    """When memories were last exchanged with a store, with whom, and what did not travel."""
+    when = f"{ago(now - done.succeeded_at)} ago" if done.succeeded_at is not None else "never yet"
+    author = f", last changed by {done.author}" if done.author else ""
+    facts = done.facts
+    came, went = (facts.get(one, 0) + facts.get(two, 0) for one, two in (("taken", "dropped"), ("given", "deleted")))
+    last = f"; {came:,} came and {went:,} went {ago(now - done.exchanged_at)} ago" if done.exchanged_at else ""
+    left = f"; {count(apart, 'file')} kept apart: memoryd sync status" if apart else ""
+    return f"{done.store}, {when}{author}{last}{left}"
 
 
 def _counted_dreams(status: Status) -> str:

@@ -57,13 +57,13 @@ def execute(context: Context) -> int:
 
 def _completed(paths: Paths, record: SetupRecord | None) -> SetupRecord:
     """The record with what memoryd knows without it: somebody may have lost it, or never run setup."""
-    from memoryd.clients import ALL
+    from memoryd.clients import WITH_PLUGIN
     from memoryd.setup.record import SetupRecord
 
     record = record or SetupRecord(paths.state_dir)
-    files = tuple(dict.fromkeys((*record.plugin_files, *ALL[0].plugin_names())))
-    folder = record.plugin_folder or ALL[0].plugin_folder(paths)
-    is_ours = bool(record.plugin_folder) or ALL[0].is_own_plugin(paths)
+    files = tuple(dict.fromkeys((*record.plugin_files, *WITH_PLUGIN[0].plugin_names())))
+    folder = record.plugin_folder or WITH_PLUGIN[0].plugin_folder(paths)
+    is_ours = bool(record.plugin_folder) or WITH_PLUGIN[0].is_own_plugin(paths)
     return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files)
 
 
@@ -116,10 +116,10 @@ def _remove_service(context: Context, record: SetupRecord) -> None:
 
 
 def _remove_old_hooks(context: Context) -> int:
-    from memoryd.clients import ALL
+    from memoryd.clients import WITH_PLUGIN
     from memoryd.formatting import short
 
-    client = ALL[0]
+    client = WITH_PLUGIN[0]
     try:
         if client.old_hooks(context.paths):
             changed = client.remove_old_hooks(context.paths, context.clock.now(), follow=False)

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from memoryd.clients.claude_code import ClaudeCodeClient
 
 if TYPE_CHECKING:
-    from memoryd.clients.base import CodingClient
+    from collections.abc import Iterator, Sequence
+
+    from memoryd.clients.base import CodingClient, HookClient, MemoryClient, PluginClient
+    from memoryd.model import Found
     from memoryd.paths import Paths
 
-ALL: tuple[CodingClient, ...] = (ClaudeCodeClient(),)
-"""The first is the one beside whose sessions memories are kept, and whose hooks are meant where none is named."""
+_CLAUDE_CODE = ClaudeCodeClient()
+
+ALL: tuple[CodingClient, ...] = (_CLAUDE_CODE,)
+WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE,)
+"""The first is meant where a hook does not say whose it is."""
+WITH_PLUGIN: tuple[PluginClient, ...] = (_CLAUDE_CODE,)
+MEMORY_READER: MemoryClient = _CLAUDE_CODE
+"""The client for which memories are kept where it reads them, if it is used."""
 
 
 def client_named(name: str) -> CodingClient:
     """Raises KeyError."""
     return {client.name: client for client in ALL}[name]
+
+
+def present_clients(paths: Paths) -> list[CodingClient]:
+    """Those that have a place for sessions on this machine: somebody has used them here."""
+    return [client for client in ALL if _is_present(client, paths)]
+
+
+def is_another_used(paths: Paths) -> bool:
+    """Whether somebody uses a client here for which memories are not kept where it reads."""
+    return any(_is_present(client, paths) for client in ALL if client is not MEMORY_READER)
+
+
+def _is_present(client: CodingClient, paths: Paths) -> bool:
+    return any(os.path.isdir(place.root) for place in client.session_places(paths, ()))
+
+
+def all_sessions(paths: Paths, projects: Sequence[str] = ()) -> Iterator[tuple[CodingClient, Found]]:
+    """The sessions of all clients; of those that keep them in their projects, in these alone."""
+    for client in ALL:
+        for place in client.session_places(paths, projects):
+            for found in client.inventory(place).found:
+                yield client, found
 
 
 def instruction_files_at(cwd: str, paths: Paths) -> list[tuple[str, str]]:

@@ -139,9 +139,18 @@ class _Reader:
             if not getattr(anthropic, name).strip():
                 raise self._wrong(("anthropic", name), "the name of a model")
         self._check_claude(config)
+        self._check_address(config.sync.remote, ("sync", "remote"))
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config
+
+    def _check_address(self, address: str, path: tuple[str, ...]) -> None:
+        if address and (re.search(r"[\s\x00-\x1f]", address) or re.match(r"-|[a-z]+://[^/@]*:[^/@]*@", address)):
+            raise self._wrong(
+                path, "an address of a git repository without a password, a directory, or s3://bucket/folder"
+            )
+        if address and not re.search(r":", address):
+            self._directory(address, path)
 
     def _check_claude(self, config: Config) -> None:
         settings = config.claude

@@ -20,7 +20,7 @@ from memoryd.jobs.holds import engine_wait
 from memoryd.memory.stats import MemoryStats
 from memoryd.model import Skip
 from memoryd.recall.shown import use_since
-from memoryd.state import dreams, inbox, notices, pauses, queries, waiting
+from memoryd.state import dreams, inbox, notices, pauses, queries, sync, waiting
 from memoryd.state.database import open_for_reading
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamReport
     from memoryd.state.pauses import Pause
+    from memoryd.state.sync import Round
 
 RECALL_SECONDS = 7 * 86_400.0
 _LAST = 8
@@ -84,6 +85,8 @@ class Status(NamedTuple):
     """What came of recall in the last days; None: it was never used."""
     to_review: int = 0
     """Changes that wait for the user's yes or no."""
+    sync: tuple[tuple[Round, int], ...] = ()
+    """The last round with each store in use, and how many files were kept apart."""
 
     @property
     def skipped_turns(self) -> int:
@@ -163,6 +166,7 @@ def _with_database(
         projects=projects,
         dreams=_dreams(database),
         to_review=inbox.number_waiting(database),
+        sync=tuple(sync.rounds_in_use(database, world.now)) if world.config.is_anything_shared else (),
     )
     return status._replace(problems=(*status.problems, *problems, *_problems_in_database(status, world, database)))
 
@@ -179,6 +183,9 @@ def _problems_in_database(status: Status, world: World, database: Database) -> I
     yield from found_problems.unreadable_transcripts(status.unreadable)
     yield from found_problems.failing_sessions(queries.failing(database), hold)
     yield from found_problems.failing_dreams(queries.failing_dreams(database), hold)
+    for done, _ in status.sync:
+        if done.error:
+            yield Problem(f"Memories are not exchanged: {done.error}", done.fix)
     for root, older in queries.collisions(database):
         yield found_problems.collision(root, older, world.paths)
 

@@ -20,9 +20,9 @@ from memoryd.memory.document import body_of
 from memoryd.memory.snapshot import DirectorySnapshot
 from memoryd.model import DreamSession
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import dreams, history
 from memoryd.state.changes import digest
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -23,9 +23,9 @@ from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import inbox, jobs
 from memoryd.transcripts.read import TurnPlace, read_turns
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

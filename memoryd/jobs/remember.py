@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL, instructions_at
+from memoryd.clients import all_sessions, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.engines.choose import chosen_engine
 from memoryd.engines.offline import statement
@@ -24,10 +24,9 @@ from memoryd.review.review import Review
 from memoryd.review.verdict import sorted_by_verdict
 from memoryd.security.invisible import without_invisible
 from memoryd.security.redact import find_secret, redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import jobs
 from memoryd.transcripts.digest import digest_of
-from memoryd.transcripts.scan import inventory
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,17 +160,16 @@ def remember_for_agent(
 def messages_since(paths: Paths, root: str, since: float) -> list[UserMessage]:
     """What the user said in a project, in sessions of all clients, oldest first and without secrets."""
     found: dict[str, UserMessage] = {}
-    for client in ALL:
-        for file in inventory(client.sessions_root(paths), client.is_session).found:
-            if file.mtime_ns / 1e9 < since:
-                continue
-            try:
-                digest = digest_of(client, file.path)
-            except (OSError, NotATranscriptError):
-                continue
-            for message in digest.said if digest else ():
-                if (message.said_at or 0.0) >= since and message.cwd and root_of(message.cwd) == root:
-                    found.setdefault(message.message_id, message)
+    for client, file in all_sessions(paths, [root]):
+        if file.mtime_ns / 1e9 < since:
+            continue
+        try:
+            digest = digest_of(client, file.path)
+        except (OSError, NotATranscriptError):
+            continue
+        for message in digest.said if digest else ():
+            if (message.said_at or 0.0) >= since and message.cwd and root_of(message.cwd) == root:
+                found.setdefault(message.message_id, message)
     return sorted(found.values(), key=lambda message: message.said_at or 0.0)
 
 

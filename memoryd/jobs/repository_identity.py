@@ -96,15 +96,18 @@ def record_identities(paths: Paths, roots: Iterable[str], now: float) -> None:
                 settings.put(database, _PREFIX + root, identity._asdict(), now)
 
 
+def recorded_identity(database: Database, root: str) -> RepositoryIdentity:
+    """What was noted of a repository, without asking git."""
+    known = settings.get(database, _PREFIX + root)
+    return RepositoryIdentity(**known.value) if known else RepositoryIdentity()
+
+
 def other_checkouts(database: Database, root: str, *, only_recorded: bool = False) -> list[OtherCheckout]:
     """Other paths of the repository at `root` that have memories, most memories first.
 
     `only_recorded`: by what was noted of it, without asking git.
     """
-    known = settings.get(database, _PREFIX + root)
-    mine = RepositoryIdentity(**known.value) if known else RepositoryIdentity()
-    if not only_recorded:
-        mine = identity_of(root)
+    mine = recorded_identity(database, root) if only_recorded else identity_of(root)
     if mine == RepositoryIdentity():
         return []
     directories = {project.root: project.memory_dir for project in all_projects(database)}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients import ALL, client_named
+from memoryd.clients import ALL, WITH_HOOKS, WITH_PLUGIN, client_named
 from memoryd.clients.base import HookInputError
 from memoryd.model import Cursor, Interrupt, Prompt, Reply, Results
 from memoryd.transcripts.read import TurnPlace, read_turns
@@ -21,7 +21,7 @@ from tests.clients.samples import ANSWER, PROMPT, SAMPLES, sample_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memoryd.clients.base import CodingClient
+    from memoryd.clients.base import CodingClient, HookClient, PluginClient
     from memoryd.model import Entry
     from memoryd.paths import Paths
     from tests.clients.samples import Sample
@@ -31,6 +31,8 @@ NOW = 1_790_000_000.0
 PYTHON = "/opt/memoryd/bin/python"
 
 each_client = pytest.mark.parametrize("client", ALL, ids=[client.name for client in ALL])
+each_hook_client = pytest.mark.parametrize("client", WITH_HOOKS, ids=[client.name for client in WITH_HOOKS])
+each_plugin_client = pytest.mark.parametrize("client", WITH_PLUGIN, ids=[client.name for client in WITH_PLUGIN])
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def path(tmp_path: Path, sample: Sample) -> Path:
 
 
 def decoded(client: CodingClient, data: bytes) -> list[Entry]:
-    decode = client.decoder()
+    decode = client.decoder("")
     return [entry for line in data.splitlines(keepends=True) for entry in decode(line, Counter())]
 
 
@@ -60,7 +62,7 @@ def test_clients_have_names_of_their_own_and_a_sample() -> None:
 def test_a_session_is_told_from_what_is_beside_it(client: CodingClient, sample: Sample, paths: Paths) -> None:
     assert client.is_session(sample.session_file)
     assert not any(map(client.is_session, sample.other_files))
-    assert client.sessions_root(paths).startswith(paths.home + "/")
+    assert all(place.root.startswith(paths.home + "/") for place in client.session_places(paths, ()))
 
 
 @each_client
@@ -146,7 +148,7 @@ def test_no_json_makes_decoding_raise(client: CodingClient, data: st.DataObject)
     lines = (sample.prompt, sample.call(f"{MEMORY}/a.md"), sample.result, sample.failure, sample.reply, sample.unknown)
     known = json.loads(data.draw(st.sampled_from(lines)))
     value = data.draw(_VALUES) if data.draw(st.booleans()) else _with_changes(known, data.draw, _VALUES)
-    for entry in client.decoder()(json.dumps(value).encode() + b"\n", Counter()):
+    for entry in client.decoder("")(json.dumps(value).encode() + b"\n", Counter()):
         for call in entry.calls if isinstance(entry, Reply) else ():
             assert isinstance(client.summarize_call(call), str)
             assert isinstance(client.written_below(call, MEMORY), list)
@@ -155,7 +157,7 @@ def test_no_json_makes_decoding_raise(client: CodingClient, data: st.DataObject)
 @each_client
 @given(noise=st.binary(max_size=200), directory=st.text(max_size=20))
 def test_no_bytes_make_decoding_raise(client: CodingClient, noise: bytes, directory: str) -> None:
-    client.decoder()(noise, Counter())
+    client.decoder("")(noise, Counter())
     client.recent_activity(noise, directory)
 
 
@@ -187,8 +189,8 @@ def test_recent_activity_knows_the_tools_and_the_memories(client: CodingClient, 
 # --- its hooks --------------------------------------------------------------------------------------------------------
 
 
-@each_client
-def test_the_plugin_comes_with_every_hook_and_goes_without_a_trace(client: CodingClient, paths: Paths) -> None:
+@each_plugin_client
+def test_the_plugin_comes_with_every_hook_and_goes_without_a_trace(client: PluginClient, paths: Paths) -> None:
     assert [hook.state for hook in client.hook_states(paths, {}, PYTHON)] == ["missing"] * len(client.hook_events)
     made = client.install_plugin(paths, PYTHON)
     assert made.before == "missing"
@@ -204,9 +206,9 @@ def test_the_plugin_comes_with_every_hook_and_goes_without_a_trace(client: Codin
     assert not os.path.exists(client.settings_file(paths))
 
 
-@each_client
+@each_hook_client
 @given(given_to_it=_VALUES | st.dictionaries(st.sampled_from(["session_id", "cwd", "prompt", "source"]), _VALUES))
-def test_odd_input_of_a_hook_is_refused_in_one_way(client: CodingClient, given_to_it: Any) -> None:
+def test_odd_input_of_a_hook_is_refused_in_one_way(client: HookClient, given_to_it: Any) -> None:
     for event in client.hook_events:
         try:
             call = client.read_hook_call(event, given_to_it)
@@ -215,7 +217,7 @@ def test_odd_input_of_a_hook_is_refused_in_one_way(client: CodingClient, given_t
         assert os.path.isabs(call.cwd)
 
 
-@each_client
-def test_an_answer_carries_its_text(client: CodingClient) -> None:
+@each_hook_client
+def test_an_answer_carries_its_text(client: HookClient) -> None:
     for event in client.hook_events:
         assert 'use \\"tabs\\"' in client.hook_answer(event, 'use "tabs"')

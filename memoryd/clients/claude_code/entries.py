@@ -110,11 +110,12 @@ def _understand(raw: _Entry) -> Entry | None:
         if isinstance(content, list):
             results = [block for block in content if block.type == "tool_result"]
             if results:
+                errors = [block for block in results if block.is_error is True]
                 return Results(
                     tuple([block.tool_use_id or "" for block in results]),
-                    tuple(
-                        [block.tool_use_id or "" for block in results if block.is_error is True and _has_failed(block)]
-                    ),
+                    tuple([block.tool_use_id or "" for block in errors if _has_failed(block)]),
+                    tuple([block.tool_use_id or "" for block in errors]),
+                    tuple([block.content for block in results]),
                 )
         if bytes(raw.toolUseResult) != b"null":  # the same once more, structured: only a tool's result has it
             return Results(())

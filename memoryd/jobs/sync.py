@@ -1,0 +1,114 @@
+"""Synchronisation: memory directories are exchanged with the stores that the config names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.errors import MemorydError
+from memoryd.jobs.process_lock import only_process
+from memoryd.jobs.repository_identity import record_identities, recorded_identity
+from memoryd.projects import is_excluded
+from memoryd.state.projects import all_projects, owner_of
+from memoryd.stores.git import MACHINES_REF
+from memoryd.stores.open_store import open_store
+from memoryd.stores.protocol import exchange
+from memoryd.stores.replica import Replica
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from memoryd.config import Config
+    from memoryd.jobs.repository_identity import RepositoryIdentity
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+    from memoryd.stores.base import SharedStore
+    from memoryd.stores.protocol import RoundResult
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
+
+
+class Shared(NamedTuple):
+    """What is exchanged with one store."""
+
+    address: str
+    ref: str
+    replicas: tuple[Replica, ...]
+    staying: Mapping[str, str]
+    """Roots of projects that are not exchanged, and why."""
+
+    def open(self, paths: Paths, environment: Mapping[str, str]) -> SharedStore:
+        return open_store(self.address, self.ref, paths, environment)
+
+
+class SyncOutcome(NamedTuple):
+    """What came of one store: a result or an error."""
+
+    shared: Shared
+    store: str
+    """Its address, as the database knows it."""
+    result: RoundResult | None = None
+    error: MemorydError | None = None
+
+
+def all_shared(database: Database, config: Config) -> list[Shared]:
+    """What is exchanged, by store."""
+    return [_machines(database, config)] if config.sync.remote else []
+
+
+def _machines(database: Database, config: Config) -> Shared:
+    """The memories of all projects that are known by more than a path, for one's own machines."""
+    replicas: dict[str, Replica] = {}
+    staying: dict[str, str] = {}
+    for project in all_projects(database):
+        prefix = prefix_of(recorded_identity(database, project.root))
+        if is_excluded(project.root, config.projects.exclude):
+            staying[project.root] = "it is excluded in the config"
+        elif project.is_shared:
+            staying[project.root] = "it shares its memory directory with other projects"
+        elif owner_of(database, project.memory_dir) != project.root:
+            staying[project.root] = "its memory directory is that of another project"
+        elif not prefix:
+            staying[project.root] = (
+                "it is no git repository with a remote or a commit, so other machines cannot know it"
+            )
+        elif os.path.isdir(project.root) or os.path.isdir(project.memory_dir):
+            replicas[project.memory_dir] = Replica(project.memory_dir, prefix)
+    return Shared(config.sync.remote, MACHINES_REF, tuple(replicas.values()), staying)
+
+
+def prefix_of(identity: RepositoryIdentity) -> str:
+    """Folder of a project in the store: the same on every machine. Empty where nothing tells what the project is."""
+    told = identity.remote or identity.first_commit
+    if not told:
+        return ""
+    name = _NOT_IN_NAMES.sub("-", told.rpartition("/")[2].lower()).strip(".-")[:60] if identity.remote else "commit"
+    return f"projects/{name or 'project'}-{hashlib.sha256(told.encode()).hexdigest()[:16]}/"
+
+
+def sync_all(
+    database: Database, paths: Paths, config: Config, environment: Mapping[str, str], now: float
+) -> Iterator[SyncOutcome]:
+    """Exchange with each store, one after the other; one that fails does not keep the others back.
+
+    Raises BusyError where another process is at it.
+    """
+    with only_process(paths, "", "sync", "Another memoryd is exchanging memories right now."):
+        record_identities(paths, [project.root for project in all_projects(database)], now)
+        for shared in all_shared(database, config):
+            address = shared.address
+            try:
+                store = shared.open(paths, environment)
+                address = store.address
+                result = exchange(database, store, shared.replicas, machine_name(), now)
+            except MemorydError as error:
+                yield SyncOutcome(shared, address, error=error)
+            else:
+                yield SyncOutcome(shared, address, result)
+
+
+def machine_name() -> str:
+    """Name of this machine, as the others are told it."""
+    return os.uname().nodename.partition(".")[0] or "a machine"
