@@ -1,9 +1,9 @@
 """Record the screens that README.md shows: the built wheel, installed by a new user in a fresh home, in a real terminal.
 
-    python docs/screens/record.py [COLUMNS]
+    python -m tests.acceptance.record_screens [COLUMNS]
 
 It needs tmux, uv and systemd, makes a home with three weeks of made-up sessions, types the commands into tmux, and writes what
-stands on the screen beside itself. Paste that into README.md: a test compares the two.
+stands on the screen into docs/screens. Paste that into README.md: a test compares the two. With COLUMNS it only prints.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.acceptance.manager import Manager, eventually
+from tests.transcript import Session, write
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.acceptance.manager import Manager, eventually  # noqa: E402
-from tests.transcript import Session, write  # noqa: E402
-
-HERE = Path(__file__).parent
+SCREENS = ROOT / "docs" / "screens"
+COLUMNS = 120
 LINES = 400
 SAID = (  # days ago, project, words
     (21, "shop", "the cart forgets its items after a reload, please find out why"),
@@ -95,6 +94,7 @@ class _Terminal:
     """A shell in tmux, in the home of a new user."""
 
     def __init__(self, manager: Manager, columns: int) -> None:
+        self._columns = columns
         self._socket = ["tmux", "-L", f"memoryd-{columns}"]
         environment = {
             **manager.environment,
@@ -123,7 +123,9 @@ class _Terminal:
         self.type("clear")
         self.type(line, *answers)
         shown = self.screen().rstrip().removesuffix("$").rstrip()
-        (HERE / f"{name}.txt").write_text(shown + "\n", encoding="utf-8")
+        shown = "\n".join(line.rstrip() for line in shown.splitlines())
+        if self._columns == COLUMNS:
+            (SCREENS / f"{name}.txt").write_text(shown + "\n", encoding="utf-8")
         print(shown)
 
     def close(self) -> None:
@@ -146,4 +148,4 @@ class _Terminal:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 120))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else COLUMNS))
