@@ -101,6 +101,8 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
+    if call.kind == "call":
+        return _before_call(event, call, paths, config, memory_dir)
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
         is_beside_notes = call.is_compacted and config.features.notes
@@ -110,14 +112,21 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     if call.is_compacted or call.is_resumed:
         context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
-    if not context and not notice:
-        return _Said()
 
     def then() -> None:
         record()
         told()
+        _follow_rules(paths, memory_dir)
 
-    return _Said(_CLIENT.hook_answer(event, context, notice), then)
+    return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
+
+
+def _follow_rules(paths: Paths, memory_dir: str) -> None:
+    """What a client or a person wrote since may be the first memory that speaks of tool calls, or have been the last."""
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.call_hook import follow_rules
+
+    follow_rules(paths, memory_dir, SystemClock().now())
 
 
 def _nothing() -> None:
@@ -159,6 +168,27 @@ def _recalled(
     if found.fallback:
         _log(paths, [event], None, f"chosen without the model: {found.fallback}")
     return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
+
+
+def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
+    """The memories that speak of a tool call, or the refusal of one that binds.
+
+    Whatever else is to reach the model with its next call is joined to `found.text` here.
+    """
+    if call.action is None or call.action.kind not in ("run", "change"):
+        return _Said()
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.point_of_action import CallRequest, at_call, record_call
+    from memoryd.projects import root_of
+
+    now = SystemClock().now()
+    request = CallRequest(call.session_id, call.cwd, root_of(call.cwd), call.action, call.call_id)
+    found = at_call(paths, config, memory_dir, request, now)
+    if found.refusal:
+        text = _CLIENT.hook_refusal(event, found.refusal)
+    else:
+        text = _CLIENT.hook_answer(event, found.text) if found.text else ""
+    return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))
 
 
 def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
