@@ -44,7 +44,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "recall", "context", "share", "unshare"),
+    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context", "share", "unshare"),
+    "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }
 COMMANDS = tuple(name for names in KINDS.values() for name in names)

@@ -57,6 +57,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "last": _last(status),
         "memories": [_project(project) for project in status.projects.named],
         "recall": status.recall._asdict() if status.recall is not None else None,
+        "rules": _rules(status),
         "dreams": _dreams(status),
         "to_review": status.to_review,
         "sync": [
@@ -249,4 +250,22 @@ def _plan(status: Status) -> dict[str, Any] | None:
         "tokens_today": plan.used.tokens,
         "tokens_per_day": plan.tokens_per_day,
         "list_price_today_usd": round(plan.used.usd, 6),
+    }
+
+
+def _rules(status: Status) -> dict[str, Any]:
+    return {
+        "binding": [
+            {
+                "memory_dir": rule.memory_dir,
+                "file": rule.file,
+                "refuses": list(rule.refuses),
+                "refused": rule.outcome.refused,
+                "allowed": rule.outcome.allowed,
+            }
+            for rule in status.rules.binding
+        ],
+        "with_calls": status.rules.with_calls,
+        "followed": status.rules.followed,
+        "corrected": status.rules.corrected,
     }

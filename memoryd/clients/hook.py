@@ -28,6 +28,8 @@ _CLIENT = WITH_HOOKS[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
+_BESIDE_NOTES_CHARACTERS = 1_500
+"""Of an index that is handed over together with notes."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -99,20 +101,32 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
+    if call.kind == "call":
+        return _before_call(event, call, paths, config, memory_dir)
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
-        context = _started(call, paths, environment, memory_dir)
+        is_beside_notes = call.is_compacted and config.features.notes
+        context = _started(call, paths, environment, memory_dir, is_beside_notes=is_beside_notes)
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
+    if call.is_compacted or call.is_resumed:
+        context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
-    if not context and not notice:
-        return _Said()
 
     def then() -> None:
         record()
         told()
+        _follow_rules(paths, memory_dir)
 
-    return _Said(_CLIENT.hook_answer(event, context, notice), then)
+    return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
+
+
+def _follow_rules(paths: Paths, memory_dir: str) -> None:
+    """What a client or a person wrote since may be the first memory that speaks of tool calls, or have been the last."""
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.call_hook import follow_rules
+
+    follow_rules(paths, memory_dir, SystemClock().now())
 
 
 def _nothing() -> None:
@@ -156,6 +170,27 @@ def _recalled(
     return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
 
 
+def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
+    """The memories that speak of a tool call, or the refusal of one that binds.
+
+    Whatever else is to reach the model with its next call is joined to `found.text` here.
+    """
+    if call.action is None or call.action.kind not in ("run", "change"):
+        return _Said()
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.point_of_action import CallRequest, at_call, record_call
+    from memoryd.projects import root_of
+
+    now = SystemClock().now()
+    request = CallRequest(call.session_id, call.cwd, root_of(call.cwd), call.action, call.call_id)
+    found = at_call(paths, config, memory_dir, request, now)
+    if found.refusal:
+        text = _CLIENT.hook_refusal(event, found.refusal)
+    else:
+        text = _CLIENT.hook_answer(event, found.text) if found.text else ""
+    return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))
+
+
 def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
     """What was said in the session need not wait for silence, where an engine would wait for it."""
     from memoryd.daemon.wake_file import wake
@@ -170,11 +205,34 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
             release(database, call.session_id, SystemClock().now())
         finally:
             database.close()
+    if call.is_before_compaction and config.features.notes:
+        from memoryd.jobs.notes_hook import update_notes
+
+        update_notes(_CLIENT.name, call, paths, config)
     wake(paths)
     return _Said()
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> str:
+def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same.
+
+    `taken`: characters of the answer that something else has.
+    """
+    if not config.features.notes:
+        return ""
+    from memoryd.errors import MemorydError
+    from memoryd.jobs.notes_hook import notes_for
+
+    try:
+        return notes_for(_CLIENT.name, call, paths, config, taken)
+    except (MemorydError, OSError, ValueError) as error:
+        _log(paths, ["session-start"], error)
+        return ""
+
+
+def _started(
+    call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, *, is_beside_notes: bool
+) -> str:
     """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
     if call.is_compacted:
         from memoryd.clock import SystemClock
@@ -186,7 +244,7 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import HOOK_CHARACTERS, marked
 
-    index = index_of(memory_dir, HOOK_CHARACTERS)
+    index = index_of(memory_dir, _BESIDE_NOTES_CHARACTERS if is_beside_notes else HOOK_CHARACTERS)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 

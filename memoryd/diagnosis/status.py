@@ -13,6 +13,7 @@ from memoryd.diagnosis import problems as found_problems
 from memoryd.diagnosis.facts import World, is_service_installed, read_chosen_engine, read_config_error
 from memoryd.diagnosis.problems import Problem
 from memoryd.diagnosis.projects import ProjectsStatus, read_projects
+from memoryd.diagnosis.rules import RulesStatus, read_rules
 from memoryd.engines.model import credentials
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import gates
@@ -83,6 +84,8 @@ class Status(NamedTuple):
     dreams: Dreams = Dreams()
     recall: Use | None = None
     """What came of recall in the last days; None: it was never used."""
+    rules: RulesStatus = RulesStatus()
+    """What binds, and what came of rules in the last days."""
     to_review: int = 0
     """Changes that wait for the user's yes or no."""
     sync: tuple[tuple[Round, int], ...] = ()
@@ -118,6 +121,7 @@ def gather(
         engine=read_chosen_engine(world, None),
         problems=(),
         recall=use_since(paths, now - RECALL_SECONDS),
+        rules=read_rules(paths, now - RECALL_SECONDS),
     )
     status = status._replace(problems=tuple(_problems_of_daemon_and_config(status, paths)))
     try:

@@ -34,6 +34,8 @@ class QuickParse(NamedTuple):
     type: MemoryType | None
     keys: tuple[str, ...]
     body: str
+    enforce: str = ""
+    """What is refused because of it; empty: nothing."""
     author: str = ""
     """Who shared it with the team."""
     overrides: str = ""
@@ -56,7 +58,14 @@ def quick_parse(data: bytes) -> QuickParse:
         if document.values:
             author, overrides = (str(document.metadata.get(key) or "") for key in ("author", "overrides"))
             return QuickParse(
-                document.name, document.description, document.type, document.keys, document.body, author, overrides
+                document.name,
+                document.description,
+                document.type,
+                document.keys,
+                document.body,
+                document.enforce,
+                author,
+                overrides,
             )
         values = {key: value.strip("\"'") for key, value in re.findall(_LOOKS_LIKE, found[1])}
         inside = values
@@ -68,6 +77,7 @@ def quick_parse(data: bytes) -> QuickParse:
         _kind(values.get("type", "")) or _kind(inside.get("type", "")),
         keys_in(inside.get("keys", "")) or keys_in(values.get("keys", "")),
         text[found.end() :],
+        inside.get("enforce", ""),
         inside.get("author", ""),
         inside.get("overrides", ""),
     )

@@ -118,9 +118,9 @@ def _quote_of(memory: Memory, now: float) -> Piece:
     return Piece(memory.name, f"{head}\n> {words}\n{_UNCONFIRMED}")
 
 
-def rendered(pieces: Sequence[Piece]) -> str:
-    """All pieces inside the mark; empty where there are none."""
-    return marked("\n\n".join([_LEAD, *(piece.text for piece in pieces)])) if pieces else ""
+def rendered(pieces: Sequence[Piece], lead: str = _LEAD) -> str:
+    """All pieces inside the mark, behind a sentence about them; empty where there are none."""
+    return marked("\n\n".join([lead, *(piece.text for piece in pieces)])) if pieces else ""
 
 
 def marked(text: str) -> str:

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from memoryd.model import HeldGroup
     from memoryd.state.database import Database
 
-RECALL = "recall"
-REMEMBER = "remember"
-_IS_WORK = "kind NOT IN ('recall', 'remember')"
-"""Jobs that work on sessions or memories; the others are one question while somebody waits."""
+RECALL, REMEMBER, NOTES, SUMMARY = "recall", "remember", "notes", "summary"
+_IS_WORK = "kind NOT IN ('recall', 'remember', 'notes', 'summary')"
+"""Jobs that work on sessions or memories; the others only ask a model, for a prompt, a command or a session's notes."""
 
 
 class WaitingTurn(NamedTuple):
@@ -96,7 +95,7 @@ def claim(
 
 
 def begin_request(database: Database, kind: str, memory_dir: str, now: float) -> int:
-    """Begin a job that asks a model one thing while somebody waits; it belongs to no session and takes seconds.
+    """Begin a job that asks a model and is no work on sessions or memories: for a prompt, a command, a session's notes.
 
     It is recorded as failed until it succeeds, so that no recovery has to look for dead ones.
     """
@@ -249,7 +248,7 @@ def retry(database: Database) -> int:
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
     """Jobs after this one that have ended, up to the first that still runs, with the files that they changed.
 
-    Jobs that ask one thing are left out: there may be one for every prompt, and `usage` sums them up.
+    Jobs that only ask a model are left out: there may be one for every prompt, and `usage` sums them up.
     """
     rows = database.query(
         f"SELECT jobs.*, saved, removed, coalesce(project_root, {ROOT_OF_JOB}, '') AS project, coalesce(engine, (SELECT model"  # noqa: S608 - ours
@@ -285,7 +284,7 @@ def names_in(joined: str | None) -> tuple[str, ...]:
 
 
 def last_id(database: Database) -> int:
-    """Number of the newest job, without those that ask one thing."""
+    """Number of the newest job, without those that only ask a model."""
     number: int = database.query(f"SELECT coalesce(max(id), 0) FROM jobs WHERE {_IS_WORK}")[0][0]  # noqa: S608 - ours
     return number
 
