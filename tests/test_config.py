@@ -100,7 +100,10 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
         ("[recall]\nmodel_seconds = 0", "line 2: `recall.model_seconds` must be at least 0.1."),
         ("[sync]\nremote = 'https://me:word@example.org/m.git'", "line 2: `sync.remote` must be an address of a git"),
         ("[sync]\nremote = '-x'", "line 2: `sync.remote` must be an address of a git repository without a password"),
-        ("[sync]\nremote = 'memories'", "line 2: `sync.remote` must be an absolute path or one below ~/, not 'memories'."),
+        (
+            "[sync]\nremote = 'memories'",
+            "line 2: `sync.remote` must be an absolute path or one below ~/, not 'memories'.",
+        ),
         ("[team]\nstore = 'reff'", "line 2: `team.store` must be an absolute path or one below ~/, not 'reff'."),
         ("[scan]\ninterval_seconds =", "line 2: is not valid TOML: invalid value."),
         ("[scan\n", "line 1: is not valid TOML: expected ']' at the end of a table declaration."),
