@@ -104,7 +104,9 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     context, record = "", _nothing
     notes = _notes_for(call, paths, config) if call.is_compacted or call.is_resumed else ""
     if config.features.recall and call.kind == "start":
-        context = _started(call, paths, environment, memory_dir, len(notes))
+        manners = _rules_of_use(call, memory_dir, len(notes))
+        context = _started(call, paths, environment, memory_dir, len(notes) + len(manners))
+        context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
     context = "\n".join(filter(None, (notes, context)))
@@ -146,11 +148,16 @@ def _recalled(
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock, elapsed
     from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.language.memory_aside import asks_to_leave_aside
+    from memoryd.recall.manners import WITHOUT_MEMORY
+    from memoryd.recall.shown import set_aside
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
     if not call.prompt:
         return "", _nothing
+    if asks_to_leave_aside(call.prompt):
+        return WITHOUT_MEMORY, lambda: set_aside(paths, call.session_id, SystemClock().now(), is_aside=True)
     seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -164,7 +171,12 @@ def _recalled(
     found = recall(paths, config, environment, clock, memory_dir, request)
     if found.fallback:
         _log(paths, [event], None, f"chosen without the model: {found.fallback}")
-    return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
+
+    def record() -> None:
+        set_aside(paths, call.session_id, clock.now(), is_aside=False)
+        record_shown(paths, memory_dir, request, found, clock.now())
+
+    return found.text, record
 
 
 def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
@@ -241,6 +253,17 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
 
     index = index_of(memory_dir, HOOK_CHARACTERS - taken)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
+
+
+def _rules_of_use(call: HookCall, memory_dir: str, taken: int) -> str:
+    """How to use memories, for a session that has not been told, where there is room for it."""
+    if not call.is_empty:
+        return ""
+    from memoryd.recall.manners import rules_of_use
+    from memoryd.recall.surface import HOOK_CHARACTERS
+
+    rules = rules_of_use(memory_dir)
+    return rules if taken + len(rules) < HOOK_CHARACTERS else ""
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:
