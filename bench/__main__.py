@@ -13,7 +13,21 @@ import sys
 import tempfile
 import time
 
-from bench import append, claude, commit, extract, inventory, memory, model, parse, recall, redact, startup, watch
+from bench import (
+    append,
+    claude,
+    commit,
+    extract,
+    inventory,
+    memory,
+    model,
+    parse,
+    recall,
+    redact,
+    rules,
+    startup,
+    watch,
+)
 
 SUBJECTS = {
     "parse": parse.run,
@@ -26,6 +40,7 @@ SUBJECTS = {
     "claude": claude.run,
     "recall": recall.run,
     "redact": redact.run,
+    "rules": rules.run,
     "startup": startup.run,
     "watch": watch.run,
 }
