@@ -16,6 +16,7 @@ import time
 from bench import (
     append,
     claude,
+    clients,
     commit,
     extract,
     inventory,
@@ -31,6 +32,7 @@ from bench import (
 
 SUBJECTS = {
     "parse": parse.run,
+    "clients": clients.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,
