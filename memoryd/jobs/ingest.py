@@ -107,6 +107,7 @@ class Ingester:
         """The places to look at, each with the folders that are enough: None for all of them.
 
         A change that is reported outside of the folders with sessions may concern any of them: the place itself may be new.
+        One that is reported below them concerns none.
         """
         places = self._all_places()
         if only is None or self._has_backlog or not all(map(is_utf8, only)):
@@ -114,6 +115,7 @@ class Ingester:
         chosen = []
         left = set(only)
         for place in places:
+            left.difference_update(filter(place.place.is_below_sessions, only))
             if folders := frozenset(filter(place.place.holds, only)):
                 left -= folders
                 chosen.append((place, folders if place.was_listed else None))

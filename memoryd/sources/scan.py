@@ -27,10 +27,17 @@ class SessionPlace(NamedTuple):
 
     def holds(self, folder: str) -> bool:
         """Whether sessions may lie right in this folder."""
-        if not self.folders:
-            return folder == self.root
+        return folder == self.root if not self.folders else self._levels_beyond(folder) == 0
+
+    def is_below_sessions(self, folder: str) -> bool:
+        """Whether this folder lies deeper than sessions do."""
+        return self._levels_beyond(folder) > 0
+
+    def _levels_beyond(self, folder: str) -> int:
+        """How much deeper than its sessions a folder lies; -1 where it lies elsewhere."""
         below = folder[len(self.root) + 1 :].split("/") if folder.startswith(self.root + "/") else []
-        return len(below) == len(self.folders) and all(map(fnmatchcase, below, self.folders))
+        is_on_the_way = len(below) >= len(self.folders) and all(map(fnmatchcase, below, self.folders))
+        return len(below) - len(self.folders) if is_on_the_way else -1
 
 
 def inventory(place: SessionPlace, is_session: Callable[[str], bool], only: Collection[str] | None = None) -> Inventory:
