@@ -45,15 +45,26 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
+    errors: tuple[str, ...] = ()
+    """Those that ended with an error, whatever they have changed."""
+    contents: tuple[SupportsBytes, ...] = ()
+    """What each of the calls was answered, as it stands in the transcript; empty where the client does not tell."""
 
 
 class Interrupt(NamedTuple):
     """The user pressed escape."""
 
 
-Entry = Prompt | Reply | Results | Interrupt
-
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
+
+
+class TurnEnd(NamedTuple):
+    """The client says that the turn is over, whatever it was waiting for."""
+
+    reason: EndReason = "end_turn"
+
+
+Entry = Prompt | Reply | Results | Interrupt | TurnEnd
 
 
 class Turn(NamedTuple):
@@ -293,16 +304,6 @@ class Progress(NamedTuple):
     files: tuple[str, ...] = ()
     """Memories touched so far."""
     usd: float = 0.0
-
-
-class DreamSession(NamedTuple):
-    """A session that changed since the last dream, and where its transcript is."""
-
-    session_id: str
-    client: str
-    path: str
-    at: float
-    size: int
 
 
 class FileChange(NamedTuple):

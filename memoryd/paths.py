@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _DISABLE = "MEMORYD_DISABLE_"
 _DIRECTORIES = ("_HOME", "_DIR", "_ROOT", "_DB")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _NO = ("", "0", "false", "no", "off")
 
 
@@ -69,6 +71,16 @@ class Paths(NamedTuple):
 
         name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
         return os.path.join(self.state_dir, purpose, name)
+
+    def session_file(self, folder: str, session_id: str, ending: str) -> str:
+        """The file in which something about one session is kept. A client names its sessions: what could be no file name is
+        replaced by its digest.
+        """
+        if not _PLAIN.fullmatch(session_id):
+            import hashlib  # noqa: PLC0415 - as above
+
+            session_id = hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+        return os.path.join(self.state_dir, folder, f"{session_id}{ending}")
 
     @property
     def transcripts_root(self) -> str:

@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"state", "service", "language"}),
     frozenset({"memory", "jobs/gates"}),
     frozenset({"transcripts"}),
-    frozenset({"review"}),
+    frozenset({"review", "notes"}),
     frozenset({"engines/base"}),
     frozenset({"engines/offline", "engines/model"}),
     frozenset({"engines/choose"}),
@@ -54,7 +54,14 @@ ONLY_IMPORTER = {
     "apscheduler": {"daemon/schedule.py"},
     "watchdog": {"transcripts/watch.py"},
     "httpx2": {"engines/model/client.py"},
-    "msgspec": {"clients/claude_code/entries.py"},
+    "msgspec": {
+        "clients/damaged_lines.py",
+        "clients/gemini_cli/documents.py",
+        *(
+            f"clients/{name}/entries.py"
+            for name in ("claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "qwen_code")
+        ),
+    },
     "structlog": {"log/writer.py"},
     "sqlite3": {"state/database.py"},
     "fcntl": {
@@ -209,6 +216,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers |= {"daemon/last_failure.py", "service/tools.py"}
     writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
     writers |= {"recall/shown.py"}  # in the state directory
+    writers |= {"jobs/notes.py"}  # removes session notes that are over
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory

@@ -44,6 +44,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
     "memories, more closely": ("diff", "restore", "verify", "recall", "context"),
+    "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }
 COMMANDS = tuple(name for names in KINDS.values() for name in names)

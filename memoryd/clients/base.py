@@ -62,6 +62,9 @@ class HookCall(NamedTuple):
     """The session goes on without what it was shown before."""
     is_empty: bool = False
     """The session begins with nothing: it has not seen the index."""
+    is_resumed: bool = False
+    """The session goes on with what it was, perhaps after a long time."""
+    is_before_compaction: bool = False
 
 
 class HookInputError(Exception):

@@ -100,10 +100,12 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     if not memory_dir:
         return _Said()
     context, record = "", _nothing
+    notes = _notes_for(call, paths, config) if call.is_compacted or call.is_resumed else ""
     if config.features.recall and call.kind == "start":
-        context = _started(call, paths, environment, memory_dir)
+        context = _started(call, paths, environment, memory_dir, len(notes))
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
+    context = "\n".join(filter(None, (notes, context)))
     notice, told = _noticed(call, paths, config, memory_dir)
     if not context and not notice:
         return _Said()
@@ -170,12 +172,33 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
             release(database, call.session_id, SystemClock().now())
         finally:
             database.close()
+    if call.is_before_compaction and config.features.notes:
+        from memoryd.jobs.notes_hook import update_notes
+
+        update_notes(_CLIENT.name, call, paths, config)
     wake(paths)
     return _Said()
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> str:
-    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
+def _notes_for(call: HookCall, paths: Paths, config: Config) -> str:
+    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same."""
+    if not config.features.notes:
+        return ""
+    from memoryd.errors import MemorydError
+    from memoryd.jobs.notes_hook import notes_for
+
+    try:
+        return notes_for(_CLIENT.name, call, paths, config)
+    except (MemorydError, OSError, ValueError) as error:
+        _log(paths, ["session-start"], error)
+        return ""
+
+
+def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, taken: int) -> str:
+    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself.
+
+    `taken`: characters of the answer that something else has.
+    """
     if call.is_compacted:
         from memoryd.clock import SystemClock
         from memoryd.recall.shown import forget
@@ -186,7 +209,7 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import HOOK_CHARACTERS, marked
 
-    index = index_of(memory_dir, HOOK_CHARACTERS)
+    index = index_of(memory_dir, HOOK_CHARACTERS - taken)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 

@@ -88,6 +88,21 @@ class Features(NamedTuple):
         bool, Key("Whether memories are compared with the repository for paths, symbols and commands that are gone.")
     ] = True
 
+    notes: Annotated[
+        bool, Key("Whether notes of live sessions are kept, and handed back after a compaction; see docs/notes.md.")
+    ] = True
+
+
+class NotesSettings(NamedTuple):
+    directory: Annotated[
+        str | None,
+        Key("Where the notes of sessions are kept, if not with memoryd's own files.", example='"~/session-notes"'),
+    ] = None
+    model_share: Annotated[
+        float,
+        Key("A model adds to notes until this part of the day's budget is used; 0: notes are by code alone.", least=0),
+    ] = 0.5
+
 
 class Dream(NamedTuple):
     least_hours: Annotated[
@@ -289,6 +304,7 @@ class Config(NamedTuple):
     extraction: Extraction = Extraction()
     dream: Dream = Dream()
     recall: Recall = Recall()
+    notes: NotesSettings = NotesSettings()
     features: Features = Features()
     projects: ProjectSettings = ProjectSettings()
     history: HistorySettings = HistorySettings()

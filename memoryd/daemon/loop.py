@@ -219,6 +219,7 @@ class Daemon:
             self._begin_what_is_due(database, now)
             if only is None:
                 self._children.reindex(database, self._config, now)
+            self._children.read_memories(now)
             self._reporter.report_why_not(database, now)
             self._reporter.report_unreadable(database)
         self._next_at = min(self._times(database, self._ingester, now), default=None)
@@ -226,7 +227,9 @@ class Daemon:
     def _begin_what_is_due(self, database: Database, now: float) -> None:
         if not self._config_watch.is_usable_by_children:
             return
+        self._children.note(database, self._config, now)
         self._children.extract(database, self._config, now)
+        self._children.note_by_model(database, self._config, now)
         if DREAMS in self._is_due:
             self._is_due.discard(DREAMS)
             self._children.dream(database, self._config, now)

@@ -93,7 +93,8 @@ def _is_candidate(sentence: str) -> bool:
 
 def _says_enough(statement: Restated) -> bool:
     told = len(statement.words) + len(statement.literals) + len(statement.pairs)
-    return told + statement.has_negation >= _LEAST_TOLD
+    asks_first = any(word.is_second for word in statement.words)  # "no installs without my ok"
+    return told + (statement.has_negation or asks_first) >= _LEAST_TOLD
 
 
 def _is_lasting(repetition: Repetition) -> bool:

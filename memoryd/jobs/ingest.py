@@ -115,7 +115,7 @@ class Ingester:
         chosen = []
         left = set(only)
         for place in places:
-            left.difference_update(filter(place.place.is_below_sessions, only))
+            left = {folder for folder in left if not place.place.is_below_sessions(folder)}
             if folders := frozenset(filter(place.place.holds, only)):
                 left -= folders
                 chosen.append((place, folders if place.was_listed else None))

@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import elapsed
+from memoryd.daemon.wake_file import wake
 from memoryd.errors import BusyError, MemorydError, StateError
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
@@ -35,8 +36,8 @@ NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
 
 
-_READING_SECONDS = 1.0
-"""Time for reading changed memories while a client waits; the rest is read with the next prompt."""
+_READING_SECONDS = 0.05
+"""Time for reading changed memories while a client waits; the rest is read by the daemon."""
 _SPARE_SECONDS = 0.7
 _ASKED_CHARACTERS = 32_000
 
@@ -152,6 +153,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     request, memory_dir = task.request, task.memory_dir
     hurry = None if request.until is None else _READING_SECONDS
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
+    if hurry is not None and directory is not None and directory.is_unfinished:
+        wake(task.paths)
     quotes = _quotes(task.paths, memory_dir)
     if (directory is None or not directory.memories) and not quotes:
         return None, RecallAnswer(why_not=NO_MEMORIES)

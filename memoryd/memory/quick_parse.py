@@ -22,7 +22,7 @@ _LINE = re.compile(r"( *)([A-Za-z_][\w-]{0,100}):(?: +(.*?))? *", re.ASCII)
 _NO_LINE = re.compile(r" *(?:#.*)?")
 _ODD = "\t\r\x85\u2028\u2029\ufeff"
 """Characters that end a line in YAML alone, or that YAML does not take as space."""
-_QUOTED = re.compile(r'"(?:[^"\\]|\\["\\/nt])*"|\'(?:[^\']|\'\')*\'')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\["\\/nt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*"|\'(?:[^\']|\'\')*\'')
 _NOT_PLAIN = frozenset("|>[]{}&*!%@`\"',?:-")
 """First characters of values that are more than the text of their line."""
 _LOOKS_LIKE = r"(?m)^[ \t]*(name|description|type|keys):[ \t]*(.*?)[ \t]*\r?$"

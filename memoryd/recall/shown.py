@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_FOLDER = "recalled"
 _MOST_BYTES = 1 << 20
 """The last ones are read: nobody was shown more since a compaction."""
 
@@ -107,16 +106,11 @@ def drop_before(paths: Paths, since: float) -> None:
 
 
 def _folder(paths: Paths) -> str:
-    return os.path.join(paths.state_dir, "recalled")
+    return os.path.join(paths.state_dir, _FOLDER)
 
 
 def _file(paths: Paths, session_id: str) -> str:
-    """A session is named by its client: what could be no file name is replaced by its digest."""
-    if not _PLAIN.fullmatch(session_id):
-        import hashlib  # noqa: PLC0415 - no client names one so
-
-        session_id = hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return os.path.join(_folder(paths), f"{session_id}.jsonl")
+    return paths.session_file(_FOLDER, session_id, ".jsonl")
 
 
 def _add(paths: Paths, session_id: str, lines: Iterable[Mapping[str, Any]]) -> None:

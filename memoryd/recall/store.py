@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
@@ -46,6 +47,11 @@ class Directory(NamedTuple):
     dead: int
     memories: int
     """How many are known."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether files are left to be read."""
+        return self.checked_at == 0
 
 
 class LearntMemory(NamedTuple):
@@ -111,7 +117,11 @@ class Store:
 
     def postings(self, directory_id: int, terms: Iterable[str]) -> dict[str, array[int]]:
         """For each term that stands somewhere: which memories have it, and what it weighs there, in one number."""
-        found = {}
+        return {term: array("I", entries) for term, entries in self._entries(directory_id, terms).items()}
+
+    def _entries(self, directory_id: int, terms: Iterable[str]) -> dict[str, bytes]:
+        """Postings as they are kept."""
+        found: dict[str, bytes] = {}
         wanted = list(terms)
         for at in range(0, len(wanted), 500):
             some = wanted[at : at + 500]
@@ -119,13 +129,12 @@ class Store:
                 f"SELECT term, entries FROM postings WHERE directory_id = ? AND term IN ({_places(some)})",  # noqa: S608
                 (directory_id, *some),
             )
-            for term, entries in rows:
-                found[term] = array("I", entries)
+            found.update((term, entries) for term, entries in rows)
         return found
 
     def learn(self, directory_id: int, memories: Iterable[LearntMemory]) -> None:
         """Take in the terms of memories, in the place of those that they had. Inside a transaction."""
-        fresh: dict[str, array[int]] = {}
+        fresh: defaultdict[str, list[int]] = defaultdict(list)
         for one in memories:
             self.forget(directory_id, [one.name])
             row_id = self._database.insert(
@@ -135,12 +144,12 @@ class Store:
             )
             number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
-                fresh.setdefault(term, array("I")).append(number | weight)
-        before = self.postings(directory_id, fresh)
+                fresh[term].append(number | weight)
+        before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
             (
-                (directory_id, term, (before[term] + entries if term in before else entries).tobytes())
+                (directory_id, term, before.get(term, b"") + array("I", entries).tobytes())
                 for term, entries in sorted(fresh.items())
             ),
         )
@@ -166,6 +175,11 @@ class Store:
         return [
             (number, os.fsdecode(path)) for number, path in self._database.query("SELECT id, path FROM directories")
         ]
+
+    def unfinished(self) -> list[str]:
+        """Directories of which files are left to be read."""
+        rows = self._database.query("SELECT path FROM directories WHERE checked_at = 0")
+        return [os.fsdecode(path) for (path,) in rows]
 
     def drop_directory(self, directory_id: int) -> None:
         """Everything about a directory that is no more. Inside a transaction."""

@@ -153,7 +153,7 @@ def last_jobs(database: Database, limit: int) -> list[JobResult]:
     rows = database.query(
         # Only the newest jobs are read; the files they wrote are looked up for those that are returned.
         "WITH ended AS (SELECT * FROM jobs WHERE id > (SELECT coalesce(max(id), 0) FROM jobs) - ?3 AND outcome IS NOT NULL"
-        " AND kind NOT IN (?1, 'recall') ORDER BY ended_at DESC, id DESC LIMIT ?2)"
+        " AND kind NOT IN (?1, 'recall', 'notes', 'summary') ORDER BY ended_at DESC, id DESC LIMIT ?2)"
         " SELECT ended.session_id, coalesce(projects.root, '') AS root, ended_at, ended.outcome, detail,"
         " (SELECT group_concat(name, char(0)) FROM changes JOIN change_files ON change_id = changes.id AND group_number >= 0"
         " AND change_files.state = 'applied' AND after_hash IS NOT NULL WHERE changes.job_id = ended.id) AS saved,"
@@ -195,7 +195,7 @@ def dream_directories(database: Database) -> list[DreamDirectory]:
 def extractions(database: Database) -> dict[str, tuple[float, str]]:
     """When and how the last job on a session ended, for each memory directory."""
     rows = database.query(
-        "SELECT memory_dir, max(ended_at), outcome FROM jobs WHERE outcome IS NOT NULL AND kind NOT IN (?, 'recall')"
+        "SELECT memory_dir, max(ended_at), outcome FROM jobs WHERE outcome IS NOT NULL AND kind NOT IN (?, 'recall', 'notes', 'summary')"
         " GROUP BY memory_dir",
         (DREAM,),
     )

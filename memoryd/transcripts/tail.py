@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memoryd.model import Cursor, Prompt, Reading, Reply
@@ -11,9 +12,9 @@ from memoryd.transcripts.opt_out import is_opt_out
 from memoryd.transcripts.turns import TurnFold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from memoryd.clients.base import CodingClient
+    from memoryd.clients.base import CodingClient, Decoder
     from memoryd.model import Entry, Turn
     from memoryd.sources.lines import Line
     from memoryd.sources.session import OpenSession
@@ -42,55 +43,82 @@ def read_new_turns(
 
     Raises OSError and NotATranscriptError like the client's `open_session`.
     """
-    with client.open_session(path) as session:
-        rewritten = cursor.offset > 0 and not _is_same(session, cursor)
-        if rewritten:
+    with opened_tail(client, path, cursor) as tail:
+        if tail.rewritten:
             # If history had been read to its end, every message of it is known by its id: what is not known is new,
             # wherever it stands now.
-            history_bytes = 0 if cursor.offset >= history_bytes else min(history_bytes, session.end)
-            cursor = Cursor()
-        elif cursor.offset == 0 and history_bytes > 0 and session.end != session.found.size:
-            history_bytes = session.end  # the scan knows how long a file is, not how long the text that is made of it
-        if cursor.head_bytes < WINDOW_BYTES:
-            head = session.head(WINDOW_BYTES)
-            cursor = cursor._replace(head_bytes=len(head), head_hash=digest(head))
-        fold = TurnFold(() if rewritten else last, history_bytes=history_bytes)
+            history_bytes = 0 if cursor.offset >= history_bytes else min(history_bytes, tail.end)
+        elif cursor.offset == 0 and history_bytes > 0 and tail.end != tail.found.size:
+            history_bytes = tail.end  # the scan knows how long a file is, not how long the text that is made of it
+        fold = TurnFold(() if tail.rewritten else last, history_bytes=history_bytes)
         notes = _Notes()
-        decode = client.decoder(path)
-        line = None
-        read_bytes = 0
-        complete = True
-        for line in session.lines(cursor.offset):
-            if line.data is None:
-                notes.damage["too_long"] += 1
-                read_bytes += line.end - line.start
-            else:
-                read_bytes += len(line.data)
-                for entry in decode(line.data, notes.damage):
-                    fold.feed(line.start, line.end, entry)
-                    notes.take(entry)
-            if read_bytes >= budget_bytes:
-                complete = False
-                break
+        for line, entry in tail.entries(budget_bytes):
+            fold.feed(line.start, line.end, entry)
+            notes.take(entry)
         return Reading(
-            cursor=cursor if line is None else _advanced(session, cursor, line),
+            cursor=tail.cursor(),
             turns=fold.turns(),
-            found=session.found,
-            complete=complete,
-            rewritten=rewritten,
+            found=tail.found,
+            complete=tail.is_complete,
+            rewritten=tail.rewritten,
             history_bytes=history_bytes,
             cwds=tuple(filter(None, notes.cwds)),
             opted_out=notes.opted_out,
-            damage=dict(notes.damage),
-            read_bytes=read_bytes,
+            damage=dict(tail.damage),
+            read_bytes=tail.read_bytes,
         )
+
+
+@contextmanager
+def opened_tail(client: CodingClient, path: str, cursor: Cursor) -> Iterator[TranscriptTail]:
+    """What came after the cursor. Raises OSError and NotATranscriptError like the client's `open_session`."""
+    with client.open_session(path) as session:
+        yield TranscriptTail(session, client.decoder(path), cursor)
+
+
+class TranscriptTail:
+    """What stands in a transcript behind a cursor; all of it, where what stood before the cursor is no longer there."""
+
+    def __init__(self, session: OpenSession, decode: Decoder, cursor: Cursor) -> None:
+        self.found = session.found
+        self.end = session.end
+        self.rewritten = cursor.offset > 0 and not _is_same(session, cursor)
+        self.is_complete = True
+        """Everything up to the last newline has been read."""
+        self.read_bytes = 0
+        self.damage: Counter[str] = Counter()
+        self._session = session
+        self._decode = decode
+        self._last: Line | None = None
+        self._cursor = Cursor() if self.rewritten else cursor
+        if self._cursor.head_bytes < WINDOW_BYTES:
+            head = session.head(WINDOW_BYTES)
+            self._cursor = self._cursor._replace(head_bytes=len(head), head_hash=digest(head))
+
+    def entries(self, budget_bytes: int) -> Iterator[tuple[Line, Entry]]:
+        """The entries of about so many bytes, each with its line. To be called once."""
+        for line in self._session.lines(self._cursor.offset):
+            self._last = line
+            if line.data is None:
+                self.damage["too_long"] += 1
+                self.read_bytes += line.end - line.start
+            else:
+                self.read_bytes += len(line.data)
+                for entry in self._decode(line.data, self.damage):
+                    yield line, entry
+            if self.read_bytes >= budget_bytes:
+                self.is_complete = False
+                return
+
+    def cursor(self) -> Cursor:
+        """Where to go on after the entries that were read."""
+        return self._cursor if self._last is None else _advanced(self._session, self._cursor, self._last)
 
 
 class _Notes:
     """Facts about the session as a whole."""
 
     def __init__(self) -> None:
-        self.damage: Counter[str] = Counter()
         self.cwds: dict[str, None] = {}
         self.opted_out = False
 

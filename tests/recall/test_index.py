@@ -324,3 +324,12 @@ def test_terms_of_the_dead_are_cleared_away(library: Library, store: Store) -> N
         library.write({RELEASE: (f"Edit number {number}", "Of the same memory.")})
         sizes.add(len(store.postings(look(store, library).id, ["edit"])["edit"]))
     assert max(sizes) <= 3
+
+
+def test_who_has_no_time_does_not_wait_for_another_that_writes(library: Library, store: Store) -> None:
+    with closing(open_store(library.paths)) as other, other.transaction():
+        other.record_check("/elsewhere", 0, NOW)
+        began = time.monotonic()
+        assert up_to_date_index(store, str(library.place), NOW, seconds=0.05) is None
+        assert time.monotonic() - began < 1.0  # of the two seconds that others wait
+    assert names(store, library) == sorted(FIVE)

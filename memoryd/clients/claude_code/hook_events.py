@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any
+from typing import Any, Literal
 
 from memoryd.clients.base import HookCall, HookInputError
 
@@ -13,6 +13,7 @@ _MOST_ID_CHARACTERS = 200
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)")
 """A prompt that begins so is one of the client's commands; with another slash behind it, a path."""
 _COMPACTED = "compact"
+_RESUMED = "resume"
 _EMPTY = ("startup", "clear", _COMPACTED)
 """How a session can begin with nothing; after the others it has the whole conversation still."""
 
@@ -33,8 +34,17 @@ def read_hook_call(event: str, given: Any) -> HookCall:
         return HookCall("prompt", session_id, cwd, text("transcript_path"), _words(text("prompt")))
     if event == "session-start":
         is_compacted = source == _COMPACTED
-        return HookCall("start", session_id, cwd, is_compacted=is_compacted, is_empty=source in _EMPTY)
-    return HookCall("end" if event == "stop" else "release", session_id, cwd)
+        return HookCall(
+            "start",
+            session_id,
+            cwd,
+            text("transcript_path"),
+            is_compacted=is_compacted,
+            is_empty=source in _EMPTY,
+            is_resumed=source == _RESUMED,
+        )
+    kind: Literal["end", "release"] = "end" if event == "stop" else "release"
+    return HookCall(kind, session_id, cwd, text("transcript_path"), is_before_compaction=event == "pre-compact")
 
 
 def hook_answer(event: str, text: str, notice: str = "") -> str:

@@ -55,7 +55,7 @@ HOOKS = (
     Hook("UserPromptSubmit", "user-prompt-submit", 5),
     Hook("SessionStart", "session-start", 5),
     Hook("Stop", "stop", 5),
-    Hook("PreCompact", "pre-compact", 2),
+    Hook("PreCompact", "pre-compact", 5),
     Hook("SessionEnd", "session-end", 2),
 )
 
