@@ -13,10 +13,25 @@ import sys
 import tempfile
 import time
 
-from bench import append, claude, commit, extract, inventory, memory, model, parse, recall, redact, startup, watch
+from bench import (
+    append,
+    claude,
+    commit,
+    databases,
+    extract,
+    inventory,
+    memory,
+    model,
+    parse,
+    recall,
+    redact,
+    startup,
+    watch,
+)
 
 SUBJECTS = {
     "parse": parse.run,
+    "databases": databases.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,
