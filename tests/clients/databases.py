@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,21 +34,38 @@ CREATE INDEX idx_messages_session ON messages(session_id);
 """
 
 
+class Recorder:
+    """In the place of a connection: keeps what would be executed, as lines."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def execute(self, sql: str, values: tuple[Any, ...] = ()) -> None:
+        self._lines.append(json.dumps([sql, values]).encode() + b"\n")
+
+    def take(self) -> bytes:
+        """What was recorded since the last time."""
+        lines, self._lines = self._lines, []
+        return b"".join(lines)
+
+
 class ClientDatabase:
-    """A database with its writer, which has it open until `close`."""
+    """A database with its writer, which has it open until `close`; without a home, nothing but a record of what to write."""
 
     tables = ""
     file = ""
 
-    def __init__(self, home: Path, file: str = "") -> None:
-        self.path = home / (file or self.file)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not self.path.exists()
-        self.writer = sqlite3.connect(self.path, isolation_level=None)
-        self.writer.execute("PRAGMA journal_mode = WAL")
-        if is_new:
-            self.writer.executescript(self.tables)
+    def __init__(self, home: Path | None) -> None:
         self.count = 0
+        self.writer: Any = Recorder()
+        if home is not None:
+            self.path = home / self.file
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not self.path.exists()
+            self.writer = sqlite3.connect(self.path, isolation_level=None)
+            if is_new:
+                self.writer.execute("PRAGMA journal_mode = WAL")
+                self.writer.executescript(self.tables)
 
     def next(self) -> int:
         self.count += 1
@@ -181,23 +197,18 @@ class GooseDatabase(ClientDatabase):
         self.row("user", [result], session_id)
 
     def compact(self, session_id: str = "20261018_1") -> None:
-        """All rows are deleted and inserted again; a summary in the user's name, and the last prompt once more."""
-        sql = "SELECT message_id, role, content_json, created_timestamp, metadata_json FROM messages WHERE session_id = ? ORDER BY id"
-        rows = self.writer.execute(sql, (session_id,)).fetchall()
-        with closing(self.writer.cursor()) as cursor:
-            cursor.execute("BEGIN")
-            cursor.execute("DELETE FROM messages WHERE session_id = ?", (session_id,))
-            for message_id, role, content, at, metadata in rows:
-                marks = json.dumps({**json.loads(metadata), "agentVisible": False})
-                cursor.execute(
-                    "INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
-                    (message_id, session_id, role, content, at, marks),
-                )
-            cursor.execute("COMMIT")
+        """All rows get other numbers and marks, as if inserted again; a summary in the user's name; the last prompt again."""
+        self.writer.execute(
+            "UPDATE messages SET id = id + (SELECT max(id) FROM messages),"
+            " metadata_json = json_set(metadata_json, '$.agentVisible', json('false')) WHERE session_id = ?",
+            (session_id,),
+        )
         self.row("user", [{"type": "text", "text": "A summary: use spaces."}], session_id, userVisible=False)
         self.reply("Your context was compacted.", session_id, userVisible=False)
-        last = next(
-            json.loads(row[2]) for row in reversed(rows) if row[1] == "user" and json.loads(row[4])["userVisible"]
+        self.writer.execute(
+            "INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json)"
+            " SELECT 'again_' || message_id, session_id, role, content_json, created_timestamp,"
+            " json_set(metadata_json, '$.userVisible', json('false')) FROM messages WHERE session_id = ? AND role = 'user'"
+            " AND json_extract(metadata_json, '$.userVisible') ORDER BY id DESC LIMIT 1",
+            (session_id,),
         )
-        self.row("user", last, session_id, userVisible=False)
