@@ -16,8 +16,22 @@ import time
 from bench import (
     append,
     claude,
+from bench import (
+    append,
+    claude,
     clients,
     commit,
+    databases,
+    extract,
+    inventory,
+    memory,
+    model,
+    parse,
+    recall,
+    redact,
+    startup,
+    watch,
+)
     extract,
     inventory,
     memory,
@@ -33,6 +47,7 @@ from bench import (
 SUBJECTS = {
     "parse": parse.run,
     "clients": clients.run,
+    "databases": databases.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,
