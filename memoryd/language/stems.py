@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _SHORT = 3
 """So short a word is not stemmed."""
 _PLURALS = (("ies", "y"), ("sses", "ss"), ("es", "e"), ("s", ""))
 _FORMS = (("ing", ""), ("edly", ""), ("ied", "y"), ("ed", ""), ("ckly", "ck"), ("ally", "al"), ("tly", "t"))
 
 
+@lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """A word without its English endings, roughly: two that are the same word should end up the same.
 

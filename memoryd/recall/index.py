@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MANY = 2000
 """A look at so many files takes 5 ms, and nobody has more. Who has waits for no look that was made a minute ago."""
 _FRESH_SECONDS = 60.0
-_SOME, _FEW = 1000, 50
+_SOME, _FEW = 2000, 20
 """So many are taken in at once; fewer where somebody waits."""
 _DEAD_SHARE = 4
 """When a quarter as many memories have gone as there are, their terms are cleared away."""
@@ -42,7 +42,8 @@ def up_to_date_index(
     A look costs a stat for each file. Where there are very many it is not made at every prompt unless `thorough`: then a
     file that was added, removed or replaced is still noticed at once, one that was edited in its place within a minute.
 
-    `seconds`: somebody waits, and no more is read than can be in so long; the next look goes on.
+    `seconds`: somebody waits, and no more is read than can be in so long, and not while another process writes. What is
+    left is read by whoever looks next without a limit; until then the directory `is_unfinished`.
     """
     try:
         mtime_ns = os.stat(memory_dir).st_mtime_ns
@@ -55,8 +56,9 @@ def up_to_date_index(
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     if known is None or known.memories > _MANY or _stamps(store, known) != files:
-        with suppress(*() if known is None else (BusyError,)):  # who is at it already will have done it for us
-            _refresh(store, memory_dir, mtime_ns, now, files, wait=known is None, seconds=seconds)
+        is_needed = known is None and seconds is None
+        with suppress(*() if is_needed else (BusyError,)):  # who is at it already will have done it for us
+            _refresh(store, memory_dir, mtime_ns, now, files, wait=is_needed, seconds=seconds)
         known = store.directory(memory_dir)
     return known
 
@@ -116,13 +118,15 @@ def _is_recent(at_ns: int, now: float) -> bool:
 
 
 def _learnt(memory_dir: str, name: str, stamp: _Stamp) -> LearntMemory:
-    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and mostly nothing has changed
+    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
     glance = read_memory(memory_dir, name)
     harmless = glance._replace(
         name=redact(glance.name), description=redact(glance.description), body=redact(glance.body)
     )
-    return LearntMemory(name, stamp, glance.type or "", harmless != glance, weights_of(harmless))
+    triggers = triggers_of_memory(harmless)
+    return LearntMemory(name, stamp, glance.type or "", harmless != glance, weights_of(harmless), triggers)
 
 
 def _files(memory_dir: str) -> dict[str, _Stamp]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
@@ -25,6 +26,8 @@ BUSY_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
 WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
+_MOST_KEYS = 500
+"""Of one tool call; nobody reads a longer command."""
 
 
 class IndexedMemory(NamedTuple):
@@ -47,6 +50,11 @@ class Directory(NamedTuple):
     memories: int
     """How many are known."""
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether files are left to be read."""
+        return self.checked_at == 0
+
 
 class LearntMemory(NamedTuple):
     """A memory as it was just read."""
@@ -58,6 +66,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
+    triggers: Sequence[tuple[str, str, str]] = ()
+    """Kind, key and pattern of each thing that it speaks of."""
 
 
 class Store:
@@ -111,7 +121,11 @@ class Store:
 
     def postings(self, directory_id: int, terms: Iterable[str]) -> dict[str, array[int]]:
         """For each term that stands somewhere: which memories have it, and what it weighs there, in one number."""
-        found = {}
+        return {term: array("I", entries) for term, entries in self._entries(directory_id, terms).items()}
+
+    def _entries(self, directory_id: int, terms: Iterable[str]) -> dict[str, bytes]:
+        """Postings as they are kept."""
+        found: dict[str, bytes] = {}
         wanted = list(terms)
         for at in range(0, len(wanted), 500):
             some = wanted[at : at + 500]
@@ -119,13 +133,12 @@ class Store:
                 f"SELECT term, entries FROM postings WHERE directory_id = ? AND term IN ({_places(some)})",  # noqa: S608
                 (directory_id, *some),
             )
-            for term, entries in rows:
-                found[term] = array("I", entries)
+            found.update((term, entries) for term, entries in rows)
         return found
 
     def learn(self, directory_id: int, memories: Iterable[LearntMemory]) -> None:
         """Take in the terms of memories, in the place of those that they had. Inside a transaction."""
-        fresh: dict[str, array[int]] = {}
+        fresh: defaultdict[str, list[int]] = defaultdict(list)
         for one in memories:
             self.forget(directory_id, [one.name])
             row_id = self._database.insert(
@@ -133,14 +146,18 @@ class Store:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (directory_id, one.name, *one.stamp, one.type, one.has_secret),
             )
+            self._database.execute_many(
+                "INSERT INTO triggers VALUES (?, ?, ?, ?, ?)",
+                ((directory_id, row_id, *trigger) for trigger in one.triggers),
+            )
             number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
-                fresh.setdefault(term, array("I")).append(number | weight)
-        before = self.postings(directory_id, fresh)
+                fresh[term].append(number | weight)
+        before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
             (
-                (directory_id, term, (before[term] + entries if term in before else entries).tobytes())
+                (directory_id, term, before.get(term, b"") + array("I", entries).tobytes())
                 for term, entries in sorted(fresh.items())
             ),
         )
@@ -148,6 +165,10 @@ class Store:
     def forget(self, directory_id: int, names: Iterable[str]) -> None:
         """Their postings stay until the directory is begun anew: nobody has their numbers any more."""
         for name in names:
+            self._database.execute(
+                "DELETE FROM triggers WHERE memory_id IN (SELECT id FROM memories WHERE directory_id = ? AND name = ?)",
+                (directory_id, name),
+            )
             cursor = self._database.execute(
                 "DELETE FROM memories WHERE directory_id = ? AND name = ?", (directory_id, name)
             )
@@ -156,9 +177,31 @@ class Store:
             )
 
     def forget_all(self, directory_id: int) -> None:
-        for table in ("postings", "memories"):
+        for table in ("postings", "triggers", "memories"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
+
+    # --- tool calls ---------------------------------------------------------------------------------------------------
+
+    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
+        """Memory, kind, key and pattern of those that may fit a call with these keys."""
+        wanted = list(keys)[:_MOST_KEYS]
+        sql = (
+            f"SELECT memory_id, kind, key, pattern FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
+        )
+        return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
+
+    def has_triggers(self) -> bool:
+        """Whether some memory of any directory names a command, a path or a kind of work or of files."""
+        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind != 'folder' LIMIT 1"))
+
+    def binding(self) -> list[tuple[str, str, str, str]]:
+        """Directory, name, kind and pattern of every memory that binds."""
+        rows = self._database.query(
+            "SELECT path, name, kind, pattern FROM triggers JOIN memories ON memories.id = memory_id"
+            " JOIN directories ON directories.id = triggers.directory_id WHERE kind LIKE 'deny-%' ORDER BY path, name"
+        )
+        return [(os.fsdecode(path), name, kind, pattern) for path, name, kind, pattern in rows]
 
     # --- directories --------------------------------------------------------------------------------------------------
 
@@ -167,9 +210,14 @@ class Store:
             (number, os.fsdecode(path)) for number, path in self._database.query("SELECT id, path FROM directories")
         ]
 
+    def unfinished(self) -> list[str]:
+        """Directories of which files are left to be read."""
+        rows = self._database.query("SELECT path FROM directories WHERE checked_at = 0")
+        return [os.fsdecode(path) for (path,) in rows]
+
     def drop_directory(self, directory_id: int) -> None:
         """Everything about a directory that is no more. Inside a transaction."""
-        for table in ("postings", "memories", "rot", "rot_checks"):
+        for table in ("postings", "triggers", "memories", "rot", "rot_checks"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 

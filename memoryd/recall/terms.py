@@ -24,10 +24,13 @@ def terms_of(text: str) -> Terms:
     for word in split(text):
         if is_unspaced(word):
             words.update(filter(None, pairs_of(word)))
-            continue
-        if is_stop(word):
-            continue
-        words[stem(word)] += 1
-        padded = f" {word} "
-        grams.update(padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1)))
+        elif not is_stop(word):
+            words[stem(word)] += 1
+            grams.update(pieces_of(word))
     return Terms(words, grams)
+
+
+def pieces_of(word: str) -> tuple[str, ...]:
+    """The pieces of a word that is written with spaces around it."""
+    padded = f" {word} "
+    return tuple(padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1)))

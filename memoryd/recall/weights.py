@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from memoryd.recall.concepts import concepts_in
+from memoryd.language.tokens import split
+from memoryd.recall.concepts import terms_and_concepts
 from memoryd.recall.store import HEAVIEST
 from memoryd.recall.terms import terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from memoryd.memory.quick_parse import QuickParse
 
 GRAM, CONCEPT = "~", "="
@@ -29,9 +29,9 @@ _NAME, _DESCRIPTION, _KEYS, _BODY = 2, 2, 1, 1
 
 def weights_of(glance: QuickParse) -> dict[str, int]:
     """Every term of a memory with its weight, from 1 to HEAVIEST."""
-    words: Counter[str] = Counter()
-    grams: Counter[str] = Counter()
-    concepts: Counter[str] = Counter()
+    words: list[str] = []
+    grams: list[str] = []
+    concepts: list[str] = []
     parts = (
         (glance.name, _NAME),
         (glance.description, _DESCRIPTION),
@@ -39,25 +39,30 @@ def weights_of(glance: QuickParse) -> dict[str, int]:
         (glance.body, _BODY),
     )
     for text, times in parts:
-        found = terms_of(text)
-        _add(words, found.words, times)
-        _add(grams, found.grams, times)
-        _add(concepts, Counter(concepts_in(text)), times)
+        tokens = split(text)
+        terms, named = terms_and_concepts(tokens)
+        words += terms * times
+        concepts += named * times
+        for token in tokens * times:
+            grams += _pieces(token)
     return {
-        **_weights(words, "", _USUAL_WORDS),
-        **_weights(grams, GRAM, _USUAL_GRAMS),
-        **_weights(concepts, CONCEPT, _USUAL_CONCEPTS),
+        **_weights(words, _USUAL_WORDS),
+        **_weights(grams, _USUAL_GRAMS),
+        **_weights([CONCEPT + number for number in concepts], _USUAL_CONCEPTS),
     }
 
 
-def _add(sums: Counter[str], found: Mapping[str, int], times: int) -> None:
-    for term, often in found.items():
-        sums[term] += often * times
+@lru_cache(maxsize=1 << 15)
+def _pieces(token: str) -> tuple[str, ...]:
+    """The terms for the pieces of a word of `split`. Kept: ten thousand memories have few thousand words."""
+    return tuple(GRAM + piece for piece in terms_of(token).grams.elements())
 
 
-def _weights(often: Counter[str], prefix: str, usual: float) -> dict[str, int]:
-    length = _OFTEN * (1 - _LENGTH + _LENGTH * often.total() / usual)
-    return {
-        prefix + term: max(1, min(HEAVIEST, round(SCALE * times * (_OFTEN + 1) / (times + length))))
-        for term, times in often.items()
+def _weights(terms: list[str], usual: float) -> dict[str, int]:
+    length = _OFTEN * (1 - _LENGTH + _LENGTH * len(terms) / usual)
+    often = Counter(terms)
+    weight = {
+        times: max(1, min(HEAVIEST, round(SCALE * times * (_OFTEN + 1) / (times + length))))
+        for times in set(often.values())
     }
+    return {term: weight[times] for term, times in often.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,10 @@ from memoryd.config import Config, Turns
 from memoryd.daemon.children import REST_SECONDS, Children
 from memoryd.jobs.extract import only_worker
 from memoryd.jobs.ingest import Ingester
+from memoryd.recall.index import up_to_date_index
+from memoryd.recall.store import open_store
 from memoryd.state import jobs
+from tests.recall.memories import Library
 from tests.transcript import Session, write
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ class Team:
         self._others = psutil.Process().children()
         self.children = Children(paths, self.said.append, structlog.get_logger(), environment)
         os.makedirs(paths.transcripts_root)
-        ingester = Ingester(ALL[0], database, paths, self.config)
+        ingester = Ingester(ALL, database, paths, self.config)
         ingester.ingest(self.now - 60)
         session = Session()
         write(paths.transcripts_root, session, session.turn())
@@ -174,3 +178,21 @@ def test_upkeep_waits_until_nobody_is_at_work(team: Team) -> None:
     assert child.cmdline()[-2:] == ["child", "--upkeep"]
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert team.handle_ended() == []
+
+
+def test_memories_that_a_prompt_did_not_wait_for_are_read_by_a_child(team: Team, paths: Paths, tmp_path: Path) -> None:
+    library = Library(paths, tmp_path / "memory")
+    library.write({f"project_{number}.md": (f"Rule {number}", "Words.") for number in range(50)})
+    with closing(open_store(paths)) as store:
+        hurried = up_to_date_index(store, str(library.place), team.now, seconds=0.0)
+        assert hurried is not None
+        assert (hurried.is_unfinished, hurried.memories) == (True, 20)
+        team.children.read_memories(team.now)
+        (child,) = team.processes()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert team.handle_ended() == []
+        known = store.directory(str(library.place))
+        assert known is not None
+        assert (known.is_unfinished, known.memories) == (False, 50)
+        team.children.read_memories(team.now)
+        assert not team.children.is_at_work
