@@ -1,11 +1,12 @@
-"""Exchange memories with your other machines now; the running daemon does it by itself, 2 s after a change and every minute.
+"""Exchange memories with your other machines and your team now. A running daemon does it by itself, 2 s after a change.
 
     memoryd sync             exchange at once, and say what came and what went
     memoryd sync status      when that was last done, with what, and what does not travel and why
 
-It is switched on in the config file: `remote` in `[sync]` names a private git repository, a shared directory or a bucket.
-Memories of all git projects travel; what was said, evidence, logs and settings stay at home. A file that was changed on two
-machines stays as it is here, and the other version is in `memoryd history`.
+It is switched on in the config file: `remote` in `[sync]` names a private git repository, a shared directory or a bucket for your
+own machines; `memoryd share` asks where those of a team live. Memories of all git projects travel; what was said, evidence, logs
+and settings stay at home. A file that was changed on two machines stays as it is here, and the other version is in
+`memoryd history`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from memoryd.state.sync import KeptApart, Round
 
 NAME = "sync"
-HELP = "exchange memories with your other machines, now"
+HELP = "exchange memories with your machines and your team, now"
 
 _OFF = (
     "Nothing is exchanged: no store is named in the config. To have your memories on all your machines, put this into"
@@ -122,7 +123,7 @@ def _status(context: Context, database: Database) -> int:
 
     told: list[dict[str, Any]] = []
     now, home = context.clock.now(), context.paths.home
-    for shared in all_shared(database, context.config):
+    for shared in all_shared(database, context.config, now):
         try:
             address = shared.open(context.paths, context.environment).address
         except MemorydError as error:

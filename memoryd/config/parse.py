@@ -42,7 +42,8 @@ def load(paths: Paths) -> Config:
     """Read the config file; without one, the defaults. What the environment turns off is off. Raises ConfigError."""
     config = _read(paths)
     off = {name: False for name in Features._fields if name in paths.switched_off}
-    return config._replace(features=config.features._replace(**off))
+    team = config.team._replace(enabled=config.team.enabled and "team" not in paths.switched_off)
+    return config._replace(features=config.features._replace(**off), team=team)
 
 
 def settings_in_force(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
@@ -140,6 +141,8 @@ class _Reader:
                 raise self._wrong(("anthropic", name), "the name of a model")
         self._check_claude(config)
         self._check_address(config.sync.remote, ("sync", "remote"))
+        if config.team.store != "ref":
+            self._check_address(config.team.store, ("team", "store"))
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.daemon.child import Child, stop_all
@@ -95,8 +96,7 @@ def _stamps(database: Database) -> dict[str, int]:
     """When each memory directory was last changed: a commit and most editors replace files, which changes it."""
     found: dict[str, int] = {}
     for project in all_projects(database):
-        try:
-            found[project.memory_dir] = os.stat(project.memory_dir).st_mtime_ns
-        except OSError:
-            continue
+        for place in (project.memory_dir, os.path.join(project.memory_dir, "team")):
+            with suppress(OSError):
+                found[place] = os.stat(place).st_mtime_ns
     return found

@@ -62,13 +62,19 @@ def identity_of(root: str) -> RepositoryIdentity:
     """What a repository is now; empty outside git, or where git is missing."""
     if not git.is_checkout(root):
         return RepositoryIdentity()
-    url = git.ask(root, "config", "--get", "remote.origin.url", also_fine=1)
-    remote = normalised(url.data.decode("utf-8", "replace").strip()) if url and url.is_whole else ""
+    remote = normalised(remote_of(root))
     if os.path.exists(os.path.join(root, ".git", "shallow")):
         return RepositoryIdentity(remote)
     first = git.ask(root, "rev-list", "--max-parents=0", "HEAD")
     commits = sorted(first.data.decode("ascii", "replace").split()) if first and first.is_whole else []
     return RepositoryIdentity(remote, commits[0] if commits else "")
+
+
+def remote_of(root: str) -> str:
+    """The address of a repository's `origin`, as it stands in its config; a path made absolute. Empty: there is none."""
+    url = git.ask(root, "config", "--get", "remote.origin.url", also_fine=1) if git.is_checkout(root) else None
+    told = url.data.decode("utf-8", "replace").strip() if url and url.is_whole else ""
+    return os.path.normpath(os.path.join(root, told)) if told.startswith((".", "/")) else told
 
 
 def normalised(url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import os
 import re
@@ -9,10 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
 from memoryd.jobs.process_lock import only_process
-from memoryd.jobs.repository_identity import record_identities, recorded_identity
+from memoryd.jobs.repository_identity import record_identities, recorded_identity, remote_of
+from memoryd.jobs.team import reindex_project, team_dir_of
 from memoryd.projects import is_excluded
+from memoryd.security.invisible import without_invisible
+from memoryd.state import queries
 from memoryd.state.projects import all_projects, owner_of
-from memoryd.stores.git import MACHINES_REF
+from memoryd.stores.git import MACHINES_REF, TEAM_REF
+from memoryd.stores.git_runner import GitRunner
 from memoryd.stores.open_store import open_store
 from memoryd.stores.protocol import exchange
 from memoryd.stores.replica import Replica
@@ -27,6 +32,9 @@ if TYPE_CHECKING:
     from memoryd.stores.base import SharedStore
     from memoryd.stores.protocol import RoundResult
 
+_AT_WORK_SECONDS = 14 * 86_400.0
+"""The team of a project that nobody works on any more is not asked, unless it has shared something here."""
+_NAME_CHARACTERS = 60
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -38,6 +46,8 @@ class Shared(NamedTuple):
     replicas: tuple[Replica, ...]
     staying: Mapping[str, str]
     """Roots of projects that are not exchanged, and why."""
+    team_of: str = ""
+    """Of a team: the memory directory of its project, or of one of them; empty: for one's own machines."""
 
     def open(self, paths: Paths, environment: Mapping[str, str]) -> SharedStore:
         return open_store(self.address, self.ref, paths, environment)
@@ -53,9 +63,29 @@ class SyncOutcome(NamedTuple):
     error: MemorydError | None = None
 
 
-def all_shared(database: Database, config: Config) -> list[Shared]:
-    """What is exchanged, by store."""
-    return [_machines(database, config)] if config.sync.remote else []
+def all_shared(database: Database, config: Config, now: float) -> list[Shared]:
+    """What is exchanged, by store: with one's own machines, and with the team of each project."""
+    machines = [_machines(database, config)] if config.sync.remote else []
+    return [*machines, *(_teams(database, config, now) if config.is_team_on else ())]
+
+
+def _teams(database: Database, config: Config, now: float) -> Iterator[Shared]:
+    """The team's memories of the projects that are worked on: each on its own remote, or all in one store."""
+    together: list[Replica] = []
+    for project in queries.projects(database):
+        is_at_work = project.active_at is None or now - project.active_at < _AT_WORK_SECONDS
+        if project.collides_with or is_excluded(project.root, config.projects.exclude):
+            continue
+        team_dir = team_dir_of(project.memory_dir)
+        if not os.path.isdir(project.root) or not (is_at_work or os.path.isdir(team_dir)):
+            continue
+        if config.team.store == "ref":
+            if remote := remote_of(project.root):
+                yield Shared(remote, TEAM_REF, (Replica(team_dir, ""),), {}, project.memory_dir)
+        elif prefix := prefix_of(recorded_identity(database, project.root)):
+            together.append(Replica(team_dir, prefix))
+    if together:
+        yield Shared(config.team.store, TEAM_REF, tuple(together), {}, together[0].memory_dir)
 
 
 def _machines(database: Database, config: Config) -> Shared:
@@ -97,12 +127,16 @@ def sync_all(
     """
     with only_process(paths, "", "sync", "Another memoryd is exchanging memories right now."):
         record_identities(paths, [project.root for project in all_projects(database)], now)
-        for shared in all_shared(database, config):
+        for shared in all_shared(database, config, now):
             address = shared.address
             try:
                 store = shared.open(paths, environment)
                 address = store.address
-                result = exchange(database, store, shared.replicas, machine_name(), now)
+                author = person_name(paths, environment) if shared.team_of else machine_name()
+                result = exchange(database, store, shared.replicas, author, now)
+                if shared.team_of and result.taken + result.dropped:
+                    for replica in shared.replicas:
+                        reindex_project(database, os.path.dirname(replica.memory_dir), now)
             except MemorydError as error:
                 yield SyncOutcome(shared, address, error=error)
             else:
@@ -112,3 +146,10 @@ def sync_all(
 def machine_name() -> str:
     """Name of this machine, as the others are told it."""
     return os.uname().nodename.partition(".")[0] or "a machine"
+
+
+def person_name(paths: Paths, environment: Mapping[str, str]) -> str:
+    """Name of the user, as the team is told it: the one that git puts on commits, else that of the account."""
+    found = GitRunner(os.path.join(paths.state_dir, "stores"), environment).run("config", "--get", "user.name")
+    name = found.out.decode("utf-8", "replace").strip() if not found.code else ""
+    return without_invisible(name)[:_NAME_CHARACTERS] or getpass.getuser()

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from memoryd.clients.base import Decoder, HookCall, RecentActivity
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 class ClaudeCodeClient(SessionFiles):
     name = "claude-code"
     title = "Claude Code"
-    hook_events = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
+    hook_events = ("user-prompt-submit", "session-start", "pre-tool-use", "stop", "pre-compact", "session-end")
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
@@ -56,21 +55,11 @@ class ClaudeCodeClient(SessionFiles):
         return f"{go}claude --resume {shlex.quote(session_id)}"
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        from memoryd.clients.claude_code.recent_activity import recent_activity
+        import re
 
-        return recent_activity(data, directory)
+        from memoryd.clients.recent_activity import recent_activity
 
-    # --- its tools ----------------------------------------------------------------------------------------------------
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.claude_code.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.claude_code.tool_calls import written_below
-
-        return written_below(call, directory)
+        return recent_activity(data, directory, re.compile(rb'"type" ?: ?"tool_use"'), b'"compact_boundary"')
 
     # --- its memory and instructions ----------------------------------------------------------------------------------
 
@@ -118,6 +107,11 @@ class ClaudeCodeClient(SessionFiles):
 
         return hook_answer(event, text, notice)
 
+    def hook_refusal(self, event: str, reason: str) -> str:
+        from memoryd.clients.claude_code.hook_events import hook_refusal
+
+        return hook_refusal(event, reason)
+
     def plugin_folder(self, paths: Paths) -> str:
         from memoryd.clients.claude_code.plugin import plugin_folder
 
@@ -152,6 +146,11 @@ class ClaudeCodeClient(SessionFiles):
         from memoryd.clients.claude_code.plugin import remove
 
         return remove(paths, recorded)
+
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        from memoryd.clients.claude_code.plugin import set_call_hook
+
+        return set_call_hook(paths, is_wanted=is_wanted)
 
     def settings_file(self, paths: Paths) -> str:
         return paths.claude_settings
