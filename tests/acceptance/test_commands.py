@@ -255,7 +255,7 @@ def test_the_config_can_name_the_clients_directory(environment: dict[str, str], 
     ("arguments", "message"),
     [
         (["stats"], "there is no command `stats`; did you mean `status`?"),
-        ([], "a command is missing; the first one to try is `memoryd run`"),
+        ([], "a command is missing; new here: `memoryd audit`"),
         (["status", "--jsn"], "unrecognized arguments: --jsn"),
         (["paths", "nowhere"], "argument name: invalid choice: 'nowhere'"),
     ],
