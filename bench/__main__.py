@@ -16,7 +16,9 @@ import time
 from bench import (
     append,
     claude,
+    clients,
     commit,
+    databases,
     extract,
     inventory,
     memory,
@@ -31,6 +33,8 @@ from bench import (
 
 SUBJECTS = {
     "parse": parse.run,
+    "clients": clients.run,
+    "databases": databases.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,

@@ -45,18 +45,24 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
-    errors: tuple[str, ...] = ()
-    """Those that ended with an error, whatever they have changed."""
-    contents: tuple[SupportsBytes, ...] = ()
-    """What each of the calls was answered, as it stands in the transcript; empty where the client does not tell."""
+    errors: tuple[str, ...] = ()  # those that ended with an error, whatever they have changed
+    contents: tuple[SupportsBytes, ...] = ()  # of each call, as it stands in the transcript, where the client tells it
 
 
 class Interrupt(NamedTuple):
     """The user pressed escape."""
 
 
-Entry = Prompt | Reply | Results | Interrupt
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
+
+
+class TurnEnd(NamedTuple):
+    """The client says that the turn is over, whatever it was waiting for."""
+
+    reason: EndReason = "end_turn"
+
+
+Entry = Prompt | Reply | Results | Interrupt | TurnEnd
 
 
 class Turn(NamedTuple):
@@ -79,7 +85,7 @@ class Turn(NamedTuple):
         return (self.prompt_id, *self.copied_from)
 
 
-Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name"]
+Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name", "unknown tables"]
 
 
 class Found(NamedTuple):
@@ -298,16 +304,6 @@ class Progress(NamedTuple):
     usd: float = 0.0
 
 
-class DreamSession(NamedTuple):
-    """A session that changed since the last dream, and where its transcript is."""
-
-    session_id: str
-    client: str
-    path: str
-    at: float
-    size: int
-
-
 class FileChange(NamedTuple):
     """One file of the memory directory: what stood there when it was read, and what shall stand there."""
 
@@ -383,8 +379,9 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal[
-        "extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt", "enforce"
+    kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
+        Literal["extract", "remember", "forget", "enforce", "dream", "review"],
+        Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
     ]
     why: str
     groups: tuple[Group, ...]

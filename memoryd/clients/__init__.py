@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.aider import AiderClient
 from memoryd.clients.claude_code import ClaudeCodeClient
+from memoryd.clients.codex import CodexClient
+from memoryd.clients.copilot_cli import CopilotClient
+from memoryd.clients.gemini_cli import GeminiClient
+from memoryd.clients.goose import GooseClient
+from memoryd.clients.opencode import OpencodeClient
+from memoryd.clients.pi import PiClient
+from memoryd.clients.qwen_code import QwenCodeClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +24,17 @@ if TYPE_CHECKING:
 
 _CLAUDE_CODE = ClaudeCodeClient()
 
-ALL: tuple[CodingClient, ...] = (_CLAUDE_CODE,)
+ALL: tuple[CodingClient, ...] = (
+    _CLAUDE_CODE,
+    CodexClient(),
+    GeminiClient(),
+    QwenCodeClient(),
+    CopilotClient(),
+    PiClient(),
+    OpencodeClient(),
+    GooseClient(),
+    AiderClient(),
+)
 WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE,)
 """The first is meant where a hook does not say whose it is."""
 WITH_PLUGIN: tuple[PluginClient, ...] = (_CLAUDE_CODE,)
@@ -52,8 +70,9 @@ def all_sessions(paths: Paths, projects: Sequence[str] = ()) -> Iterator[tuple[C
 
 
 def instruction_files_at(cwd: str, paths: Paths) -> list[tuple[str, str]]:
-    """All clients' instruction files that apply at a directory, with their texts; later ones weigh more."""
-    return [file for client in ALL for file in client.instruction_files_at(cwd, paths)]
+    """The instruction files that apply at a directory for the clients in use, with their texts; later ones weigh more."""
+    used = [client for client in ALL if client is MEMORY_READER or _is_present(client, paths)]
+    return list(dict(file for client in used for file in client.instruction_files_at(cwd, paths)).items())
 
 
 def instructions_at(cwd: str, paths: Paths) -> list[str]:

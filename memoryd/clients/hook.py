@@ -28,6 +28,8 @@ _CLIENT = WITH_HOOKS[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
+_BESIDE_NOTES_CHARACTERS = 1_500
+"""Of an index that is handed over together with notes."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -102,14 +104,17 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     if call.kind == "call":
         return _before_call(event, call, paths, config, memory_dir)
     context, record = "", _nothing
-    notes = _notes_for(call, paths, config) if call.is_compacted or call.is_resumed else ""
     if config.features.recall and call.kind == "start":
-        manners = _rules_of_use(call, memory_dir, len(notes))
-        context = _started(call, paths, environment, memory_dir, len(notes) + len(manners))
+        from memoryd.recall.surface import HOOK_CHARACTERS
+
+        manners = _rules_of_use(call, memory_dir)
+        room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
+        context = _started(call, paths, environment, memory_dir, room - len(manners))
         context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
-    context = "\n".join(filter(None, (notes, context)))
+    if call.is_compacted or call.is_resumed:
+        context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
 
     def then() -> None:
@@ -222,24 +227,27 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
     return _Said()
 
 
-def _notes_for(call: HookCall, paths: Paths, config: Config) -> str:
-    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same."""
+def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same.
+
+    `taken`: characters of the answer that something else has.
+    """
     if not config.features.notes:
         return ""
     from memoryd.errors import MemorydError
     from memoryd.jobs.notes_hook import notes_for
 
     try:
-        return notes_for(_CLIENT.name, call, paths, config)
+        return notes_for(_CLIENT.name, call, paths, config, taken)
     except (MemorydError, OSError, ValueError) as error:
         _log(paths, ["session-start"], error)
         return ""
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, taken: int) -> str:
-    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself.
+def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int) -> str:
+    """The index in so many characters, unless the client loads it itself.
 
-    `taken`: characters of the answer that something else has.
+    After a compaction the session knows nothing of what it was shown.
     """
     if call.is_compacted:
         from memoryd.clock import SystemClock
@@ -249,21 +257,19 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
         return ""
     from memoryd.recall.context import index_of
-    from memoryd.recall.surface import HOOK_CHARACTERS, marked
+    from memoryd.recall.surface import marked
 
-    index = index_of(memory_dir, HOOK_CHARACTERS - taken)
+    index = index_of(memory_dir, room)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 
-def _rules_of_use(call: HookCall, memory_dir: str, taken: int) -> str:
-    """How to use memories, for a session that has not been told, where there is room for it."""
+def _rules_of_use(call: HookCall, memory_dir: str) -> str:
+    """How to use memories, for a session that has not been told."""
     if not call.is_empty:
         return ""
     from memoryd.recall.manners import rules_of_use
-    from memoryd.recall.surface import HOOK_CHARACTERS
 
-    rules = rules_of_use(memory_dir)
-    return rules if taken + len(rules) < HOOK_CHARACTERS else ""
+    return rules_of_use(memory_dir)
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:

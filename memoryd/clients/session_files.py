@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from memoryd.model import Inventory
+    from memoryd.model import Inventory, ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
     from memoryd.sources.session import OpenSession
@@ -34,6 +34,16 @@ class SessionFiles:
         from memoryd.sources.session import SessionFile
 
         return SessionFile(path)
+
+    def summarize_call(self, call: ToolCall) -> str:
+        from memoryd.clients.tool_calls import summarize_call
+
+        return summarize_call(call)
+
+    def written_below(self, call: ToolCall, directory: str) -> list[str]:
+        from memoryd.clients.tool_calls import written_below
+
+        return written_below(call, directory)
 
     def own_cwd(self, path: str, named: Sequence[str], paths: Paths) -> str:  # noqa: ARG002 - a client may need them
         return named[0]

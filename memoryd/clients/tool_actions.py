@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from memoryd.clients.written_paths import written_by
@@ -84,10 +85,10 @@ def action_in(name: str, given: Any) -> ToolAction:
     command = next((given[key] for key in _COMMAND_KEYS if given.get(key)), "")
     if isinstance(command, list):  # as for exec: the program and its arguments, mostly a shell and a script
         words = [str(word) for word in command]
-        command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)  # noqa: PLR2004
+        command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)  # noqa: PLR2004
     if isinstance(command, str) and command:
         return ToolAction("run", tuple(_patched_files(command) or written_by(command)), command)
-    return _patch(_first_text(given, ("input", "patch", "diff")))
+    return _patch(_first_text(given, ("input", "patch", "patchText", "diff")))
 
 
 def answer_text(content: SupportsBytes) -> str:

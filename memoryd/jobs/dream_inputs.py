@@ -7,7 +7,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.base import Signal
+from memoryd.engines.base import DreamSession, Signal
 from memoryd.jobs import gates
 from memoryd.jobs.dream_cancel import LONGEST_SECONDS
 from memoryd.jobs.exclusion import covered_turns
@@ -18,7 +18,6 @@ from memoryd.memory import index as indexing
 from memoryd.memory.daily_logs import said_in_log
 from memoryd.memory.document import body_of
 from memoryd.memory.snapshot import DirectorySnapshot
-from memoryd.model import DreamSession
 from memoryd.security.redact import redact
 from memoryd.sources.session import NotATranscriptError
 from memoryd.state import dreams, history

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from memoryd.clients.base import Decoder, HookCall, RecentActivity
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -56,21 +55,11 @@ class ClaudeCodeClient(SessionFiles):
         return f"{go}claude --resume {shlex.quote(session_id)}"
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        from memoryd.clients.claude_code.recent_activity import recent_activity
+        import re
 
-        return recent_activity(data, directory)
+        from memoryd.clients.recent_activity import recent_activity
 
-    # --- its tools ----------------------------------------------------------------------------------------------------
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.claude_code.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.claude_code.tool_calls import written_below
-
-        return written_below(call, directory)
+        return recent_activity(data, directory, re.compile(rb'"type" ?: ?"tool_use"'), b'"compact_boundary"')
 
     # --- its memory and instructions ----------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from memoryd.transcripts.digest import digest_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memoryd.engines.base import DreamSession
     from memoryd.engines.model.tools import ToolBox
-    from memoryd.model import DreamSession, UserMessage
+    from memoryd.model import UserMessage
 
 _MOST_SESSIONS = 40
 _DIGEST_CHARACTERS = 8 << 20
