@@ -126,6 +126,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             }
         ],
         "recall": None,
+        "rules": {"binding": [], "with_calls": 0, "followed": 0, "corrected": 0},
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "to_review": 0,
         "sync": [],
