@@ -18,6 +18,7 @@ from bench import (
     claude,
     clients,
     commit,
+    databases,
     extract,
     inventory,
     memory,
@@ -25,6 +26,7 @@ from bench import (
     parse,
     recall,
     redact,
+    rules,
     startup,
     watch,
 )
@@ -32,6 +34,7 @@ from bench import (
 SUBJECTS = {
     "parse": parse.run,
     "clients": clients.run,
+    "databases": databases.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,
@@ -41,6 +44,7 @@ SUBJECTS = {
     "claude": claude.run,
     "recall": recall.run,
     "redact": redact.run,
+    "rules": rules.run,
     "startup": startup.run,
     "watch": watch.run,
 }
