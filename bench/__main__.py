@@ -16,22 +16,9 @@ import time
 from bench import (
     append,
     claude,
-from bench import (
-    append,
-    claude,
     clients,
     commit,
     databases,
-    extract,
-    inventory,
-    memory,
-    model,
-    parse,
-    recall,
-    redact,
-    startup,
-    watch,
-)
     extract,
     inventory,
     memory,
