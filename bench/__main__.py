@@ -26,6 +26,7 @@ from bench import (
     parse,
     recall,
     redact,
+    rules,
     startup,
     watch,
 )
@@ -43,6 +44,7 @@ SUBJECTS = {
     "claude": claude.run,
     "recall": recall.run,
     "redact": redact.run,
+    "rules": rules.run,
     "startup": startup.run,
     "watch": watch.run,
 }

@@ -45,10 +45,8 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
-    errors: tuple[str, ...] = ()
-    """Those that ended with an error, whatever they have changed."""
-    contents: tuple[SupportsBytes, ...] = ()
-    """What each of the calls was answered, as it stands in the transcript; empty where the client does not tell."""
+    errors: tuple[str, ...] = ()  # those that ended with an error, whatever they have changed
+    contents: tuple[SupportsBytes, ...] = ()  # of each call, as it stands in the transcript, where the client tells it
 
 
 class Interrupt(NamedTuple):
@@ -381,7 +379,10 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt"]
+    kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
+        Literal["extract", "remember", "forget", "enforce", "dream", "review"],
+        Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
+    ]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""

@@ -32,11 +32,13 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"projects"}),
     frozenset({"state", "service", "language"}),
     frozenset({"memory", "jobs/gates"}),
-    frozenset({"transcripts"}),
+    frozenset({"transcripts", "stores"}),
     frozenset({"review", "notes"}),
     frozenset({"engines/base"}),
     frozenset({"engines/offline", "engines/model"}),
     frozenset({"engines/choose"}),
+    frozenset({"recall/concepts", "rot/naming"}),
+    frozenset({"rules"}),
     frozenset({"recall", "rot"}),
     frozenset({"jobs"}),
     frozenset({"recall/refresh"}),
@@ -75,6 +77,7 @@ ONLY_IMPORTER = {
         "memory/apply.py",
         "jobs/process_lock.py",
         "engines/model/claude/turn_lock.py",
+        "stores/directory.py",
     },
     "ctypes": {"memory/exchange.py"},
     "yaml": {"memory/document.py"},
@@ -92,7 +95,9 @@ ONLY_IMPORTER = {
         "rot/git.py",
         "service/tools.py",
         "setup/take_back.py",
+        "stores/git_runner.py",
     },
+    "obstore": {"stores/objects.py"},
     "socket": {"daemon/sd_notify.py", "mcp/relay.py", "engines/model/claude/conversation.py"},
     "time": {"clock.py"},
 }
@@ -220,12 +225,13 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     }
     writers |= {"daemon/last_failure.py", "service/tools.py"}
     writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
-    writers |= {"recall/shown.py"}  # in the state directory
+    writers |= {"recall/shown.py", "rules/allowance.py"}  # in the state directory
     writers |= {"jobs/notes.py"}  # removes session notes that are over
     writers |= {"memory/apply.py", "memory/exchange.py", "memory/lock.py", "memory/directory.py", "memory/staging.py"}
     writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory
     writers |= {"setup/record.py", "setup/take_back.py", "setup/purge.py"}  # what setup changed, and the way back
+    writers |= {"stores/directory.py", "stores/git_runner.py"}  # in the shared directory; in the state directory
     writers |= {
         "clients/claude_code/settings_file.py",  # an older memoryd's hooks are taken out
         "clients/claude_code/plugin.py",  # which is a folder of our own in the client's

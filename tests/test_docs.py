@@ -84,6 +84,12 @@ def test_the_readme_shows_this_version() -> None:
     assert set(re.findall(r"memoryd (\d+\.\d+\.\d+)", (ROOT / "README.md").read_text())) == {__version__}
 
 
+@pytest.mark.parametrize("screen", ["audit", "setup"])
+def test_the_screens_of_the_readme_are_as_they_were_recorded(screen: str) -> None:
+    recorded = (ROOT / "docs" / "screens" / f"{screen}.txt").read_text(encoding="utf-8")
+    assert f"```console\n{recorded}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_make_targets_of_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for path in DOCUMENTS:

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
     parser.add_argument("--upkeep", action="store_true")
     parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
+    parser.add_argument("--sync", action="store_true")
     parser.add_argument("--read-memories", nargs="+", metavar="MEMORY")
     parser.add_argument("--notes", action="store_true")
     parser.add_argument("--notes-by-model", action="store_true")
@@ -38,6 +39,8 @@ def execute(context: Context) -> int:
         return _upkeep(context)
     if context.arguments.reindex:
         return _reindex(context, context.arguments.reindex)
+    if context.arguments.sync:
+        return _sync(context)
     if context.arguments.read_memories:
         return _read_memories(context, context.arguments.read_memories)
     if context.arguments.notes:
@@ -45,6 +48,24 @@ def execute(context: Context) -> int:
     if context.arguments.notes_by_model:
         return _notes_by_model(context)
     return _extract(context)
+
+
+def _sync(context: Context) -> int:
+    """Exchange memories with the stores. What came of it is in the database; a kill leaves nothing half done."""
+    from memoryd.errors import BusyError
+    from memoryd.jobs.sync import sync_all
+    from memoryd.recall.refresh import MemoryPlace, after_work
+    from memoryd.state.database import open_database
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which ends git, where one runs
+    changed: set[str] = set()
+    with closing(open_database(context.paths)) as database, suppress(BusyError):
+        for done in sync_all(database, context.paths, context.config, context.environment, context.clock.now()):
+            if done.result is not None and done.result.taken + done.result.dropped:
+                changed |= {replica.memory_dir for replica in done.shared.replicas}
+    if changed:
+        after_work(context.paths, context.config, context.clock, [MemoryPlace(place, "") for place in sorted(changed)])
+    return 0
 
 
 def _dream(context: Context, memory_dir: str, root: str) -> int:

@@ -193,6 +193,8 @@ def describe(change: Change) -> HistoryLine:
     if not change.is_kept:
         notes += " (no longer kept)"
     what = ", ".join(change.names) or change.why
+    if change.kind == "sync":
+        what = f"{change.why}: {what}"
     if change.kind == "dream":
         names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")
         what = ": ".join(filter(None, [summary(change.why), names]))

@@ -58,8 +58,21 @@ def as_json(status: Status) -> dict[str, Any]:
         "last": _last(status),
         "memories": [_project(project) for project in status.projects.named],
         "recall": status.recall._asdict() if status.recall is not None else None,
+        "rules": _rules(status),
         "dreams": _dreams(status),
         "to_review": status.to_review,
+        "sync": [
+            {
+                "store": done.store,
+                "succeeded_at": iso(done.succeeded_at) if done.succeeded_at else None,
+                "exchanged_at": iso(done.exchanged_at) if done.exchanged_at else None,
+                "author": done.author or None,
+                "last_exchange": dict(done.facts),
+                "error": done.error or None,
+                "apart": apart,
+            }
+            for done, apart in status.sync
+        ],
         "damaged": [{"path": damage.path, "client": damage.client, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
@@ -239,4 +252,22 @@ def _plan(status: Status) -> dict[str, Any] | None:
         "tokens_today": plan.used.tokens,
         "tokens_per_day": plan.tokens_per_day,
         "list_price_today_usd": round(plan.used.usd, 6),
+    }
+
+
+def _rules(status: Status) -> dict[str, Any]:
+    return {
+        "binding": [
+            {
+                "memory_dir": rule.memory_dir,
+                "file": rule.file,
+                "refuses": list(rule.refuses),
+                "refused": rule.outcome.refused,
+                "allowed": rule.outcome.allowed,
+            }
+            for rule in status.rules.binding
+        ],
+        "with_calls": status.rules.with_calls,
+        "followed": status.rules.followed,
+        "corrected": status.rules.corrected,
     }

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
     from memoryd.jobs.explain import Explanation
+    from memoryd.memory.document import Document
+    from memoryd.recall.outcomes import MemoryOutcome
 
 NAME = "why"
 HELP = "what a memory rests on"
@@ -33,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.screen import Paragraph, Screen
     from memoryd.jobs.explain import explain
+    from memoryd.recall.outcomes import MemoryOutcome, outcomes
     from memoryd.state.database import open_database
 
     project = project_of(context)
@@ -45,10 +48,12 @@ def execute(context: Context) -> int:
         explained = explain(database, context.paths, project.memory_dir, name)
     finally:
         database.close()
+    outcome = outcomes(context.paths).get((project.memory_dir, name), MemoryOutcome())
     if context.arguments.json:
-        print_json(_as_json(explained))
+        print_json(_as_json(explained) | {"outcome": _outcome_json(outcome)})
         return 0
-    blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained) + _about_changes(explained)
+    blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained)
+    blocks += _about_outcome(explained.document, outcome) + _about_changes(explained)
     Screen(context.environment).show(blocks)
     return 0
 
@@ -106,6 +111,34 @@ def _about_words(explained: Explanation) -> list[Block]:
     else:
         told = f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it."
     return [*blocks, Paragraph(told)]
+
+
+def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Block]:
+    """What sessions were handed, and what they did then."""
+    from memoryd.cli.screen import Paragraph
+    from memoryd.formatting import count
+    from memoryd.rules.forbidden import forbidden_in
+
+    blocks: list[Block] = []
+    if outcome.shown:
+        told = f"Handed over {count(outcome.shown, 'time')} to {count(outcome.sessions, 'session')}"
+        told += f", {outcome.with_calls:,} of them with a tool call" if outcome.with_calls else ""
+        told += f": about {outcome.tokens:,} tokens. Read or quoted in {count(outcome.used, 'session')}."
+        if document is not None and (document.enforce or forbidden_in(document.description, document.body)):
+            told += f" Afterwards {count(outcome.followed, 'call')} did what it forbids."
+        told += f" You said it again {count(outcome.corrected, 'time')}."
+        blocks.append(Paragraph(told))
+    if document is not None and document.enforce:
+        refused = (
+            f"It binds ({document.enforce}): {count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed."
+        )
+        blocks.append(Paragraph(refused))
+    return blocks
+
+
+def _outcome_json(outcome: MemoryOutcome) -> dict[str, int]:
+    names = ("shown", "with_calls", "sessions", "tokens", "used", "refused", "allowed", "followed", "corrected")
+    return {name: getattr(outcome, name) for name in names}
 
 
 def _about_changes(explained: Explanation) -> list[Block]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
+    from memoryd.clients.tool_actions import ToolAction
     from memoryd.model import Entry, Inventory, ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
@@ -51,8 +52,10 @@ class RecentActivity(NamedTuple):
 class HookCall(NamedTuple):
     """What a client tells when it runs a hook."""
 
-    kind: Literal["prompt", "start", "end", "release"]
-    """A prompt was sent; a session begins; a turn has ended; a session ends or is about to be compacted."""
+    kind: Literal["prompt", "start", "call", "end", "release"]
+    """A prompt was sent; a session begins; a tool is about to be called; a turn has ended; a session ends or is about to be
+    compacted.
+    """
     session_id: str
     cwd: str
     transcript: str = ""
@@ -65,6 +68,9 @@ class HookCall(NamedTuple):
     is_resumed: bool = False
     """The session goes on with what it was, perhaps after a long time."""
     is_before_compaction: bool = False
+    action: ToolAction | None = None
+    """What a tool is about to do."""
+    call_id: str = ""
 
 
 class HookInputError(Exception):
@@ -152,6 +158,9 @@ class HookClient(SettingsClient, Protocol):
     def hook_answer(self, event: str, text: str, notice: str = "") -> str:
         """A text for the model and a notice for the user, either may be empty, as the client wants to be answered."""
 
+    def hook_refusal(self, event: str, reason: str) -> str:
+        """The answer that keeps a tool from being called, with the reason for the model."""
+
 
 class PluginClient(HookClient, Protocol):
     """A client that takes its hooks from memoryd's plugin."""
@@ -176,6 +185,12 @@ class PluginClient(HookClient, Protocol):
 
     def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
         """Take the plugin away, and nothing that is somebody else's. Raises ClientError."""
+
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        """Put the hook that is run before tool calls into the plugin, or take it out; whether that changed anything.
+
+        Only where the plugin's hooks are just as `install_plugin` has written them. Raises OSError.
+        """
 
     def settings_file(self, paths: Paths) -> str:
         """Its settings, into which older versions of memoryd put their hooks."""

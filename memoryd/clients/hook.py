@@ -28,6 +28,8 @@ _CLIENT = WITH_HOOKS[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
+_BESIDE_NOTES_CHARACTERS = 1_500
+"""Of an index that is handed over together with notes."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -99,22 +101,36 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
+    if call.kind == "call":
+        return _before_call(event, call, paths, config, memory_dir)
     context, record = "", _nothing
-    notes = _notes_for(call, paths, config) if call.is_compacted or call.is_resumed else ""
     if config.features.recall and call.kind == "start":
-        context = _started(call, paths, environment, memory_dir, len(notes))
+        from memoryd.recall.surface import HOOK_CHARACTERS
+
+        manners = _rules_of_use(call, memory_dir)
+        room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
+        context = _started(call, paths, environment, memory_dir, room - len(manners))
+        context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
-    context = "\n".join(filter(None, (notes, context)))
+    if call.is_compacted or call.is_resumed:
+        context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
-    if not context and not notice:
-        return _Said()
 
     def then() -> None:
         record()
         told()
+        _follow_rules(paths, memory_dir)
 
-    return _Said(_CLIENT.hook_answer(event, context, notice), then)
+    return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
+
+
+def _follow_rules(paths: Paths, memory_dir: str) -> None:
+    """What a client or a person wrote since may be the first memory that speaks of tool calls, or have been the last."""
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.call_hook import follow_rules
+
+    follow_rules(paths, memory_dir, SystemClock().now())
 
 
 def _nothing() -> None:
@@ -137,11 +153,16 @@ def _recalled(
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock, elapsed
     from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.language.memory_aside import asks_to_leave_aside
+    from memoryd.recall.manners import WITHOUT_MEMORY
+    from memoryd.recall.shown import set_aside
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
     if not call.prompt:
         return "", _nothing
+    if asks_to_leave_aside(call.prompt):
+        return WITHOUT_MEMORY, lambda: set_aside(paths, call.session_id, SystemClock().now(), is_aside=True)
     seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -155,7 +176,33 @@ def _recalled(
     found = recall(paths, config, environment, clock, memory_dir, request)
     if found.fallback:
         _log(paths, [event], None, f"chosen without the model: {found.fallback}")
-    return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
+
+    def record() -> None:
+        set_aside(paths, call.session_id, clock.now(), is_aside=False)
+        record_shown(paths, memory_dir, request, found, clock.now())
+
+    return found.text, record
+
+
+def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
+    """The memories that speak of a tool call, or the refusal of one that binds.
+
+    Whatever else is to reach the model with its next call is joined to `found.text` here.
+    """
+    if call.action is None or call.action.kind not in ("run", "change"):
+        return _Said()
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.point_of_action import CallRequest, at_call, record_call
+    from memoryd.projects import root_of
+
+    now = SystemClock().now()
+    request = CallRequest(call.session_id, call.cwd, root_of(call.cwd), call.action, call.call_id)
+    found = at_call(paths, config, memory_dir, request, now)
+    if found.refusal:
+        text = _CLIENT.hook_refusal(event, found.refusal)
+    else:
+        text = _CLIENT.hook_answer(event, found.text) if found.text else ""
+    return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))
 
 
 def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
@@ -180,24 +227,27 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
     return _Said()
 
 
-def _notes_for(call: HookCall, paths: Paths, config: Config) -> str:
-    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same."""
+def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same.
+
+    `taken`: characters of the answer that something else has.
+    """
     if not config.features.notes:
         return ""
     from memoryd.errors import MemorydError
     from memoryd.jobs.notes_hook import notes_for
 
     try:
-        return notes_for(_CLIENT.name, call, paths, config)
+        return notes_for(_CLIENT.name, call, paths, config, taken)
     except (MemorydError, OSError, ValueError) as error:
         _log(paths, ["session-start"], error)
         return ""
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, taken: int) -> str:
-    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself.
+def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int) -> str:
+    """The index in so many characters, unless the client loads it itself.
 
-    `taken`: characters of the answer that something else has.
+    After a compaction the session knows nothing of what it was shown.
     """
     if call.is_compacted:
         from memoryd.clock import SystemClock
@@ -207,10 +257,19 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
         return ""
     from memoryd.recall.context import index_of
-    from memoryd.recall.surface import HOOK_CHARACTERS, marked
+    from memoryd.recall.surface import marked
 
-    index = index_of(memory_dir, HOOK_CHARACTERS - taken)
+    index = index_of(memory_dir, room)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
+
+
+def _rules_of_use(call: HookCall, memory_dir: str) -> str:
+    """How to use memories, for a session that has not been told."""
+    if not call.is_empty:
+        return ""
+    from memoryd.recall.manners import rules_of_use
+
+    return rules_of_use(memory_dir)
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:

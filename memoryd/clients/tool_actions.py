@@ -61,23 +61,27 @@ class ToolAction(NamedTuple):
 
 def action_of(call: ToolCall) -> ToolAction:
     """Never raises: an input that cannot be understood is of kind `other`."""
-    given = _given(call.given)
+    return action_in(call.name, _given(call.given))
+
+
+def action_in(name: str, given: Any) -> ToolAction:
+    """The same, of a tool and an input that was read before."""
     if isinstance(given, str):  # a tool with a free text as input: of those only patches tell which files they change
         return _patch(given)
     if not isinstance(given, dict):
         return ToolAction("other")
-    if call.name.lower() == "skill":
+    if name.lower() == "skill":
         return ToolAction("skill", skill=_first_text(given, ("skill", "command", "name")))
     path = _first_text(given, _PATH_KEYS)
     if plan := _plan(given, path):
         return plan
     if path:
         passage = next((given[key] for key in _PASSAGE_KEYS if given.get(key)), "")
-        if passage or any(key in given for key in _PASSAGE_KEYS):  # what it puts in place may be nothing
+        if passage or any(key in given for key in _PASSAGE_KEYS):  # an empty one takes text away
             return ToolAction(
                 "change", (path,), passage=passage if isinstance(passage, str) else json.dumps(passage)[:20_000]
             )
-        return ToolAction("read" if _READING.search(f"{call.name} {given.get('command', '')}") else "other", (path,))
+        return ToolAction("read" if _READING.search(f"{name} {given.get('command', '')}") else "other", (path,))
     command = next((given[key] for key in _COMMAND_KEYS if given.get(key)), "")
     if isinstance(command, list):  # as for exec: the program and its arguments, mostly a shell and a script
         words = [str(word) for word in command]

@@ -19,6 +19,7 @@ from memoryd.daemon.health import ClockWatch, DaemonHealth, disk_troubles
 from memoryd.daemon.reporter import Reporter
 from memoryd.daemon.schedule import Ticks
 from memoryd.daemon.single_instance import Trouble
+from memoryd.daemon.syncer import Syncer
 from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, CorruptStateError, StateError
 from memoryd.formatting import count, short
@@ -87,6 +88,7 @@ class Daemon:
         self._ingester: Ingester | None = None
         self._reporter = Reporter(paths, config, say, log)
         self._children = Children(paths, say, log, environment)
+        self._syncer = Syncer(say, log, environment)
         self._watch_health = WatchHealth(ALL, paths, lambda: wakeup.wake(CHANGE), log.warning)
         self._health = DaemonHealth(held, say, log)
         self._clock_watch = ClockWatch()
@@ -116,6 +118,7 @@ class Daemon:
         try:
             self._look_until_stopped()
         finally:
+            self._syncer.kill()
             self._children.kill()  # no child is left, unless a second signal came
             threading.excepthook = hook
             self._watch_health.stop()
@@ -140,6 +143,7 @@ class Daemon:
             raise
         finally:
             self._supervisor.stopping()
+            self._syncer.stop()
             self._children.stop(patience)
 
     # --- looking ------------------------------------------------------------------------------------------------------
@@ -219,6 +223,7 @@ class Daemon:
             self._begin_what_is_due(database, now)
             if only is None:
                 self._children.reindex(database, self._config, now)
+            self._syncer.look(database, self._config, now, self._children.config_file)
             self._children.read_memories(now)
             self._reporter.report_why_not(database, now)
             self._reporter.report_unreadable(database)
@@ -309,6 +314,7 @@ class Daemon:
         """Times at which something may fall due by itself."""
         if (silence := ingester.next_silence(now)) is not None:
             yield silence
+        yield from self._syncer.times(self._config)
         if self._children.is_at_work:
             return  # its end wakes us
         hold = engine_wait(database, self._paths, self._config, now)

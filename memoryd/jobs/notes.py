@@ -159,7 +159,14 @@ def update_before_compaction(
 
 
 def hand_back(
-    database: Database, paths: Paths, config: Config, place: NotedSession, now: float, *, is_compacted: bool
+    database: Database,
+    paths: Paths,
+    config: Config,
+    place: NotedSession,
+    now: float,
+    *,
+    is_compacted: bool,
+    most_characters: int = HOOK_CHARACTERS,
 ) -> str:
     """The notes for a session that goes on without what it knew; empty where there are none, or it has them already."""
     before = kept_notes.notes_of(database, place.session_id)
@@ -175,7 +182,7 @@ def hand_back(
     if not kept_notes.claim_hand_back(database, place.session_id, size):
         return ""
     why = "compacted" if is_compacted else "left some days ago"
-    room = HOOK_CHARACTERS - len(marked(""))
+    room = most_characters - len(marked(""))
     text = handed_back(SessionFacts(notes.facts), notes.written, notes.file, room, why=why)
     return marked(text) if text else ""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.clock import SystemClock
 from memoryd.jobs.notes import hand_back, update_before_compaction
+from memoryd.recall.surface import HOOK_CHARACTERS
 from memoryd.state.database import open_database
 from memoryd.state.notes import NotedSession
 
@@ -25,7 +26,8 @@ def update_notes(client: str, call: HookCall, paths: Paths, config: Config) -> N
         update_before_compaction(database, paths, config, place, SystemClock().now())
 
 
-def notes_for(client: str, call: HookCall, paths: Paths, config: Config) -> str:
+def notes_for(client: str, call: HookCall, paths: Paths, config: Config, taken: int) -> str:
     place = NotedSession(call.session_id, client, call.transcript, call.cwd)
+    room, now = HOOK_CHARACTERS - taken - 1, SystemClock().now()
     with closing(open_database(paths)) as database, database.waiting(_DATABASE_SECONDS):
-        return hand_back(database, paths, config, place, SystemClock().now(), is_compacted=call.is_compacted)
+        return hand_back(database, paths, config, place, now, is_compacted=call.is_compacted, most_characters=room)

@@ -128,7 +128,8 @@ def _by_model(
     except (UnfinishedError, PromptTooLongError, EngineStoppedError, EngineRestsError) as error:
         why = str(error).rstrip(".")
         jobs.end_request(database, job_id, "failed", clock.now(), why)
-        settings.put(database, name, failures + 1, clock.now())
+        if not isinstance(error, EngineStoppedError | EngineRestsError):  # those are not about this session
+            settings.put(database, name, failures + 1, clock.now())
         return "", f"The model gave no summary: {why}."
     finally:
         engine.close()

@@ -12,6 +12,7 @@ from memoryd.notes.sections import (
     fitted,
     messages_shown,
     open_ends,
+    results_shown,
     state_of,
     title_of,
 )
@@ -47,6 +48,7 @@ def handed_back(
         ("Last messages of the user", 0.36, lambda room: messages_shown(facts, room)),
         ("Files", 0.40, lambda room: _with(written.get("Files and Functions", ""), files_shown, facts, room)),
         ("Commands", 0.45, lambda room: _with(written.get("Workflow", ""), commands_shown, facts, room)),
+        ("What the last turns found", 0.6, lambda room: results_shown(facts, room)),
         ("Corrections and learnings", 0.9, lambda room: _learnt(facts, written, room)),
     )
     for title, share, text_of in pieces:

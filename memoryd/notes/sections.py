@@ -165,7 +165,8 @@ def open_ends(facts: SessionFacts, room: int) -> str:
     return fitted([ListItem(part, part[:LINE_CHARACTERS]) for part in parts], room)
 
 
-def _results(facts: SessionFacts, room: int) -> str:
+def results_shown(facts: SessionFacts, room: int) -> str:
+    """The last answer of each of the last turns."""
     items = [
         ListItem(f"- turn {turn}: {_indented(text)}", f"- turn {turn}: {_line(text, LINE_CHARACTERS)}")
         for turn, text in facts.results
@@ -188,7 +189,7 @@ _BUILDERS: dict[str, Callable[[SessionFacts, int], str]] = dict(
         TITLES,
         (
             *(_title, state_of, _task, files_shown, commands_shown, _problems),
-            *(_only_written, _only_written, _results, _worklog),
+            *(_only_written, _only_written, results_shown, _worklog),
         ),
         strict=True,
     )
@@ -199,7 +200,7 @@ _BUILDERS: dict[str, Callable[[SessionFacts, int], str]] = dict(
 
 
 def _message_item(message: SaidMessage) -> ListItem:
-    head = f"- turn {message.turn}{_when(message.at)}: "
+    head = f"- turn {message.turn}: "
     return ListItem(head + _quoted(message.text, len(message.text)), head + _quoted(message.text, LINE_CHARACTERS))
 
 

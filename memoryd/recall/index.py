@@ -118,13 +118,15 @@ def _is_recent(at_ns: int, now: float) -> bool:
 
 
 def _learnt(memory_dir: str, name: str, stamp: _Stamp) -> LearntMemory:
-    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and mostly nothing has changed
+    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
     glance = read_memory(memory_dir, name)
     harmless = glance._replace(
         name=redact(glance.name), description=redact(glance.description), body=redact(glance.body)
     )
-    return LearntMemory(name, stamp, glance.type or "", harmless != glance, weights_of(harmless))
+    triggers = triggers_of_memory(harmless)
+    return LearntMemory(name, stamp, glance.type or "", harmless != glance, weights_of(harmless), triggers)
 
 
 def _files(memory_dir: str) -> dict[str, _Stamp]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, notes
+from memoryd.state.tables import core, notes, sync
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP)
 
 VERSION = len(MIGRATIONS)

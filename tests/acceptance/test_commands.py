@@ -128,6 +128,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "recall": None,
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "to_review": 0,
+        "sync": [],
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],

@@ -215,13 +215,19 @@ def test_recent_activity_knows_the_tools_and_the_memories(client: CodingClient, 
 
 @each_plugin_client
 def test_the_plugin_comes_with_every_hook_and_goes_without_a_trace(client: PluginClient, paths: Paths) -> None:
-    assert [hook.state for hook in client.hook_states(paths, {}, PYTHON)] == ["missing"] * len(client.hook_events)
+    def states(python: str) -> list[str]:
+        return [hook.state for hook in client.hook_states(paths, {}, python)]
+
+    always = len(client.hook_events) - 1  # all but the one before tool calls
+    assert states(PYTHON) == ["missing"] * always
+    assert not client.set_call_hook(paths, is_wanted=True)  # there is no plugin to put it into
     made = client.install_plugin(paths, PYTHON)
     assert made.before == "missing"
-    assert [hook.state for hook in client.hook_states(paths, {}, PYTHON)] == ["installed"] * len(client.hook_events)
-    assert [hook.state for hook in client.hook_states(paths, {}, "/new/python")] == ["outdated"] * len(
-        client.hook_events
-    )
+    assert states(PYTHON) == ["installed"] * always
+    assert client.set_call_hook(paths, is_wanted=True)
+    assert not client.set_call_hook(paths, is_wanted=True)
+    assert states(PYTHON) == ["installed"] * (always + 1)
+    assert states("/new/python") == ["outdated"] * (always + 1)
     assert client.install_plugin(paths, PYTHON).before == "installed"
     assert client.install_plugin(paths, "/new/python").before == "outdated"
     assert client.remove_plugin(paths).left == ()

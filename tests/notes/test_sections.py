@@ -58,7 +58,15 @@ def test_what_is_handed_back_begins_with_the_task_and_stays_within_its_length() 
     text = handed_back(facts_of(data), {"Task": "A parser. " * 600}, "/s/notes.md", 9_400)
     assert len(text) <= 9_400
     headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert headings == ["Task", "Current state", "Open ends", "Last messages of the user", "Files", "Commands"]
+    assert headings == [
+        "Task",
+        "Current state",
+        "Open ends",
+        "Last messages of the user",
+        "Files",
+        "Commands",
+        "What the last turns found",
+    ]
     for piece in (
         "step 1:",
         "- [ ] write the changelog",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ClaudeCodeClient(SessionFiles):
     name = "claude-code"
     title = "Claude Code"
-    hook_events = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
+    hook_events = ("user-prompt-submit", "session-start", "pre-tool-use", "stop", "pre-compact", "session-end")
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
@@ -107,6 +107,11 @@ class ClaudeCodeClient(SessionFiles):
 
         return hook_answer(event, text, notice)
 
+    def hook_refusal(self, event: str, reason: str) -> str:
+        from memoryd.clients.claude_code.hook_events import hook_refusal
+
+        return hook_refusal(event, reason)
+
     def plugin_folder(self, paths: Paths) -> str:
         from memoryd.clients.claude_code.plugin import plugin_folder
 
@@ -141,6 +146,11 @@ class ClaudeCodeClient(SessionFiles):
         from memoryd.clients.claude_code.plugin import remove
 
         return remove(paths, recorded)
+
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        from memoryd.clients.claude_code.plugin import set_call_hook
+
+        return set_call_hook(paths, is_wanted=is_wanted)
 
     def settings_file(self, paths: Paths) -> str:
         return paths.claude_settings
