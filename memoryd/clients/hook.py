@@ -103,10 +103,10 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     if config.features.recall and call.kind == "start":
         context = _started(call, paths, environment, memory_dir)
     elif config.features.recall:
-        context, record = _recalled(event, call, paths, config, environment, memory_dir)
+        context, record = _recalled(call, paths, config, environment, memory_dir)
     notice, told = _noticed(call, paths, config, memory_dir)
     if not context and not notice:
-        return _Said()
+        return _Said(then=record)
 
     def then() -> None:
         record()
@@ -130,11 +130,13 @@ def _noticed(call: HookCall, paths: Paths, config: Config, memory_dir: str) -> t
 
 
 def _recalled(
-    event: str, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
+    call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
 ) -> tuple[str, Callable[[], None]]:
     """The memories for a prompt, and what notes that they were shown."""
-    from memoryd.clock import SystemClock, elapsed
-    from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.prefetch import start_prefetch
+    from memoryd.jobs.recall import Request, ready_memories, recall, record_shown
+    from memoryd.recall.choose import is_worth_asking
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
@@ -147,13 +149,19 @@ def _recalled(
         seen.tools,
         seen.files,
         most_characters=HOOK_CHARACTERS,
-        until=elapsed() + signal.getitimer(signal.ITIMER_REAL)[0],
+        is_waited_for=True,
     )
     clock = SystemClock()
+    ready = ready_memories(paths, config, clock, memory_dir, call.session_id, most_characters=HOOK_CHARACTERS)
+    request = request._replace(most_characters=HOOK_CHARACTERS - len(ready.text))
     found = recall(paths, config, environment, clock, memory_dir, request)
-    if found.fallback:
-        _log(paths, [event], None, f"chosen without the model: {found.fallback}")
-    return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
+
+    def then() -> None:
+        record_shown(paths, memory_dir, request, found, clock.now())
+        if config.recall.selector == "model" and call.session_id and is_worth_asking(call.prompt):
+            start_prefetch(memory_dir, request, environment)
+
+    return "\n\n".join(filter(None, (ready.text, found.text))), then
 
 
 def _released(call: HookCall, paths: Paths, config: Config) -> _Said:

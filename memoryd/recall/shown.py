@@ -110,13 +110,17 @@ def _folder(paths: Paths) -> str:
     return os.path.join(paths.state_dir, "recalled")
 
 
-def _file(paths: Paths, session_id: str) -> str:
+def file_name_of(session_id: str) -> str:
     """A session is named by its client: what could be no file name is replaced by its digest."""
-    if not _PLAIN.fullmatch(session_id):
-        import hashlib  # noqa: PLC0415 - no client names one so
+    if _PLAIN.fullmatch(session_id):
+        return session_id
+    import hashlib  # noqa: PLC0415 - no client names one so
 
-        session_id = hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return os.path.join(_folder(paths), f"{session_id}.jsonl")
+    return hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _file(paths: Paths, session_id: str) -> str:
+    return os.path.join(_folder(paths), f"{file_name_of(session_id)}.jsonl")
 
 
 def _add(paths: Paths, session_id: str, lines: Iterable[Mapping[str, Any]]) -> None:

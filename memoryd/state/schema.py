@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core
+from memoryd.state.tables import core, memory_keys
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS,)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, memory_keys.STEP)
 
 VERSION = len(MIGRATIONS)
