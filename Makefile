@@ -8,6 +8,9 @@ COMMANDS ?= $(HOME)/.local/bin
 # The Claude Code that `make acceptance` talks to: fixed, so that a release of theirs never breaks a change of ours.
 # `make CLIENT=latest acceptance` tells whether it can be raised.
 CLIENT ?= 2.1.325
+# Other clients that `make acceptance` tries as well: CLIENTS=codex. Their tests are skipped where they are not installed.
+CLIENTS ?=
+CODEX ?= 0.169.0
 
 .PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench torture train eval requirements clean
 
@@ -115,12 +118,21 @@ failed: lint
 	  @anthropic-ai/claude-code@$(CLIENT)
 	@touch $@
 
+# After Claude Code, whose rule empties the folder.
+.client/codex/installed-$(CODEX): | .client/installed-$(CLIENT)
+	@echo "Fetching Codex $(CODEX) into .client/codex, about 400 MB ..."
+	@rm -rf .client/codex && mkdir -p .client/codex
+	@npm install --prefix .client/codex --ignore-scripts --no-audit --no-fund --loglevel=error @openai/codex@$(CODEX)
+	@touch $@
+
 client: .client/installed-$(CLIENT)
 
-acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
+OTHER_CLIENTS := $(if $(filter codex,$(CLIENTS)),.client/codex/installed-$(CODEX))
+
+acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 	$(BIN)/pytest -m real tests/acceptance tests/engines
 
-failed-acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT)
+failed-acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 	$(BIN)/pytest -n 0 -m real --last-failed --last-failed-no-failures none -v tests/acceptance tests/engines
 
 bench: $(VENV)/installed-dev

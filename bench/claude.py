@@ -107,7 +107,7 @@ def _measure(home: str, command: Path | None) -> Cost:
     with closing(open_database(paths)) as database, server:
         config = config_with_model(server) if command is None else config_with_claude(command, server)
         config = config._replace(turns=Turns(quiet_seconds=0.0), budget=Budget(usd_per_day=100.0))
-        ingester = Ingester(ALL[0], database, paths, config)
+        ingester = Ingester(ALL, database, paths, config)
         ingester.ingest(clock.now())
         engine = ModelEngine(database, paths, config, environment_of(home) | {VARIABLE: "test-key"}, clock)
 

@@ -13,7 +13,8 @@ from bench.measure import best, seconds
 from bench.world import ingest_to_the_end, paths_of, sweeper_of, transcript_in
 from memoryd.clients import ALL
 from memoryd.clients.claude_code.folders import slug_of
-from memoryd.transcripts import scan
+from memoryd.sources import scan
+from memoryd.sources.scan import SessionPlace
 from tests.transcript import Session
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _measure(ingester: Ingester, root: str) -> None:
         assert ingester.ingest(time.time()).transcripts == FILES
 
     first = seconds(partial(ingest_to_the_end, ingester))
-    inventory = partial(scan.inventory, root, ALL[0].is_session)
+    inventory = partial(scan.inventory, SessionPlace(root), ALL[0].is_session)
     plain = partial(walk, root, with_stat=True)
     taken = best(
         ROUNDS,

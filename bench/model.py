@@ -131,7 +131,7 @@ def _extract(home: str, batches: list[list[tuple[str, bytes]]]) -> Sent:
             anthropic=Anthropic(api_key_variable="KEY", base_url=server.url),
             budget=Budget(usd_per_day=100.0),
         )
-        ingester = Ingester(ALL[0], database, paths, config)
+        ingester = Ingester(ALL, database, paths, config)
         ingester.ingest(clock.now())
         engine = ModelEngine(database, paths, config, environment_of(home) | {"KEY": "test-key"}, clock)
         for batch in batches:

@@ -22,7 +22,7 @@ from memoryd.clients.claude_code.folders import slug_of
 from memoryd.config import Config
 from memoryd.daemon.single_instance import running_instance
 from memoryd.state.database import open_for_reading
-from memoryd.transcripts.watch import Watcher
+from memoryd.transcripts.watch import WatchedPlace, Watcher
 from tests.transcript import Session
 
 if TYPE_CHECKING:
@@ -179,9 +179,8 @@ def _parts(home: str, writer: Writer) -> dict[str, list[float]]:
     """What it takes, step by step: here, without the daemon."""
     rings: SimpleQueue[float] = SimpleQueue()
     paths = paths_of(home)
-    watcher = Watcher(
-        paths.transcripts_root, ALL[0].is_session, paths.wake_file, lambda: rings.put(time.perf_counter())
-    )
+    place = WatchedPlace(paths.transcripts_root, is_deep=True, counts=ALL[0].is_session)
+    watcher = Watcher([place], paths.wake_file, lambda: rings.put(time.perf_counter()))
     rung: list[float] = []
     looks: dict[bool, list[float]] = {True: [], False: []}
     try:

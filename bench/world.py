@@ -48,7 +48,7 @@ def transcript_in(home: str, folder: str, name: str) -> str:
 def sweeper_of(home: str) -> Iterator[Ingester]:
     paths = paths_of(home)
     with closing(open_database(paths)) as database:
-        yield Ingester(ALL[0], database, paths, Config())
+        yield Ingester(ALL, database, paths, Config())
 
 
 def ingest_to_the_end(ingester: Ingester) -> None:

@@ -23,6 +23,8 @@ from memoryd.paths import paths_from
 from tests.transcript import Session, write
 
 CASES = Path(__file__).with_name("audit_cases.json")
+REPEATED = ("repeated", "held_out", "second_held_out")
+DIFFERENT = ("different", "held_out_different", "second_held_out_different")
 _NOW = 1_795_000_000.0
 
 
@@ -41,18 +43,16 @@ def score(home: str, *, is_verbose: bool) -> None:
     paths = paths_from({"HOME": home})
     same: dict[str, str] = {}
     number = 0
-    kinds = ("repeated", "held_out", "different", "held_out_different", "not_lasting")
-    for kind in kinds:
+    for kind in (*REPEATED, *DIFFERENT, "not_lasting"):
         for pair in cases[kind]:
             for text in pair:
                 number += 1
                 session = Session(number, cwd=f"/code/p{number % 7}")
                 write(paths.transcripts_root, session, session.turn(text), f"-code-p{number % 7}")
-    for kind in ("repeated", "held_out"):
-        for at, pair in enumerate(cases[kind]):
-            same.update(dict.fromkeys(pair, f"{kind} {at}"))
-    for at, texts in enumerate(cases["also_same"]):
-        same.update(dict.fromkeys(texts, f"also {at}"))
+    for texts in (*(pair for kind in REPEATED for pair in cases[kind]), *cases["also_same"]):
+        joined = {same.get(text, text) for text in texts}
+        same |= dict.fromkeys(texts, texts[0])
+        same |= {text: texts[0] for text, name in same.items() if name in joined}
     start = time.perf_counter()
     report = audit(paths, Config(), _NOW, days=10_000)
     seconds = time.perf_counter() - start
@@ -61,9 +61,13 @@ def score(home: str, *, is_verbose: bool) -> None:
         for repetition in report.repetitions
         for one, other in combinations(dict.fromkeys(sentence.text for sentence in repetition.said), 2)
     ]
-    wrong = [pair for pair in listed if _plain(pair[0]) != _plain(pair[1]) and same.get(pair[0]) != same.get(pair[1])]
+    wrong = [
+        (one, other)
+        for one, other in listed
+        if _plain(one) != _plain(other) and same.get(one, one) != same.get(other, other)
+    ]
     together = {frozenset(pair) for pair in listed}
-    for kind in ("repeated", "held_out"):
+    for kind in REPEATED:
         missed = [pair for pair in cases[kind] if frozenset(pair) not in together]
         total = len(cases[kind])
         print(f"{kind}: found {total - len(missed)} of {total} ({1 - len(missed) / total:.2f})")

@@ -45,15 +45,24 @@ class Results(NamedTuple):
     call_ids: tuple[str, ...]
     failed: tuple[str, ...] = ()
     """Those of the calls that were refused or failed, and so have changed nothing."""
+    errors: tuple[str, ...] = ()  # those that ended with an error, whatever they have changed
+    contents: tuple[SupportsBytes, ...] = ()  # of each call, as it stands in the transcript, where the client tells it
 
 
 class Interrupt(NamedTuple):
     """The user pressed escape."""
 
 
-Entry = Prompt | Reply | Results | Interrupt
-
 EndReason = Literal["end_turn", "next_prompt", "interrupted", "quiet", "timeout"]
+
+
+class TurnEnd(NamedTuple):
+    """The client says that the turn is over, whatever it was waiting for."""
+
+    reason: EndReason = "end_turn"
+
+
+Entry = Prompt | Reply | Results | Interrupt | TurnEnd
 
 
 class Turn(NamedTuple):
@@ -76,7 +85,7 @@ class Turn(NamedTuple):
         return (self.prompt_id, *self.copied_from)
 
 
-Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name"]
+Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name", "unknown tables"]
 
 
 class Found(NamedTuple):
@@ -127,6 +136,7 @@ class Reading(NamedTuple):
     """Working directories named in what was read, in order of appearance."""
     opted_out: bool = False
     damage: Mapping[str, int] = MappingProxyType({})
+    read_bytes: int = 0
 
 
 class WaitingSession(NamedTuple):
@@ -294,16 +304,6 @@ class Progress(NamedTuple):
     usd: float = 0.0
 
 
-class DreamSession(NamedTuple):
-    """A session that changed since the last dream, and where its transcript is."""
-
-    session_id: str
-    client: str
-    path: str
-    at: float
-    size: int
-
-
 class FileChange(NamedTuple):
     """One file of the memory directory: what stood there when it was read, and what shall stand there."""
 
@@ -379,7 +379,10 @@ class IndexEdit(NamedTuple):
 class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
-    kind: Literal["extract", "remember", "forget", "undo", "redo", "restore", "reindex", "dream", "review", "adopt"]
+    kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
+        Literal["extract", "remember", "forget", "enforce", "dream", "review"],
+        Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
+    ]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""

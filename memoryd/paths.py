@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import ConfigError
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DISABLE = "MEMORYD_DISABLE_"
+_DIRECTORIES = ("_HOME", "_DIR", "_ROOT", "_DB")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _NO = ("", "0", "false", "no", "off")
 
 
@@ -26,6 +30,8 @@ class Paths(NamedTuple):
     """One directory for all projects, named in the environment (spec: first that is set wins)."""
     switched_off: tuple[str, ...] = ()
     """Features that the environment turns off, whatever the config file says."""
+    moved: Mapping[str, str] = MappingProxyType({})
+    """The variables of the environment by whose names and values other programs keep their files elsewhere."""
 
     @property
     def database(self) -> str:
@@ -66,6 +72,16 @@ class Paths(NamedTuple):
         name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
         return os.path.join(self.state_dir, purpose, name)
 
+    def session_file(self, folder: str, session_id: str, ending: str) -> str:
+        """The file in which something about one session is kept. A client names its sessions: what could be no file name is
+        replaced by its digest.
+        """
+        if not _PLAIN.fullmatch(session_id):
+            import hashlib  # noqa: PLC0415 - as above
+
+            session_id = hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+        return os.path.join(self.state_dir, folder, f"{session_id}{ending}")
+
     @property
     def transcripts_root(self) -> str:
         return os.path.join(self.claude_dir, "projects")
@@ -73,6 +89,15 @@ class Paths(NamedTuple):
     @property
     def claude_settings(self) -> str:
         return os.path.join(self.claude_dir, "settings.json")
+
+    @property
+    def memory_root(self) -> str:
+        """Where memories are kept that no client reads by itself, if the config names no other place."""
+        return os.path.join(self.directory("XDG_DATA_HOME", ".local/share"), "memoryd", "memory")
+
+    def directory(self, variable: str, default: str) -> str:
+        """A directory that a variable of the environment may name; by default one in the home directory."""
+        return self.moved.get(variable) or os.path.join(self.home, default)
 
     def expand(self, path: str) -> str | None:
         """An absolute path or one below `~/`, made absolute; None for anything else."""
@@ -114,6 +139,13 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
         state_dir=os.path.realpath(os.path.join(directory("XDG_STATE_HOME", ".local/state"), "memoryd")),
         claude_dir=os.path.normpath(claude) if claude else os.path.join(home, ".claude"),
         forced_memory_dir=os.path.abspath(forced) if forced else None,
+        moved=MappingProxyType(
+            {
+                name: os.path.normpath(value)
+                for name, value in environment.items()
+                if name.endswith(_DIRECTORIES) and os.path.isabs(value)
+            }
+        ),
         switched_off=tuple(
             sorted(
                 name.removeprefix(_DISABLE).lower()

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.atomic_file import read_regular
-from memoryd.clients import ALL
+from memoryd.clients import MEMORY_READER, is_another_used
 from memoryd.formatting import is_utf8
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def project_at(
     root: str, paths: Paths, config: Config, has_sessions: Callable[[str], bool] = lambda _folder: False
 ) -> Project:
     """The project with this root. `has_sessions` is for the client's `project_folder`."""
-    slug = ALL[0].project_folder(root, paths, has_sessions)
+    slug = MEMORY_READER.project_folder(root, paths, has_sessions)
     place = _memory_place(root, slug, paths, config)
     return Project(root, slug, place.path, place.is_shared)
 
@@ -137,18 +137,21 @@ def project_at(
 def _memory_place(root: str, slug: str, paths: Paths, config: Config) -> _Place:
     """Where a project's memory is: the first of these that is set.
 
-    The environment; the project's entry in memoryd's config; the client's settings; `memory_root`; beside the client's
-    transcripts.
+    The environment; the project's entry in memoryd's config; Claude Code's settings; `memory_root`; where Claude Code reads,
+    if it is used here; else in memoryd's own data directory. There it stays when Claude Code is used later: nobody's
+    memories move by themselves.
     """
     if paths.forced_memory_dir:
         return _Place(paths.forced_memory_dir, is_shared=True)
     if own := config.projects.memory_dirs.get(root):
         return _Place(own, is_shared=True)
-    if directory := ALL[0].memory_dir_setting(root, paths):
+    if directory := MEMORY_READER.memory_dir_setting(root, paths):
         return _Place(directory, is_shared=True)
     if config.memory_root:
         return _Place(os.path.join(config.memory_root, slug), is_shared=False)
-    return _Place(ALL[0].default_memory_dir(slug, paths), is_shared=False)
+    own, read = os.path.join(paths.memory_root, slug), MEMORY_READER.default_memory_dir(slug, paths)
+    is_own = os.path.isdir(own) or (not MEMORY_READER.is_used(paths) and is_another_used(paths))
+    return _Place(own if is_own else read, is_shared=False)
 
 
 # --- which are left alone ---------------------------------------------------------------------------------------------

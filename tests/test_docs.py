@@ -19,7 +19,7 @@ from memoryd.cli.review import as_json as review_as_json
 from memoryd.cli.setup_show import as_json as setup_as_json
 from memoryd.cli.status_json import as_json as status_as_json
 from memoryd.cli.status_screen import DAMAGE_WORDS
-from memoryd.clients import ALL
+from memoryd.clients import WITH_PLUGIN
 from memoryd.clients.settings import HooksState
 from memoryd.clock import SystemClock
 from memoryd.config import Config, key_names
@@ -84,6 +84,12 @@ def test_the_readme_shows_this_version() -> None:
     assert set(re.findall(r"memoryd (\d+\.\d+\.\d+)", (ROOT / "README.md").read_text())) == {__version__}
 
 
+@pytest.mark.parametrize("screen", ["audit", "setup"])
+def test_the_screens_of_the_readme_are_as_they_were_recorded(screen: str) -> None:
+    recorded = (ROOT / "docs" / "screens" / f"{screen}.txt").read_text(encoding="utf-8")
+    assert f"```console\n{recorded}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_make_targets_of_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for path in DOCUMENTS:
@@ -144,7 +150,7 @@ def test_every_field_of_status_and_dreams_is_in_the_contract(paths: Paths) -> No
 
 
 def test_every_field_of_the_status_of_hooks_is_in_the_contract(paths: Paths) -> None:
-    status = hooks_as_json(ALL[0], paths, [HooksState("Stop", "missing")], (), "")
+    status = hooks_as_json(WITH_PLUGIN[0], paths, [HooksState("Stop", "missing")], (), "")
     assert _fields("hooks status") == set(status)
     (parts,) = re.findall(r"one entry for each: `\{(.+?)\}`", _document("json.md"))
     assert parts.split(", ") == list(status["hooks"][0])

@@ -40,14 +40,17 @@ KINDS: dict[str, tuple[str, ...]] = {
         "config",
         "paths",
         "projects",
+        "sync",
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "recall", "context"),
+    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context", "share", "unshare"),
+    "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }
 COMMANDS = tuple(name for names in KINDS.values() for name in names)
 """Each is a module here, with underscores for hyphens."""
+_CHANGES_MEMORIES = frozenset({"remember", "forget", "undo", "restore", "review", "projects", "share", "unshare"})
 _UNLISTED = ("child",)
 """Commands that the daemon starts; `--help` does not list them."""
 
@@ -188,6 +191,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         places = paths_from(environment)
         places, settings = settings_in_force(places, any_config=getattr(arguments, "any_config", False))
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
+        if arguments.called in _CHANGES_MEMORIES and (settings.is_anything_shared or arguments.called == "share"):
+            from memoryd.daemon.wake_file import wake
+
+            wake(places)  # what was changed goes out 2 s later, not at the next minute
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:

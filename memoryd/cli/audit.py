@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.screen import Screen
     from memoryd.jobs.audit import audit
+    from memoryd.setup.record import read_record
 
     arguments = context.arguments
     report = audit(context.paths, context.config, context.clock.now(), arguments.days)
@@ -46,7 +47,7 @@ def execute(context: Context) -> int:
         print_message(f"{hidden} more: memoryd audit --limit 0")
     if report.repetitions:
         print_message("\nmemoryd keeps what you say, so that you need not say it again. To begin with these:")
-        print_message("  memoryd backfill")
+        print_message(f"  memoryd {'backfill' if read_record(context.paths) else 'setup'}")
     return 0
 
 
@@ -62,7 +63,8 @@ def _blocks(report: AuditReport, limit: int) -> list[Block]:
         Gap(),
     ]
     for repetition in report.repetitions[:limit]:
-        often = f"{len(repetition.said)} times in {count(repetition.sessions, 'session')}"
+        clients = ", ".join(dict.fromkeys(sentence.client for sentence in repetition.said))
+        often = f"{len(repetition.said)} times in {count(repetition.sessions, 'session')} of {clients}"
         first, last = _day(repetition.said[0].said_at), _day(repetition.said[-1].said_at)
         when = first if first == last else f"{first} to {last}"
         blocks += [Paragraph(strong(f'"{_cut(repetition.text)}"')), Paragraph(dim(f"{often}, {when}"), indent=4)]

@@ -27,8 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dream", nargs=2, metavar=("MEMORY", "ROOT"))
     parser.add_argument("--upkeep", action="store_true")
     parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
+    parser.add_argument("--sync", action="store_true")
     parser.add_argument("--read-memories", nargs="+", metavar="MEMORY")
     parser.add_argument("--prefetch", nargs=2, metavar=("MEMORY", "SESSION"))
+    parser.add_argument("--notes", action="store_true")
+    parser.add_argument("--notes-by-model", action="store_true")
 
 
 def execute(context: Context) -> int:
@@ -38,11 +41,35 @@ def execute(context: Context) -> int:
         return _upkeep(context)
     if context.arguments.reindex:
         return _reindex(context, context.arguments.reindex)
+    if context.arguments.sync:
+        return _sync(context)
     if context.arguments.read_memories:
         return _read_memories(context, context.arguments.read_memories)
     if context.arguments.prefetch:
         return _prefetch(context, *context.arguments.prefetch)
+    if context.arguments.notes:
+        return _notes(context)
+    if context.arguments.notes_by_model:
+        return _notes_by_model(context)
     return _extract(context)
+
+
+def _sync(context: Context) -> int:
+    """Exchange memories with the stores. What came of it is in the database; a kill leaves nothing half done."""
+    from memoryd.errors import BusyError
+    from memoryd.jobs.sync import sync_all
+    from memoryd.recall.refresh import MemoryPlace, after_work
+    from memoryd.state.database import open_database
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which ends git, where one runs
+    changed: set[str] = set()
+    with closing(open_database(context.paths)) as database, suppress(BusyError):
+        for done in sync_all(database, context.paths, context.config, context.environment, context.clock.now()):
+            if done.result is not None and done.result.taken + done.result.dropped:
+                changed |= {replica.memory_dir for replica in done.shared.replicas}
+    if changed:
+        after_work(context.paths, context.config, context.clock, [MemoryPlace(place, "") for place in sorted(changed)])
+    return 0
 
 
 def _dream(context: Context, memory_dir: str, root: str) -> int:
@@ -108,6 +135,39 @@ def _write_keys(context: Context, database: Database, memory_dirs: list[str]) ->
             log.warning("keys", why=error.sentence)
         else:
             log.info("keys", **done._asdict())
+
+
+def _notes(context: Context) -> int:
+    """Bring the notes of live sessions up to date. A kill leaves each as it was, or new."""
+    from memoryd.jobs.notes import update_due
+    from memoryd.log.writer import open_log
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        failed = update_due(database, context.paths, context.config, context.clock.now())
+    finally:
+        database.close()
+    if failed:
+        log = open_log(context.paths, context.config.log.level)
+        for place, reason in failed:
+            log.warning("notes", session=place.session_id, reason=reason)
+        log.close()
+    return 0
+
+
+def _notes_by_model(context: Context) -> int:
+    """Have a model add to the notes of live sessions. Its result is in the database, as are the reasons of failures."""
+    from memoryd.jobs.notes_by_model import add_to_due
+    from memoryd.state.database import open_database
+
+    database = open_database(context.paths)
+    try:
+        with suppress(EngineStoppedError, EngineRestsError):  # `status` shows why
+            add_to_due(database, context.paths, context.config, context.environment, context.clock)
+    finally:
+        database.close()
+    return 0
 
 
 def _reindex(context: Context, memory_dirs: list[str]) -> int:

@@ -53,7 +53,7 @@ def execute(context: Context) -> int:
     database = open_database(paths)
     now = context.clock.now()
     config = Config()
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(now)
     _write_transcript(os.path.join(folder, "00000000-0000-4000-8000-000000000001.jsonl"), os.path.realpath(shop), now)
     print("You said to your agent, in a project called shop:")

@@ -86,7 +86,7 @@ def ingest(context: Context, database: Database) -> None:
     from memoryd.clients import ALL
     from memoryd.jobs.ingest import Ingester
 
-    ingester = Ingester(ALL[0], database, context.paths, context.config)
+    ingester = Ingester(ALL, database, context.paths, context.config)
     while ingester.ingest(context.clock.now()).backlog:
         pass
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memoryd.cli.dream_wording import not_done_as_json, summary
-from memoryd.cli.memory_names import file_meant, memory_name_ever
+from memoryd.cli.memory_names import memory_name_ever
 from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, project_of
 from memoryd.formatting import count, short
@@ -76,6 +76,7 @@ def _with_place(line: HistoryLine, where: dict[str, str], memory_dir: str) -> Hi
 def _name_meant(context: Context, database: Database, memory_dir: str | None) -> str:
     """The memory that is meant; also one that was proposed and never written."""
     from memoryd.errors import MemorydError
+    from memoryd.memory.names import file_meant
     from memoryd.state import inbox
 
     plain = file_meant(context.arguments.file)
@@ -192,6 +193,8 @@ def describe(change: Change) -> HistoryLine:
     if not change.is_kept:
         notes += " (no longer kept)"
     what = ", ".join(change.names) or change.why
+    if change.kind == "sync":
+        what = f"{change.why}: {what}"
     if change.kind == "dream":
         names = ", ".join(change.names) if len(change.names) <= _NAMED else count(len(change.names), "file")
         what = ": ".join(filter(None, [summary(change.why), names]))

@@ -3,6 +3,7 @@
     memoryd hook user-prompt-submit     the memories that help with the prompt
     memoryd hook session-start          the index, where the client does not load it by itself;
                                         after a compaction, what was shown may be shown again
+    memoryd hook pre-tool-use           the rules that speak of the tool call, or the refusal of one that binds
     memoryd hook stop                   tell the daemon that a turn has ended
     memoryd hook pre-compact            and that the client is about to forget what was said
     memoryd hook session-end            and that the session has ended

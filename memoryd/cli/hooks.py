@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.clients import ALL, client_named
+from memoryd.clients import WITH_PLUGIN
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Block, Words
-    from memoryd.clients.base import CodingClient
+    from memoryd.clients.base import PluginClient
     from memoryd.clients.settings import HooksState, SettingsChange
     from memoryd.paths import Paths
 
@@ -38,32 +38,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     status = actions.add_parser("status", help="which of them are there, and whether they will run")
     remove = actions.add_parser("remove", help="take out what an older memoryd put into your settings")
     for action in (install, status, remove):
-        action.add_argument("client", nargs="?", default=ALL[0].name, help=f"only {_names()} so far")
+        action.add_argument("client", nargs="?", default=WITH_PLUGIN[0].name, help=f"only {_names()} so far")
         action.set_defaults(any_config=True)  # they have nothing to do with what memoryd itself is set to
     remove.add_argument("--follow", action="store_true", help="if the settings are a link, change what it leads to")
     add_json_option(status)
 
 
 def execute(context: Context) -> int:
-    try:
-        client = client_named(context.arguments.client)
-    except KeyError:
+    client = next((client for client in WITH_PLUGIN if client.name == context.arguments.client), None)
+    if client is None:
         raise UsageError(
             f"memoryd has no hooks for {context.arguments.client!r}; it knows {_names()}.",
-            f"memoryd hooks {context.arguments.action} {ALL[0].name}",
-        ) from None
+            f"memoryd hooks {context.arguments.action} {WITH_PLUGIN[0].name}",
+        )
     return {"install": _install, "status": _status, "remove": _remove}[context.arguments.action](context, client)
 
 
 def _names() -> str:
-    return ", ".join(client.name for client in ALL)
+    return ", ".join(client.name for client in WITH_PLUGIN)
 
 
-def _install(_context: Context, client: CodingClient) -> int:
+def _install(_context: Context, client: PluginClient) -> int:
     raise UsageError(f"The hooks of {client.title} come with memoryd's plugin, which `setup` makes.", "memoryd setup")
 
 
-def _remove(context: Context, client: CodingClient) -> int:
+def _remove(context: Context, client: PluginClient) -> int:
     from memoryd.formatting import short
 
     changed = client.remove_old_hooks(context.paths, context.clock.now(), follow=context.arguments.follow)
@@ -86,7 +85,7 @@ def _print_backup(context: Context, changed: SettingsChange) -> None:
         print(f"What was in it before: {short(changed.backup, context.paths.home)}")
 
 
-def _status(context: Context, client: CodingClient) -> int:
+def _status(context: Context, client: PluginClient) -> int:
     found = client.hook_states(context.paths, context.environment, sys.executable)
     old, off = client.old_hooks(context.paths), _off(context, client)
     if context.arguments.json:
@@ -99,7 +98,7 @@ def _status(context: Context, client: CodingClient) -> int:
 
 
 def as_json(
-    client: CodingClient, paths: Paths, found: Sequence[HooksState], old: Sequence[str], off: str
+    client: PluginClient, paths: Paths, found: Sequence[HooksState], old: Sequence[str], off: str
 ) -> dict[str, Any]:
     return {
         "client": client.name,
@@ -121,7 +120,7 @@ def as_json(
 
 
 def _blocks(
-    context: Context, client: CodingClient, found: Sequence[HooksState], old: Sequence[str], off: str
+    context: Context, client: PluginClient, found: Sequence[HooksState], old: Sequence[str], off: str
 ) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph, Rows, good, warn
     from memoryd.formatting import short
@@ -145,6 +144,6 @@ def _blocks(
     return blocks
 
 
-def _off(context: Context, client: CodingClient) -> str:
+def _off(context: Context, client: PluginClient) -> str:
     """Reason why the client does not run the user's hooks; empty if none is known."""
     return client.read_settings(context.paths, context.environment).hooks_off.by

@@ -74,6 +74,7 @@ def _show(context: Context, answer: RecallAnswer, memory_dir: str) -> None:
                         "modified_at": iso(memory.at),
                         "gone": list(memory.gone),
                         "unconfirmed": memory.is_unconfirmed,
+                        "author": memory.author or None,
                     }
                     for memory in answer.memories
                 ],

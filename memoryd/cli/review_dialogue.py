@@ -13,10 +13,10 @@ from memoryd.errors import MemorydError
 from memoryd.memory.guards import RefusedError
 from memoryd.review.inbox import StaleError, accept, contents_before, current_contents, reject
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state.inbox import AnsweredError
 from memoryd.state.sessions import place_of_message
 from memoryd.transcripts.read import TurnPlace, read_turns
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

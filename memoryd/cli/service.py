@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -198,14 +198,12 @@ def print_what_is_missing(context: Context, state: State) -> None:
 
     anthropic = context.config.anthropic
     if anthropic.api_key_variable and not (anthropic.api_key_file or anthropic.api_key_command):
-        print(
+        print_message(
             f"The config takes the API key from the variable {anthropic.api_key_variable}, which is not handed to a"
-            " service. Put the key into a file, and its name into anthropic.api_key_file.",
-            file=sys.stderr,
+            " service. Put the key into a file, and its name into anthropic.api_key_file."
         )
     if state.manager == "systemd" and not lingers():
-        print(
+        print_message(
             "It ends when you have logged out everywhere, and goes on at the next login. If it should run without you"
-            " (a server, cron): loginctl enable-linger",
-            file=sys.stderr,
+            " (a server, cron): loginctl enable-linger"
         )

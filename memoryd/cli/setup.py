@@ -142,9 +142,9 @@ class _Setup:
         """The plugin of each client that is here, and out with what an older memoryd left in its settings."""
         import shutil
 
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
-        client = ALL[0]
+        client = WITH_PLUGIN[0]
         is_here = os.path.isdir(self._paths.claude_dir) or shutil.which(
             "claude", path=self._context.environment.get("PATH")
         )
@@ -170,27 +170,29 @@ class _Setup:
             self.tell(f"{client.title} will not run its hooks: {settings.hooks_off.by}.")
 
     def _make_plugin(self) -> None:
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
+        from memoryd.jobs.call_hook import follow_rules
 
         earlier = self._record.plugin_files
         self._note_plugin(earlier)
-        made = ALL[0].install_plugin(self._paths, sys.executable, earlier)
+        made = WITH_PLUGIN[0].install_plugin(self._paths, sys.executable, earlier)
         self.note(self._record._replace(plugin_files=made.files))
+        follow_rules(self._paths)
         self.tell("Done; new sessions use it.")
 
     def _note_plugin(self, earlier: Sequence[str]) -> None:
         """Its folder and files, with those of an earlier version, which are still there."""
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
-        folder = ALL[0].plugin_folder(self._paths)
-        files = tuple(dict.fromkeys((*earlier, *ALL[0].plugin_names())))
+        folder = WITH_PLUGIN[0].plugin_folder(self._paths)
+        files = tuple(dict.fromkeys((*earlier, *WITH_PLUGIN[0].plugin_names())))
         record = self._record.with_folders_of([folder])
         self.note(record._replace(plugin_folder=folder, plugin_files=files))
 
     def _remove_old_hooks(self) -> None:
-        from memoryd.clients import ALL
+        from memoryd.clients import WITH_PLUGIN
 
-        client = ALL[0]
+        client = WITH_PLUGIN[0]
         if not (old := client.old_hooks(self._paths)):
             return
         file = self._short(client.settings_file(self._paths))
@@ -251,23 +253,25 @@ class _Setup:
 
     def _chosen_engine(self) -> EngineChoice:
         """What the user picks from a list; a logged-in claude, or what is in force, is preselected."""
+        from memoryd.cli.screen import Paragraph
         from memoryd.setup.engines import EngineChoice, has_logged_in_claude, in_words
 
         config, use = self._context.config, self._use()
         has_claude = has_logged_in_claude(self._paths, self._context.environment)
         names = ["claude", "anthropic", "local", "offline"]
         about = {
-            "claude": "your own claude command with your login"
-            + ("" if has_claude else " (not found, or not logged in)"),
+            "claude": "your own claude command with your login",
             "anthropic": "a key of yours",
-            "local": "a model on your machine (Ollama, llama.cpp, ...)",
+            "local": "a model on your machine (Ollama and the like)",
             "offline": "rules and a small model in the package",
         }
         preselected = config.engine if config.engine != "auto" else "claude" if has_claude else "offline"
         self.tell("Who reads what you say and decides what is kept?")
         for number, name in enumerate(names, 1):
             mark = "*" if name == preselected else " "
-            self.tell(f"{mark} {number} {name}: {about[name]}; {in_words(name, use)}")
+            self.tell(f"{mark} {number} {name}: {about[name]}")
+            missing = "not found here, or not logged in; " if name == "claude" and not has_claude else ""
+            self._screen.show([Paragraph(missing + in_words(name, use), indent=7)])
         picked = self._picked(names, preselected)
         if picked is None:
             return EngineChoice(config.engine)
@@ -326,7 +330,8 @@ class _Setup:
                 self.tell(*(f"- {memory.project}: {memory.said}" for memory in shown))
             else:
                 self.tell("Your newest sessions hold nothing that the engine in the package would keep; the older may.")
-            if not self.agrees("Read all of it and keep what matters? memoryd undo takes each memory back."):
+            self.tell("memoryd undo takes each memory back.")
+            if not self.agrees("Read all of it and keep what matters?"):
                 self.tell("Nothing was kept; memoryd backfill does it later.")
                 return
             done = list(keep(database, self._paths, self._context.config, self._context.clock))

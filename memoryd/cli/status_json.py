@@ -39,6 +39,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "bytes": totals.bytes if totals else 0,
             "unread": totals.unread if totals else 0,
             "missing": totals.missing if totals else 0,
+            "clients": dict(status.clients),
         },
         "turns": {
             "waiting": (totals.waiting_turns if totals else 0) - status.skipped_turns,
@@ -57,9 +58,22 @@ def as_json(status: Status) -> dict[str, Any]:
         "last": _last(status),
         "memories": [_project(project) for project in status.projects.named],
         "recall": status.recall._asdict() if status.recall is not None else None,
+        "rules": _rules(status),
         "dreams": _dreams(status),
         "to_review": status.to_review,
-        "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
+        "sync": [
+            {
+                "store": done.store,
+                "succeeded_at": iso(done.succeeded_at) if done.succeeded_at else None,
+                "exchanged_at": iso(done.exchanged_at) if done.exchanged_at else None,
+                "author": done.author or None,
+                "last_exchange": dict(done.facts),
+                "error": done.error or None,
+                "apart": apart,
+            }
+            for done, apart in status.sync
+        ],
+        "damaged": [{"path": damage.path, "client": damage.client, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
             {
@@ -113,6 +127,7 @@ def _pause(status: Status) -> dict[str, Any] | None:
 def _session(session: WaitingSession, decision: Due | Wait | Skip) -> dict[str, Any]:
     return {
         "session": session.session_id,
+        "client": session.client,
         "project": session.project_root,
         "transcript": session.path,
         "turns": len(session.turn_ids),
@@ -237,4 +252,22 @@ def _plan(status: Status) -> dict[str, Any] | None:
         "tokens_today": plan.used.tokens,
         "tokens_per_day": plan.tokens_per_day,
         "list_price_today_usd": round(plan.used.usd, 6),
+    }
+
+
+def _rules(status: Status) -> dict[str, Any]:
+    return {
+        "binding": [
+            {
+                "memory_dir": rule.memory_dir,
+                "file": rule.file,
+                "refuses": list(rule.refuses),
+                "refused": rule.outcome.refused,
+                "allowed": rule.outcome.allowed,
+            }
+            for rule in status.rules.binding
+        ],
+        "with_calls": status.rules.with_calls,
+        "followed": status.rules.followed,
+        "corrected": status.rules.corrected,
     }

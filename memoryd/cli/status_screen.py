@@ -24,6 +24,7 @@ from memoryd.cli.screen import (
 )
 from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
 from memoryd.cli.status_engine import engine_lines
+from memoryd.clients import MEMORY_READER, client_named
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from memoryd.diagnosis.status import Status
     from memoryd.memory.stats import Counted, Fill
     from memoryd.model import Wait
+    from memoryd.state.sync import Round
 
 DAMAGE_WORDS = {
     "nul": "NUL bytes, taken out",
@@ -44,6 +46,7 @@ DAMAGE_WORDS = {
     "spliced": "torn, rest recovered",
     "unreadable": "not JSON, left out",
     "unknown_shape": "of unknown shape, left out",
+    "unknown_type": "of a type that this memoryd does not know, left out",
     "too_long": "too long, left out",
 }
 _UNTIL = {
@@ -124,6 +127,8 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
     gone = f", {totals.missing:,} no longer there" if totals.missing else ""
     yield "sessions", f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}"
+    if set(status.clients) - {MEMORY_READER.name}:
+        yield "agents", ", ".join(f"{client_named(name).title} {number:,}" for name, number in status.clients.items())
     vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
     pending = totals.waiting_turns - status.skipped_turns
     yield "turns", f"{pending:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}"
@@ -139,9 +144,36 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         shown, sessions, used = status.recall
         shown_words = "1 memory" if shown == 1 else f"{shown:,} memories"
         yield "recall", f"{shown_words} shown to {count(sessions, 'session')} in 7 days, {used:,} read or quoted"
+    yield from _rules(status)
     if status.to_review:
         wait = "waits" if status.to_review == 1 else "wait"
         yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
+    for done, apart in status.sync:
+        yield "sync", exchanged(done, apart, status.now)
+
+
+def exchanged(done: Round, apart: int, now: float) -> str:
+    """When memories were last exchanged with a store, with whom, and what did not travel."""
+    when = f"{ago(now - done.succeeded_at)} ago" if done.succeeded_at is not None else "never yet"
+    author = f", last changed by {done.author}" if done.author else ""
+    facts = done.facts
+    came, went = (facts.get(one, 0) + facts.get(two, 0) for one, two in (("taken", "dropped"), ("given", "deleted")))
+    last = f"; {came:,} came and {went:,} went {ago(now - done.exchanged_at)} ago" if done.exchanged_at else ""
+    left = f"; {count(apart, 'file')} kept apart: memoryd sync status" if apart else ""
+    return f"{done.store}, {when}{author}{last}{left}"
+
+
+def _rules(status: Status) -> Iterator[tuple[str, Words]]:
+    """What came of rules in seven days, and each memory that binds."""
+    rules = status.rules
+    if rules.with_calls or rules.followed or rules.corrected:
+        handed = f"{count(rules.with_calls, 'time')} with a tool call in 7 days"
+        yield "rules", f"{handed}; not kept to {rules.followed:,}, said again {rules.corrected:,}"
+    for rule in rules.binding[:_NAMED]:
+        what = "; ".join(rule.refuses) or f"nothing: its `enforce` is not understood; memoryd enforce {rule.file}"
+        yield "binding", f"{rule.file}: {what} ({rule.outcome.refused:,} refused, {rule.outcome.allowed:,} allowed)"
+    if len(rules.binding) > _NAMED:
+        yield "binding", f"and {len(rules.binding) - _NAMED:,} more"
 
 
 def _counted_dreams(status: Status) -> str:

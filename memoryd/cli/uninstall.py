@@ -1,7 +1,8 @@
 """Take back everything that memoryd has changed: plugin, service, its choice in the config, its state and log.
 
-Your memories stay, as plain files. With --purge those that memoryd wrote go as well; never one that your agent or you wrote or
-changed. The program itself stays; the command that removes it is printed. Stopped anywhere, it can be run again.
+Your memories stay, as plain files; the history of their changes does not: no undo and no why after that, and if you set memoryd
+up again, it reads what you said anew and may keep what you once took back. --keep-history leaves it for that day. With --purge
+the memories that memoryd wrote go as well; never one that your agent or you wrote or changed. The program itself stays; the command that removes it is printed. Stopped anywhere, it can be run again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ HELP = "take everything back; your memories stay"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--purge", action="store_true", help="delete the memories that memoryd wrote, too")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--purge", action="store_true", help="delete the memories that memoryd wrote, too")
+    which.add_argument(
+        "--keep-history", action="store_true", help="leave undo, why and what was read for the next setup"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(any_config=True)
 
@@ -44,7 +49,7 @@ def execute(context: Context) -> int:
     if context.arguments.purge and os.path.exists(paths.database):
         _purge(context)
     known = {**record._asdict(), "config": record.config._asdict() if record.config else None}
-    for line in take_back(known):
+    for line in take_back(known, keeps_history=context.arguments.keep_history):
         print(line)
     print(f"The program itself is removed by: {program_removal(sys.prefix)}", file=sys.stderr)
     return code
@@ -52,13 +57,13 @@ def execute(context: Context) -> int:
 
 def _completed(paths: Paths, record: SetupRecord | None) -> SetupRecord:
     """The record with what memoryd knows without it: somebody may have lost it, or never run setup."""
-    from memoryd.clients import ALL
+    from memoryd.clients import WITH_PLUGIN
     from memoryd.setup.record import SetupRecord
 
     record = record or SetupRecord(paths.state_dir)
-    files = tuple(dict.fromkeys((*record.plugin_files, *ALL[0].plugin_names())))
-    folder = record.plugin_folder or ALL[0].plugin_folder(paths)
-    is_ours = bool(record.plugin_folder) or ALL[0].is_own_plugin(paths)
+    files = tuple(dict.fromkeys((*record.plugin_files, *WITH_PLUGIN[0].plugin_names())))
+    folder = record.plugin_folder or WITH_PLUGIN[0].plugin_folder(paths)
+    is_ours = bool(record.plugin_folder) or WITH_PLUGIN[0].is_own_plugin(paths)
     return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files)
 
 
@@ -75,13 +80,19 @@ def _agreed(context: Context, record: SetupRecord) -> bool:
         ("the plugin", record.plugin_folder),
         ("the service", record.service_file),
         ("what setup wrote into", record.config.file if record.config else ""),
-        ("its state, log and history of changes (no undo any more)", context.paths.state_dir),
+        (_state_going(context), context.paths.state_dir),
     ):
         if path:
             print(f"  {what} {short(path, home)}", file=sys.stderr)
     memories = "and the memories that memoryd wrote" if context.arguments.purge else "your memories stay"
     print(f"  {memories}\nGo on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _state_going(context: Context) -> str:
+    if context.arguments.keep_history:
+        return "its log and caches, not the history of your memories, in"
+    return "its state, log and the history of your memories (no undo, no why any more; --keep-history leaves it)"
 
 
 def _remove_service(context: Context, record: SetupRecord) -> None:
@@ -105,10 +116,10 @@ def _remove_service(context: Context, record: SetupRecord) -> None:
 
 
 def _remove_old_hooks(context: Context) -> int:
-    from memoryd.clients import ALL
+    from memoryd.clients import WITH_PLUGIN
     from memoryd.formatting import short
 
-    client = ALL[0]
+    client = WITH_PLUGIN[0]
     try:
         if client.old_hooks(context.paths):
             changed = client.remove_old_hooks(context.paths, context.clock.now(), follow=False)

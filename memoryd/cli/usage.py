@@ -1,5 +1,8 @@
 """Show what the model calls used and cost, by day, by project or by job. Without a model there is nothing to show.
 
+`--by memory` shows what memories have cost your sessions: how often each was handed over, about how many tokens that were, and in
+how many sessions it was then read or quoted.
+
 A call that was sent and never answered counts as what it may have cost at most, marked with ~. What your own claude did is
 on your plan: it is shown at list price, in brackets. Where an endpoint had lost what it should have kept in its cache, and
 neither a new version, another model nor time explains it, a line says how often.
@@ -28,7 +31,9 @@ _NOON = 43_200  # from noon to noon no change of the clock leads to another day
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--by", choices=("day", "project", "job"), default="day", help="what a line stands for (day)")
+    parser.add_argument(
+        "--by", choices=("day", "project", "job", "memory"), default="day", help="what a line stands for (day)"
+    )
     parser.add_argument("--days", type=int, default=_DAYS, help=f"how far back (today and the {_DAYS - 1} days before)")
     add_json_option(parser)
 
@@ -42,6 +47,8 @@ def execute(context: Context) -> int:
     if not 1 <= context.arguments.days <= _MOST_DAYS:
         raise UsageError(f"--days must be from 1 to {_MOST_DAYS}.", "memoryd usage --days 30")
     today_is = day_of(context.clock.now())
+    if context.arguments.by == "memory":
+        return _memories(context, day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0])
     database = open_for_reading(context.paths)
     try:
         since = day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0]
@@ -67,6 +74,38 @@ def execute(context: Context) -> int:
         print(f"Today: {today:.4f} of {context.config.budget.usd_per_day:g} USD.", file=sys.stderr)
     if any(row.engine != model_calls.PAID for row in rows):
         print("USD in brackets are list prices: it was on your plan, and nobody bills them.", file=sys.stderr)
+    return 0
+
+
+def _memories(context: Context, since: float) -> int:
+    """What each memory has cost the sessions that it was handed to, the dearest first."""
+    from memoryd.recall.outcomes import outcomes
+
+    found = sorted(outcomes(context.paths, since).items(), key=lambda pair: (-pair[1].bytes, pair[0]))
+    rows = [(place, name, outcome) for (place, name), outcome in found if outcome.shown]
+    if context.arguments.json:
+        fields = ("shown", "with_calls", "sessions", "tokens", "used")
+        print_json(
+            [
+                {"memory_dir": place, "file": name, **{field: getattr(outcome, field) for field in fields}}
+                for place, name, outcome in rows
+            ]
+        )
+        return 0
+    if not rows:
+        print("No memory was handed over in this time.", file=sys.stderr)
+        return 0
+    width = max(len("memory"), *(len(shown(name)) for _, name, _ in rows))
+    print(f"{'memory':<{width}}  {'handed over':>11}  {'with calls':>10}  {'sessions':>8}  {'tokens':>8}  {'used':>5}")
+    for _, name, outcome in rows:
+        print(
+            f"{shown(name):<{width}}  {outcome.shown:>11,}  {outcome.with_calls:>10,}  {outcome.sessions:>8,}"
+            f"  {outcome.tokens:>8,}  {outcome.used:>5,}"
+        )
+    print(
+        "Tokens are about a quarter of the bytes; your client's model reads them, memoryd pays nothing.",
+        file=sys.stderr,
+    )
     return 0
 
 

@@ -2,10 +2,13 @@
 
 A session is a row of lines, whatever it is kept in. Lines that are appended are read from where the last look ended; where
 lines were rewritten, all are read again, and messages are known by their ids. Nothing but `decoder` looks into a line, so a
-client that keeps sessions in a database can hand out its rows as lines.
+client that keeps sessions in a database can hand out its rows as lines (`memoryd/sources/session.py:OpenSession`).
 
-Methods are asked for once for a file or a command, never for each line: `decoder` returns the function that is called then.
-A new client is a folder beside `claude_code`, an object in `clients.ALL`, and a sample in `tests/clients/test_conformance.py`.
+Every client can be read: `CodingClient`. Some can do more, and are in a list for that in `memoryd/clients/__init__.py`:
+`HookClient` runs memoryd's hooks, `PluginClient` takes memoryd's plugin, `MemoryClient` reads a memory directory by itself.
+
+Methods are asked for once for a session or a command, never for each line: `decoder` returns the function that is called
+then. A new client is a folder beside `claude_code`, an object in `clients.ALL`, and a sample in `tests/clients/samples.py`.
 """
 
 from __future__ import annotations
@@ -14,19 +17,26 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
-    from memoryd.model import Entry, ToolCall
+    from memoryd.clients.tool_actions import ToolAction
+    from memoryd.model import Entry, Inventory, ToolCall
     from memoryd.paths import Paths
+    from memoryd.sources.scan import SessionPlace
+    from memoryd.sources.session import OpenSession
 
     Decoder = Callable[[bytes, Counter[str]], tuple[Entry, ...]]
     """A line to its entries: none where it holds nothing that counts, several where a line holds several.
 
     Only the user's own words become a `Prompt`: what the client, an editor, a tool or memoryd put beside them is left out.
+    A line is understood by itself, since a search decodes single lines; what only the head of a session says (its id, its
+    directory) is read before. A message has the same ids wherever it is written again: by a resume, a fork, a compaction.
+    What is written again without being read at the same place, such as the history inside of a compaction, is left out.
+
     Never raises. The counter gets what had to be repaired or left out, by kind; `unknown_shape` is an entry that should have
-    counted and was not understood.
+    counted and was not understood, `unknown_type` one of a type that this memoryd has never heard of.
     """
 
 
@@ -42,8 +52,10 @@ class RecentActivity(NamedTuple):
 class HookCall(NamedTuple):
     """What a client tells when it runs a hook."""
 
-    kind: Literal["prompt", "start", "end", "release"]
-    """A prompt was sent; a session begins; a turn has ended; a session ends or is about to be compacted."""
+    kind: Literal["prompt", "start", "call", "end", "release"]
+    """A prompt was sent; a session begins; a tool is about to be called; a turn has ended; a session ends or is about to be
+    compacted.
+    """
     session_id: str
     cwd: str
     transcript: str = ""
@@ -53,6 +65,12 @@ class HookCall(NamedTuple):
     """The session goes on without what it was shown before."""
     is_empty: bool = False
     """The session begins with nothing: it has not seen the index."""
+    is_resumed: bool = False
+    """The session goes on with what it was, perhaps after a long time."""
+    is_before_compaction: bool = False
+    action: ToolAction | None = None
+    """What a tool is about to do."""
+    call_id: str = ""
 
 
 class HookInputError(Exception):
@@ -60,6 +78,8 @@ class HookInputError(Exception):
 
 
 class CodingClient(Protocol):
+    """What is asked of every client."""
+
     @property
     def name(self) -> str:
         """In commands, and in the database for each session."""
@@ -70,14 +90,30 @@ class CodingClient(Protocol):
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
-    def sessions_root(self, paths: Paths) -> str:
-        """The directory in whose folders its sessions are."""
+    @property
+    def deletes_early(self) -> bool:
+        """Whether it deletes sessions long before their time: they are read before those of other clients."""
+
+    def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:
+        """Where its sessions are, on this machine and in these directories of known projects. They need not be there."""
 
     def is_session(self, name: str) -> bool:
-        """Whether a file of this name is a conversation with the user."""
+        """Whether a change of a file of this name is a change of conversations with the user."""
 
-    def decoder(self) -> Decoder:
+    def inventory(self, place: SessionPlace, only: Collection[str] | None = None) -> Inventory:
+        """The sessions at one of its places; with `only`, in these folders alone."""
+
+    def session_id(self, path: str) -> str:
+        """The id by which the client knows the session at a path of its inventory."""
+
+    def open_session(self, path: str) -> OpenSession:
+        """A session to be read. Raises OSError and NotATranscriptError."""
+
+    def decoder(self, path: str) -> Decoder:
         """What decodes the lines of one session."""
+
+    def own_cwd(self, path: str, named: Sequence[str], paths: Paths) -> str:
+        """Where a session was begun, of the directories that are named in it, in order of appearance."""
 
     def resume_command(self, session_id: str, cwd: str) -> str:
         """What a person types into a shell to go on with a session."""
@@ -93,26 +129,24 @@ class CodingClient(Protocol):
     def written_below(self, call: ToolCall, directory: str) -> list[str]:
         """The files of a directory that a call sets out to change, by their names below it."""
 
-    # --- its memory and instructions ----------------------------------------------------------------------------------
+    # --- its instructions and its own memory --------------------------------------------------------------------------
 
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         """The instruction files that apply at a directory, with their texts; later ones weigh more."""
 
-    def project_folder(self, root: str, paths: Paths, has_sessions: Callable[[str], bool]) -> str:
-        """The name of the folder for what was said in a directory; of several that it may be, `has_sessions` finds it."""
+    def own_memories(self, paths: Paths) -> list[str]:
+        """Directories and files in which it keeps memories of its own making, as far as they are there."""
 
-    def memory_dir_setting(self, root: str, paths: Paths) -> str | None:
-        """Where its settings say that the memory of a project is; None where they do not. Nothing that a repository
-        ships counts.
-        """
 
-    def default_memory_dir(self, folder: str, paths: Paths) -> str:
-        """Where the memory of a project is, by its folder, if no setting says otherwise."""
+class SettingsClient(CodingClient, Protocol):
+    """A client whose settings matter to memoryd."""
 
     def read_settings(self, paths: Paths, environment: Mapping[str, str]) -> ClientSettings:
         """What its settings and the environment say, as far as it matters to memoryd."""
 
-    # --- its hooks ----------------------------------------------------------------------------------------------------
+
+class HookClient(SettingsClient, Protocol):
+    """A client that runs memoryd's hooks."""
 
     @property
     def hook_events(self) -> tuple[str, ...]:
@@ -124,7 +158,12 @@ class CodingClient(Protocol):
     def hook_answer(self, event: str, text: str, notice: str = "") -> str:
         """A text for the model and a notice for the user, either may be empty, as the client wants to be answered."""
 
-    # --- its plugin ---------------------------------------------------------------------------------------------------
+    def hook_refusal(self, event: str, reason: str) -> str:
+        """The answer that keeps a tool from being called, with the reason for the model."""
+
+
+class PluginClient(HookClient, Protocol):
+    """A client that takes its hooks from memoryd's plugin."""
 
     def plugin_folder(self, paths: Paths) -> str:
         """Where it finds memoryd's plugin."""
@@ -147,6 +186,12 @@ class CodingClient(Protocol):
     def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
         """Take the plugin away, and nothing that is somebody else's. Raises ClientError."""
 
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        """Put the hook that is run before tool calls into the plugin, or take it out; whether that changed anything.
+
+        Only where the plugin's hooks are just as `install_plugin` has written them. Raises OSError.
+        """
+
     def settings_file(self, paths: Paths) -> str:
         """Its settings, into which older versions of memoryd put their hooks."""
 
@@ -158,3 +203,24 @@ class CodingClient(Protocol):
 
         Raises ClientError, BusyError.
         """
+
+
+class MemoryClient(SettingsClient, Protocol):
+    """A client that loads the index of a memory directory by itself, where it expects it."""
+
+    def is_used(self, paths: Paths) -> bool:
+        """Whether somebody has used it here."""
+
+    def sessions_root(self, paths: Paths) -> str:
+        """The directory in which every project has a folder for its sessions."""
+
+    def project_folder(self, root: str, paths: Paths, has_sessions: Callable[[str], bool]) -> str:
+        """The name of the folder for what was said in a directory; of several that it may be, `has_sessions` finds it."""
+
+    def memory_dir_setting(self, root: str, paths: Paths) -> str | None:
+        """Where its settings say that the memory of a project is; None where they do not. Nothing that a repository
+        ships counts.
+        """
+
+    def default_memory_dir(self, folder: str, paths: Paths) -> str:
+        """Where the memory of a project is, by its folder, if no setting says otherwise."""

@@ -11,7 +11,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import MEMORY_READER, WITH_HOOKS
 from memoryd.clients.base import HookInputError
 
 if TYPE_CHECKING:
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
-_CLIENT = ALL[0]
+_CLIENT = WITH_HOOKS[0]
 EVENTS = _CLIENT.hook_events
 
 _MOST_INPUT_BYTES = 8 << 20
+_BESIDE_NOTES_CHARACTERS = 1_500
+"""Of an index that is handed over together with notes."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -99,20 +101,36 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
+    if call.kind == "call":
+        return _before_call(event, call, paths, config, memory_dir)
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
-        context = _started(call, paths, environment, memory_dir)
+        from memoryd.recall.surface import HOOK_CHARACTERS
+
+        manners = _rules_of_use(call, memory_dir)
+        room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
+        context = _started(call, paths, environment, memory_dir, room - len(manners))
+        context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
         context, record = _recalled(call, paths, config, environment, memory_dir)
+    if call.is_compacted or call.is_resumed:
+        context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
-    if not context and not notice:
-        return _Said(then=record)
 
     def then() -> None:
         record()
         told()
+        _follow_rules(paths, memory_dir)
 
-    return _Said(_CLIENT.hook_answer(event, context, notice), then)
+    return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
+
+
+def _follow_rules(paths: Paths, memory_dir: str) -> None:
+    """What a client or a person wrote since may be the first memory that speaks of tool calls, or have been the last."""
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.call_hook import follow_rules
+
+    follow_rules(paths, memory_dir, SystemClock().now())
 
 
 def _nothing() -> None:
@@ -136,12 +154,17 @@ def _recalled(
     from memoryd.clock import SystemClock
     from memoryd.jobs.prefetch import start_prefetch
     from memoryd.jobs.recall import Request, ready_memories, recall, record_shown
+    from memoryd.language.memory_aside import asks_to_leave_aside
     from memoryd.recall.choose import is_worth_asking
+    from memoryd.recall.manners import WITHOUT_MEMORY
+    from memoryd.recall.shown import set_aside
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
     if not call.prompt:
         return "", _nothing
+    if asks_to_leave_aside(call.prompt):
+        return WITHOUT_MEMORY, lambda: set_aside(paths, call.session_id, SystemClock().now(), is_aside=True)
     seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -156,12 +179,40 @@ def _recalled(
     request = request._replace(most_characters=HOOK_CHARACTERS - len(ready.text))
     found = recall(paths, config, environment, clock, memory_dir, request)
 
-    def then() -> None:
+    def record() -> None:
+        set_aside(paths, call.session_id, clock.now(), is_aside=False)
         record_shown(paths, memory_dir, request, found, clock.now())
         if config.recall.selector == "model" and call.session_id and is_worth_asking(call.prompt):
             start_prefetch(memory_dir, request, environment)
 
-    return "\n\n".join(filter(None, (ready.text, found.text))), then
+    return "\n\n".join(filter(None, (ready.text, found.text))), record
+
+
+def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
+    """The memories that speak of a tool call, or the refusal of one that binds; and what a model has picked meanwhile."""
+    if call.action is None or call.action.kind not in ("run", "change"):
+        return _Said()
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.point_of_action import CallRequest, at_call, record_call
+    from memoryd.jobs.prefetch import is_ready
+    from memoryd.projects import root_of
+
+    now = SystemClock().now()
+    request = CallRequest(call.session_id, call.cwd, root_of(call.cwd), call.action, call.call_id)
+    found = at_call(paths, config, memory_dir, request, now)
+    if found.refusal:
+        text = _CLIENT.hook_refusal(event, found.refusal)
+    else:
+        context = found.text
+        if config.features.recall and is_ready(paths, call.session_id):
+            from memoryd.jobs.recall import ready_memories
+            from memoryd.recall.surface import HOOK_CHARACTERS
+
+            most = HOOK_CHARACTERS - len(context)
+            ready = ready_memories(paths, config, SystemClock(), memory_dir, call.session_id, most_characters=most)
+            context = "\n\n".join(filter(None, (context, ready.text)))
+        text = _CLIENT.hook_answer(event, context) if context else ""
+    return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))
 
 
 def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
@@ -178,12 +229,36 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
             release(database, call.session_id, SystemClock().now())
         finally:
             database.close()
+    if call.is_before_compaction and config.features.notes:
+        from memoryd.jobs.notes_hook import update_notes
+
+        update_notes(_CLIENT.name, call, paths, config)
     wake(paths)
     return _Said()
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> str:
-    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
+def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+    """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same.
+
+    `taken`: characters of the answer that something else has.
+    """
+    if not config.features.notes:
+        return ""
+    from memoryd.errors import MemorydError
+    from memoryd.jobs.notes_hook import notes_for
+
+    try:
+        return notes_for(_CLIENT.name, call, paths, config, taken)
+    except (MemorydError, OSError, ValueError) as error:
+        _log(paths, ["session-start"], error)
+        return ""
+
+
+def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int) -> str:
+    """The index in so many characters, unless the client loads it itself.
+
+    After a compaction the session knows nothing of what it was shown.
+    """
     if call.is_compacted:
         from memoryd.clock import SystemClock
         from memoryd.recall.shown import forget
@@ -192,10 +267,19 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
     if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
         return ""
     from memoryd.recall.context import index_of
-    from memoryd.recall.surface import HOOK_CHARACTERS, marked
+    from memoryd.recall.surface import marked
 
-    index = index_of(memory_dir, HOOK_CHARACTERS)
+    index = index_of(memory_dir, room)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
+
+
+def _rules_of_use(call: HookCall, memory_dir: str) -> str:
+    """How to use memories, for a session that has not been told."""
+    if not call.is_empty:
+        return ""
+    from memoryd.recall.manners import rules_of_use
+
+    return rules_of_use(memory_dir)
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:
@@ -203,7 +287,7 @@ def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_di
     from memoryd.config import Config
     from memoryd.projects import project_at, root_of
 
-    settings = _CLIENT.read_settings(paths, environment)
+    settings = MEMORY_READER.read_settings(paths, environment)
     if settings.auto_memory.is_on is False:
         return False
     own = settings.memory_dir

@@ -12,6 +12,7 @@ _HEREDOC = re.compile(
 )
 _ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
 _BEFORE_A_COMMAND = frozenset({"sudo", "command", "env", "nohup", "time", "then", "do", "else", "{", "!", "builtin"})
+_KEYWORDS = frozenset({"then", "do", "else", "if", "while", "{", "!", "builtin", "$"})
 _CHANGE_ALL = frozenset({"rm", "shred", "touch", "truncate", "tee", "patch", "mv"})
 _CHANGE_LAST = frozenset({"cp", "mv", "install", "ln", "rsync"})
 _IN_PLACE = re.compile(r"-(?:\w*i|i.*|-in-place.*)")
@@ -45,6 +46,24 @@ def written_by(command: str) -> list[str]:
         elif words or token not in _BEFORE_A_COMMAND:
             words.append(_with_values(token, values))
     return found
+
+
+def simple_commands(command: str) -> list[list[str]]:
+    """The words of each command in a shell line, without assignments and redirections; also what `$(…)` runs."""
+    found: list[list[str]] = [[]]
+    skip = False
+    for token in [*_tokens(_HEREDOC.sub(r"\g<rest>", command)), ";"]:
+        if skip:
+            skip = False
+        elif set(token) <= set(";&|()`"):
+            found.append([])
+        elif set(token) <= set("<>&|"):
+            skip = True
+        elif token in _KEYWORDS and not found[-1]:
+            continue
+        elif found[-1] or not _ASSIGNMENT.fullmatch(token):
+            found[-1].append(token)
+    return [words for words in found if words]
 
 
 def _simple(words: list[str], place: str, found: list[str]) -> str:

@@ -42,7 +42,8 @@ def load(paths: Paths) -> Config:
     """Read the config file; without one, the defaults. What the environment turns off is off. Raises ConfigError."""
     config = _read(paths)
     off = {name: False for name in Features._fields if name in paths.switched_off}
-    return config._replace(features=config.features._replace(**off))
+    team = config.team._replace(enabled=config.team.enabled and "team" not in paths.switched_off)
+    return config._replace(features=config.features._replace(**off), team=team)
 
 
 def settings_in_force(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]:
@@ -139,9 +140,20 @@ class _Reader:
             if not getattr(anthropic, name).strip():
                 raise self._wrong(("anthropic", name), "the name of a model")
         self._check_claude(config)
+        self._check_address(config.sync.remote, ("sync", "remote"))
+        if config.team.store != "ref":
+            self._check_address(config.team.store, ("team", "store"))
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config
+
+    def _check_address(self, address: str, path: tuple[str, ...]) -> None:
+        if address and (re.search(r"[\s\x00-\x1f]", address) or re.match(r"-|[a-z]+://[^/@]*:[^/@]*@", address)):
+            raise self._wrong(
+                path, "an address of a git repository without a password, a directory, or s3://bucket/folder"
+            )
+        if address and not re.search(r":", address):
+            self._directory(address, path)
 
     def _check_claude(self, config: Config) -> None:
         settings = config.claude

@@ -88,6 +88,21 @@ class Features(NamedTuple):
         bool, Key("Whether memories are compared with the repository for paths, symbols and commands that are gone.")
     ] = True
 
+    notes: Annotated[
+        bool, Key("Whether notes of live sessions are kept, and handed back after a compaction; see docs/notes.md.")
+    ] = True
+
+
+class NotesSettings(NamedTuple):
+    directory: Annotated[
+        str | None,
+        Key("Where the notes of sessions are kept, if not with memoryd's own files.", example='"~/session-notes"'),
+    ] = None
+    model_share: Annotated[
+        float,
+        Key("A model adds to notes until this part of the day's budget is used; 0: notes are by code alone.", least=0),
+    ] = 0.5
+
 
 class Dream(NamedTuple):
     least_hours: Annotated[
@@ -253,6 +268,32 @@ class ProjectSettings(NamedTuple):
     ] = MappingProxyType({})
 
 
+class SyncSettings(NamedTuple):
+    remote: Annotated[
+        str,
+        Key(
+            "Where your memories travel between your machines: a private git repository, a shared directory, or s3://bucket/folder.",
+            example='"git@example.org:me/memories.git"',
+        ),
+    ] = ""
+    interval_seconds: Annotated[
+        float, Key("How often it is looked at; what changes here goes out 2 seconds later.", least=1)
+    ] = 60.0
+
+
+class TeamSettings(NamedTuple):
+    enabled: Annotated[
+        bool, Key("Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team.")
+    ] = False
+    store: Annotated[
+        str,
+        Key(
+            'Where they live: "ref" (a ref of its own on the project\'s remote), a git URL, a directory, or s3://bucket/folder.',
+            example='"ref"',
+        ),
+    ] = ""
+
+
 class HistorySettings(NamedTuple):
     keep_days: Annotated[float, Key("How long a change can be shown and taken back.", least=1)] = 90.0
     keep_megabytes: Annotated[float, Key("How much room that may take; the oldest goes first.", least=1)] = 500.0
@@ -296,7 +337,19 @@ class Config(NamedTuple):
     extraction: Extraction = Extraction()
     dream: Dream = Dream()
     recall: Recall = Recall()
+    notes: NotesSettings = NotesSettings()
     features: Features = Features()
     projects: ProjectSettings = ProjectSettings()
+    sync: SyncSettings = SyncSettings()
+    team: TeamSettings = TeamSettings()
     history: HistorySettings = HistorySettings()
     log: LogSettings = LogSettings()
+
+    @property
+    def is_anything_shared(self) -> bool:
+        """Whether memories are exchanged with a store at all."""
+        return bool(self.sync.remote) or self.is_team_on
+
+    @property
+    def is_team_on(self) -> bool:
+        return self.team.enabled and bool(self.team.store)

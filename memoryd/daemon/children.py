@@ -1,4 +1,4 @@
-"""The daemon's children: at most two, one that extracts or does the upkeep, and one that dreams."""
+"""The daemon's children, at most three: one that extracts or does the upkeep, one that dreams, one that makes notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.dream_gates import due as dreams_due
 from memoryd.jobs.due import due
+from memoryd.jobs.holds import engine_wait
 from memoryd.jobs.index_repair import IndexWatch
+from memoryd.jobs.notes_due import due as notes_due
+from memoryd.jobs.notes_due import due_by_model as notes_due_by_model
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.upkeep import last_upkeep
 from memoryd.recall.store import store_to_look
@@ -44,15 +47,18 @@ class Children:
         theirs = {name: value for name, value in environment.items() if name not in _NOT_THEIRS}
         self._worker = Child(theirs)
         self._dreamer = Child(theirs)
+        self._noter = Child(theirs)
         self.config_file: str | None = None
         """Where children find their settings, if the config file itself cannot be used."""
         self.rest_until = 0.0
         """Time before which no new worker starts, after one that died or could do nothing."""
+        self._notes_rest_until = 0.0
         self._jobs_before = 0
         self._is_tidying = False
         self._is_reindexing = False
         self._is_reading = False
         self._recall_stamp: tuple[int, ...] = ()
+        self._is_noting = False
         self._index_watch = IndexWatch()
 
     @property
@@ -82,6 +88,21 @@ class Children:
             self._log.info("dream", project=root, memory_dir=memory_dir)
             self._dreamer.start("--dream", memory_dir, root, config_file=self.config_file)
             return
+
+    def note(self, database: Database, config: Config, now: float) -> None:
+        """Start a child that brings session notes up to date; they wait for no other job."""
+        if self._noter.is_running or 0 < self._notes_rest_until - now <= REST_SECONDS:
+            return
+        if notes_due(database, self._paths, config, now):
+            self._noter.start("--notes", config_file=self.config_file)
+
+    def note_by_model(self, database: Database, config: Config, now: float) -> None:
+        """Start a child that has a model add to session notes, while there is nothing to extract."""
+        if self._worker.is_running or self._rests(now) or not notes_due_by_model(database, config, now):
+            return
+        if engine_wait(database, self._paths, config, now) is None:
+            self._is_noting = True
+            self._worker.start("--notes-by-model", config_file=self.config_file)
 
     def reindex(self, database: Database, config: Config, now: float) -> None:
         """Start a child that makes wrong indexes right; while another one works, the next look finds them again."""
@@ -120,6 +141,12 @@ class Children:
             self._say(f"The dreamer ended with code {code}; what it left is cleaned up.")
             self._log.error("dreamer died", code=code)
             self.recover_dead_dream(database, now)
+        if code := self._noter.ended():
+            self._notes_rest_until = now + REST_SECONDS
+            self._say(
+                f"The notes of sessions could not be made (code {code}); they are tried again in {REST_SECONDS:g} s."
+            )
+            self._log.error("noter died", code=code)
         code = self._worker.ended()
         if code == 0 and self._is_tidying:
             did = last_upkeep(database)
@@ -127,7 +154,7 @@ class Children:
             self._log.info("upkeep", **facts)
         elif code == 0 and self._is_reindexing:
             self._say("An index that was deleted or cut is whole again.")
-        elif code == 0 and not self._is_reading and jobs.last_id(database) == self._jobs_before:
+        elif code == 0 and not (self._is_reading or self._is_noting) and jobs.last_id(database) == self._jobs_before:
             self.rest_until = now + REST_SECONDS  # somebody else is at work there: it gave way
         if code:
             self.rest_until = now + REST_SECONDS
@@ -137,7 +164,7 @@ class Children:
             self._log.error(f"{who} died", code=code)
             self.recover(database, now)
         if code is not None:
-            self._is_tidying = self._is_reindexing = self._is_reading = False
+            self._is_tidying = self._is_reindexing = self._is_reading = self._is_noting = False
 
     def recover(self, database: Database, now: float) -> None:
         """Finish commits of killed processes. A directory that is gone or cannot be written waits."""
@@ -179,10 +206,11 @@ class Children:
         """Stop the children: a dream ends at once and changes nothing, an extraction may finish its step."""
         if self._worker.is_running and seconds:
             self._say(f"Waiting for the job that runs, {seconds:g} s at most; Ctrl-C again ends it at once.")
-        stop_all([self._dreamer, self._worker], seconds)
+        stop_all([self._dreamer, self._noter, self._worker], seconds)
 
     def kill(self) -> None:
         self._dreamer.kill()
+        self._noter.kill()
         self._worker.kill()
 
 

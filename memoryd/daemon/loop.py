@@ -19,6 +19,7 @@ from memoryd.daemon.health import ClockWatch, DaemonHealth, disk_troubles
 from memoryd.daemon.reporter import Reporter
 from memoryd.daemon.schedule import Ticks
 from memoryd.daemon.single_instance import Trouble
+from memoryd.daemon.syncer import Syncer
 from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.errors import BusyError, CorruptStateError, StateError
 from memoryd.formatting import count, short
@@ -87,7 +88,8 @@ class Daemon:
         self._ingester: Ingester | None = None
         self._reporter = Reporter(paths, config, say, log)
         self._children = Children(paths, say, log, environment)
-        self._watch_health = WatchHealth(ALL[0], paths, lambda: wakeup.wake(CHANGE), log.warning)
+        self._syncer = Syncer(say, log, environment)
+        self._watch_health = WatchHealth(ALL, paths, lambda: wakeup.wake(CHANGE), log.warning)
         self._health = DaemonHealth(held, say, log)
         self._clock_watch = ClockWatch()
         self._dead: deque[threading.Thread] = deque()
@@ -107,14 +109,16 @@ class Daemon:
         A damaged database is set aside and rebuilt; one that is locked or cannot grow is tried again at the next look.
         Any other failure ends the daemon with an error: its supervisor starts it again.
         """
-        root = self._paths.transcripts_root
-        self._log.info("started", version=__version__, pid=os.getpid(), root=root)
-        self._say(f"memoryd {__version__} watches {short(root, self._paths.home)}.")
+        roots = [place.root for client in ALL for place in client.session_places(self._paths, ())]
+        watched = [root for root in roots if os.path.isdir(root)] or roots[:1]
+        self._log.info("started", version=__version__, pid=os.getpid(), roots=watched)
+        self._say(f"memoryd {__version__} watches {', '.join(short(root, self._paths.home) for root in watched)}.")
         keep(self._paths)
         hook, threading.excepthook = threading.excepthook, self._thread_died
         try:
             self._look_until_stopped()
         finally:
+            self._syncer.kill()
             self._children.kill()  # no child is left, unless a second signal came
             threading.excepthook = hook
             self._watch_health.stop()
@@ -139,6 +143,7 @@ class Daemon:
             raise
         finally:
             self._supervisor.stopping()
+            self._syncer.stop()
             self._children.stop(patience)
 
     # --- looking ------------------------------------------------------------------------------------------------------
@@ -188,7 +193,7 @@ class Daemon:
         if self._database is None or self._ingester is None:
             self._database = open_database(self._paths)
             self._database.check()
-            self._ingester = Ingester(ALL[0], self._database, self._paths, self._config)
+            self._ingester = Ingester(ALL, self._database, self._paths, self._config)
             self._reporter.begin_behind(jobs.last_id(self._database))
             self._children.recover(self._database, now)
         elif not self._database.is_in_place():
@@ -201,12 +206,12 @@ class Daemon:
         reported = self._watch_health.take()
         only = reported if is_report_enough else None
         report = self._ingester.ingest(now, only)
+        self._watch_health.use_projects(self._ingester.project_roots)
         self._backlog = report.backlog
         if only is None:
             self._sessions = report.transcripts
         if not self._knows_transcripts:
-            root = self._paths.transcripts_root
-            self._knows_transcripts = report.transcripts > 0 or sessions.has_files(database, root)
+            self._knows_transcripts = report.transcripts > 0 or sessions.has_files(database)
         if not report.backlog:
             self._watch_health.judge(report.grown, elapsed())
         self._reporter.report_found(report)
@@ -218,6 +223,7 @@ class Daemon:
             self._begin_what_is_due(database, now)
             if only is None:
                 self._children.reindex(database, self._config, now)
+            self._syncer.look(database, self._config, now, self._children.config_file)
             self._children.read_memories(now)
             self._reporter.report_why_not(database, now)
             self._reporter.report_unreadable(database)
@@ -226,7 +232,9 @@ class Daemon:
     def _begin_what_is_due(self, database: Database, now: float) -> None:
         if not self._config_watch.is_usable_by_children:
             return
+        self._children.note(database, self._config, now)
         self._children.extract(database, self._config, now)
+        self._children.note_by_model(database, self._config, now)
         if DREAMS in self._is_due:
             self._is_due.discard(DREAMS)
             self._children.dream(database, self._config, now)
@@ -306,6 +314,7 @@ class Daemon:
         """Times at which something may fall due by itself."""
         if (silence := ingester.next_silence(now)) is not None:
             yield silence
+        yield from self._syncer.times(self._config)
         if self._children.is_at_work:
             return  # its end wakes us
         hold = engine_wait(database, self._paths, self._config, now)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import __version__
+from memoryd.clients import present_clients
 from memoryd.daemon import last_failure
 from memoryd.diagnosis import problems as found_problems
 from memoryd.diagnosis.facts import World, is_service_installed, read_chosen_engine, read_config_error
 from memoryd.diagnosis.problems import Problem
 from memoryd.diagnosis.projects import ProjectsStatus, read_projects
+from memoryd.diagnosis.rules import RulesStatus, read_rules
 from memoryd.engines.model import credentials
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import gates
@@ -20,7 +21,7 @@ from memoryd.jobs.holds import engine_wait
 from memoryd.memory.stats import MemoryStats
 from memoryd.model import Skip
 from memoryd.recall.shown import use_since
-from memoryd.state import dreams, inbox, notices, pauses, queries, waiting
+from memoryd.state import dreams, inbox, notices, pauses, queries, sync, waiting
 from memoryd.state.database import open_for_reading
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamReport
     from memoryd.state.pauses import Pause
+    from memoryd.state.sync import Round
 
 RECALL_SECONDS = 7 * 86_400.0
 _LAST = 8
@@ -82,8 +84,14 @@ class Status(NamedTuple):
     dreams: Dreams = Dreams()
     recall: Use | None = None
     """What came of recall in the last days; None: it was never used."""
+    rules: RulesStatus = RulesStatus()
+    """What binds, and what came of rules in the last days."""
+    clients: Mapping[str, int] = MappingProxyType({})
+    """How many sessions there are of each client, by its name."""
     to_review: int = 0
     """Changes that wait for the user's yes or no."""
+    sync: tuple[tuple[Round, int], ...] = ()
+    """The last round with each store in use, and how many files were kept apart."""
 
     @property
     def skipped_turns(self) -> int:
@@ -104,17 +112,19 @@ def gather(
     """
     world = World(paths, config, now)
     running = world.running
+    roots = [place.root for client in present_clients(paths) for place in client.session_places(paths, ())]
     status = Status(
         now=now,
         home=paths.home,
-        root=paths.transcripts_root,
-        root_exists=os.path.isdir(paths.transcripts_root),
+        root=next(iter(roots), paths.transcripts_root),
+        root_exists=bool(roots),
         running=running,
         failure=last_failure.last(paths) if running is None else None,
         is_installed=is_service_installed(paths),
         engine=read_chosen_engine(world, None),
         problems=(),
         recall=use_since(paths, now - RECALL_SECONDS),
+        rules=read_rules(paths, now - RECALL_SECONDS),
     )
     status = status._replace(problems=tuple(_problems_of_daemon_and_config(status, paths)))
     try:
@@ -163,6 +173,8 @@ def _with_database(
         projects=projects,
         dreams=_dreams(database),
         to_review=inbox.number_waiting(database),
+        sync=tuple(sync.rounds_in_use(database, world.now)) if world.config.is_anything_shared else (),
+        clients=queries.sessions_by_client(database),
     )
     return status._replace(problems=(*status.problems, *problems, *_problems_in_database(status, world, database)))
 
@@ -179,6 +191,9 @@ def _problems_in_database(status: Status, world: World, database: Database) -> I
     yield from found_problems.unreadable_transcripts(status.unreadable)
     yield from found_problems.failing_sessions(queries.failing(database), hold)
     yield from found_problems.failing_dreams(queries.failing_dreams(database), hold)
+    for done, _ in status.sync:
+        if done.error:
+            yield Problem(f"Memories are not exchanged: {done.error}", done.fix)
     for root, older in queries.collisions(database):
         yield found_problems.collision(root, older, world.paths)
 

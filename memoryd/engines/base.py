@@ -13,13 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import DreamSession, Progress, Proposal, StoredMemory, UserMessage
+    from memoryd.model import Progress, Proposal, StoredMemory, UserMessage
     from memoryd.review.meaning import Ask
     from memoryd.review.review import Review
 
 
 def _tell_nobody(_: Progress) -> None:
     """The listener of a job that nobody watches."""
+
+
+class DreamSession(NamedTuple):
+    """A session that changed since the last dream, and where its transcript is."""
+
+    session_id: str
+    client: str
+    path: str
+    at: float
+    size: int
 
 
 class Signal(NamedTuple):
@@ -44,6 +54,7 @@ class Signal(NamedTuple):
     """Takes the progress of a dream, and may raise to stop it."""
     unconfirmed: Sequence[StoredMemory] = ()
     """Memories that are likely and were said once, oldest first."""
+    is_dream: bool = False
 
     @property
     def turns(self) -> list[Exchange]:

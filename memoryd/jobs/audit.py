@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import all_sessions
 from memoryd.engines.offline import find
 from memoryd.language.certainty import is_meant
 from memoryd.language.lasting import may_last
@@ -23,15 +23,10 @@ from memoryd.paths import is_below
 from memoryd.projects import is_excluded, root_of
 from memoryd.recall.restated import groups_of, restated_of
 from memoryd.security.redact import redact
-from memoryd.transcripts.lines import whole_lines
 from memoryd.transcripts.opt_out import is_opt_out
-from memoryd.transcripts.scan import inventory
-from memoryd.transcripts.tail import NotATranscriptError, open_transcript
+from memoryd.transcripts.read import entries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memoryd.clients.base import CodingClient
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.recall.restated import Restated
@@ -98,7 +93,8 @@ def _is_candidate(sentence: str) -> bool:
 
 def _says_enough(statement: Restated) -> bool:
     told = len(statement.words) + len(statement.literals) + len(statement.pairs)
-    return told + statement.has_negation >= _LEAST_TOLD
+    asks_first = any(word.is_second for word in statement.words)  # "no installs without my ok"
+    return told + (statement.has_negation or asks_first) >= _LEAST_TOLD
 
 
 def _is_lasting(repetition: Repetition) -> bool:
@@ -120,52 +116,34 @@ def _read(paths: Paths, config: Config, since: float, now: float) -> tuple[int, 
     seen: set[str] = set()
     sessions = messages = 0
     found: list[SaidSentence] = []
-    for client in ALL:
-        for file in inventory(client.sessions_root(paths), client.is_session).found:
-            if file.mtime_ns / 1e9 < since:
+    for client, file in all_sessions(paths):
+        if file.mtime_ns / 1e9 < since:
+            continue
+        prompts = [
+            prompt
+            for prompt in entries_in(client, file.path)
+            if isinstance(prompt, Prompt)
+            and since <= (prompt.said_at if prompt.said_at is not None else file.mtime_ns / 1e9) <= now + _DAY
+        ]
+        if not prompts or any(is_opt_out(prompt.text) for prompt in prompts):
+            continue
+        root = root_of(prompts[0].cwd) if prompts[0].cwd else ""
+        if _is_left_alone(root, prompts[0].cwd, paths, config):
+            continue
+        sessions += 1
+        for prompt in prompts:
+            names = {*prompt.ids, *([prompt.text] if len(prompt.text) > _TEMPLATE_CHARACTERS else [])}
+            is_known = not seen.isdisjoint(names)
+            seen |= names
+            if is_known:
                 continue
-            prompts = [
-                prompt
-                for prompt in _prompts(client, file.path)
-                if since <= (prompt.said_at if prompt.said_at is not None else file.mtime_ns / 1e9) <= now + _DAY
+            messages += 1
+            at = prompt.said_at if prompt.said_at is not None else file.mtime_ns / 1e9
+            session = prompt.session_id or os.path.basename(file.path)
+            found += [
+                SaidSentence(sentence, session, root, client.name, at) for sentence in sentences_of(redact(prompt.text))
             ]
-            if not prompts or any(is_opt_out(prompt.text) for prompt in prompts):
-                continue
-            root = root_of(prompts[0].cwd) if prompts[0].cwd else ""
-            if _is_left_alone(root, prompts[0].cwd, paths, config):
-                continue
-            sessions += 1
-            for prompt in prompts:
-                names = {*prompt.ids, *([prompt.text] if len(prompt.text) > _TEMPLATE_CHARACTERS else [])}
-                is_known = not seen.isdisjoint(names)
-                seen |= names
-                if is_known:
-                    continue
-                messages += 1
-                at = prompt.said_at if prompt.said_at is not None else file.mtime_ns / 1e9
-                session = prompt.session_id or os.path.basename(file.path)
-                found += [
-                    SaidSentence(sentence, session, root, client.name, at)
-                    for sentence in sentences_of(redact(prompt.text))
-                ]
     return sessions, messages, found
-
-
-def _prompts(client: CodingClient, path: str) -> Iterator[Prompt]:
-    decode = client.decoder()
-    damage: Counter[str] = Counter()
-    try:
-        descriptor = open_transcript(path)
-    except (OSError, NotATranscriptError):
-        return
-    try:
-        for line in whole_lines(descriptor, 0):
-            if line.data is not None:
-                yield from (entry for entry in decode(line.data, damage) if isinstance(entry, Prompt))
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
 
 
 def _is_left_alone(root: str, cwd: str, paths: Paths, config: Config) -> bool:

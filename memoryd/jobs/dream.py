@@ -16,6 +16,7 @@ from memoryd.jobs.dream_cancel import LONGEST_SECONDS, OverdueError, StopRequest
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.dream_lock import consolidating, only_dreamer, release
 from memoryd.jobs.recovery import recover_held_dream
+from memoryd.jobs.team import hold_against_team
 from memoryd.log.reader import reason_of
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit, plan
@@ -157,6 +158,8 @@ class DreamRunner:
         open_groups = self._without_undone(directory.path, [held.group for held in proposal.held])
         asked = [held for held in proposal.held if held.group in open_groups]
         accepted, held = sorted_by_verdict(groups, review.judge(groups), self._config.review)
+        accepted, against_team = hold_against_team(directory.path, accepted, self._config.review)
+        held += against_team
         noted = tuple(_noted(group) for group in held)
         held += held_by_engine(asked, review.judge([one.group for one in asked]), self._config.review)
         note_not_done(self._database, job.id, noted)

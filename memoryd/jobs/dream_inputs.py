@@ -7,7 +7,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.base import Signal
+from memoryd.engines.base import DreamSession, Signal
 from memoryd.jobs import gates
 from memoryd.jobs.dream_cancel import LONGEST_SECONDS
 from memoryd.jobs.exclusion import covered_turns
@@ -18,11 +18,10 @@ from memoryd.memory import index as indexing
 from memoryd.memory.daily_logs import said_in_log
 from memoryd.memory.document import body_of
 from memoryd.memory.snapshot import DirectorySnapshot
-from memoryd.model import DreamSession
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import dreams, history
 from memoryd.state.changes import digest
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -94,6 +93,7 @@ class DreamInputs(NamedTuple):
             deadline,
             tell,
             unconfirmed,
+            is_dream=True,
         )
 
     def turns_done(self, signal: Signal, proposal: Proposal, held: Sequence[HeldGroup]) -> tuple[int, ...]:

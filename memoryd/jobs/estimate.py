@@ -10,8 +10,8 @@ from memoryd.engines.model.context_window import tokens_in
 from memoryd.engines.model.cost import usd_of
 from memoryd.engines.model.reply import Usage
 from memoryd.jobs.extract import exchanges_of
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import jobs
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

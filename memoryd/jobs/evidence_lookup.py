@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import all_sessions
 from memoryd.language.evidence import evidence_of
 from memoryd.language.sentences import sentences_of
 from memoryd.model import Prompt, UserMessage
 from memoryd.security.redact import redact
 from memoryd.state import history
-from memoryd.transcripts.lines import whole_lines
-from memoryd.transcripts.scan import inventory
-from memoryd.transcripts.tail import NotATranscriptError, open_transcript
+from memoryd.transcripts.read import entries_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,23 +45,11 @@ def evidence_by_file(database: Database, paths: Paths, name: str, document: Docu
 
 
 def _in_transcripts(paths: Paths, session_id: str, digest: str) -> Iterator[Evidence]:
-    for client in ALL:
-        for found in inventory(client.sessions_root(paths), client.is_session).found:
-            if session_id not in os.path.basename(found.path):
-                continue
-            decode = client.decoder()
-            damage: Counter[str] = Counter()
-            try:
-                descriptor = open_transcript(found.path)
-            except (OSError, NotATranscriptError):
-                continue
-            try:
-                for line in whole_lines(descriptor, 0):
-                    for entry in decode(line.data or b"", damage):
-                        if isinstance(entry, Prompt):
-                            yield from _with_hash(entry, digest)
-            finally:
-                os.close(descriptor)
+    for client, found in all_sessions(paths):
+        if client.session_id(found.path) == session_id:
+            for entry in entries_in(client, found.path):
+                if isinstance(entry, Prompt):
+                    yield from _with_hash(entry, digest)
 
 
 def _with_hash(prompt: Prompt, digest: str) -> Iterator[Evidence]:

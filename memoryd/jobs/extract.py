@@ -11,6 +11,7 @@ from memoryd.formatting import count
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
+from memoryd.jobs.team import hold_against_team
 from memoryd.log.reader import reason_of
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit
@@ -23,9 +24,9 @@ from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import inbox, jobs
 from memoryd.transcripts.read import TurnPlace, read_turns
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -252,9 +253,10 @@ def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], in
     groups = [group for group in proposal.groups if not _is_decided(task, group)]
     asked = [held for held in proposal.held if not _is_decided(task, held.group)]
     accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
+    accepted, against_team = hold_against_team(task.memory_dir, accepted, task.review_mode)
     beside = held_by_engine(asked, review.judge([held.group for held in asked]), task.review_mode)
     taken = len(exchanges) if proposal.taken is None else proposal.taken
-    return _Reviewed(accepted, (*held, *beside), proposal.withdrawn, taken)
+    return _Reviewed(accepted, (*held, *against_team, *beside), proposal.withdrawn, taken)
 
 
 def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str) -> Outcome:

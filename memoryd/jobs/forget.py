@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.errors import BusyError
+from memoryd.errors import BusyError, MemorydError
 from memoryd.memory.commit import commit
 from memoryd.model import Changeset, FileChange, Group
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 
 def forget(database: Database, directory: MemoryDirectory, name: str, now: float) -> None:
-    """Take a memory away; its history keeps it. Raises BusyError where somebody else is at it."""
+    """Take a memory away; its history keeps it.
+
+    Raises MemorydError if somebody else took it away a moment ago, BusyError if they changed it.
+    """
     with directory.locked():
         state = directory.read(name)
         if state is None:
-            raise BusyError(f"{name} is being changed by somebody else.", f"memoryd forget {name}")
+            raise MemorydError(f"There is no memory {name} in {directory.path} any more.", f"memoryd restore {name}")
         gone = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
         changeset = Changeset("forget", f"forgot {name}", (Group((gone,), f"forgot {name}"),))
         if commit(database, directory, changeset, now).conflicted:

@@ -82,13 +82,20 @@ def _long_silence(session: WaitingSession, config: Config, now: float) -> Due | 
     )
 
 
-def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip | None:
-    """Reason why a session is never worked on; None if it is."""
-    if session.cwd and is_below(session.cwd, state_dir):
+def place_left_alone(cwd: str, project_root: str, config: Config, state_dir: str) -> Skip | None:
+    """Reason why no session at this place is read; None if those are."""
+    if cwd and is_below(cwd, state_dir):
         return Skip("own_session", "memoryd does not read its own sessions")
     patterns = config.projects.exclude
-    if is_excluded(session.project_root, patterns) or (session.cwd and is_excluded(session.cwd, patterns)):
+    if is_excluded(project_root, patterns) or (cwd and is_excluded(cwd, patterns)):
         return Skip("excluded", "the config excludes this project")
+    return None
+
+
+def left_alone(session: WaitingSession, config: Config, state_dir: str) -> Skip | None:
+    """Reason why a session is never worked on; None if it is."""
+    if skip := place_left_alone(session.cwd, session.project_root, config, state_dir):
+        return skip
     if session.opted_out:
         return Skip("opted_out", "a prompt in this session opted it out")
     if session.collides_with:

@@ -1,19 +1,18 @@
-"""Ingestion: one pass over all transcripts stores what is new, what grew, and which turns have ended."""
+"""Ingestion: one pass over the sessions of all clients stores what is new, what grew, and which turns have ended."""
 
 from __future__ import annotations
 
-import errno
 import os
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memoryd.clients import MEMORY_READER
 from memoryd.formatting import is_utf8
+from memoryd.jobs.session_place import SCAN_NOTE_SECONDS, ReadPlace
 from memoryd.projects import project_at, root_of
 from memoryd.state import projects as known_projects
 from memoryd.state import sessions, waiting
-from memoryd.transcripts.scan import inventory
-from memoryd.transcripts.tail import NotATranscriptError, has_head, read_new_turns
 from memoryd.transcripts.turns import end_by_time
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
     from memoryd.clients.base import CodingClient
     from memoryd.config import Config
-    from memoryd.model import Found, Inventory, Reading
+    from memoryd.jobs.session_place import DueSession
+    from memoryd.model import Reading
     from memoryd.paths import Paths
     from memoryd.projects import Project
     from memoryd.state.database import Database
@@ -30,8 +30,6 @@ READ_BYTES = 256 << 20
 """Bytes that one pass reads; a backlog of gigabytes takes several, so that signals are handled in between."""
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 256
-SCAN_NOTE_SECONDS = 600
-"""An idle daemon records its last scan this often, not at every pass, so that disks may sleep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +46,25 @@ class IngestReport:
     backlog: int
     """Files that are not read to their end yet."""
     root_missing: bool
+    """No client has a place for its sessions yet."""
     events: tuple[sessions.TurnEvent, ...]
     grown: frozenset[str] = frozenset()
     """The folders in which there was something new to read."""
 
 
 class Ingester:
-    """Reader of the transcripts of one client; each call of `ingest` is one pass."""
+    """Reader of the sessions of all clients; each call of `ingest` is one pass."""
 
-    def __init__(self, client: CodingClient, database: Database, paths: Paths, config: Config) -> None:
-        self._client = client
+    def __init__(self, clients: Iterable[CodingClient], database: Database, paths: Paths, config: Config) -> None:
+        self._clients = tuple(clients)
         self._database = database
         self._paths = paths
         self._config = config
-        self._root = client.sessions_root(paths)
-        self._looked_before = False  # this process has seen the root: what is new now appeared in between
+        self.project_roots: tuple[str, ...] = ()
+        """Of the projects that are known: some clients keep sessions in them."""
+        self._places: dict[tuple[str, str], ReadPlace] = {}
         self._has_backlog = False
-        self._scan_noted_at: float | None = None
+        self._updated_at: float | None = None
         self._last_look: float | None = None
         self._project_at: dict[str, Project] = {}  # by working directory, so that its git is looked at once
 
@@ -78,94 +78,57 @@ class Ingester:
 
         1. List everything; no file is opened.
         2. Store first sights, moves, disappearances.
-        3. Read what grew, history of busy folders first, within the budget.
+        3. Read what grew, within the budget: what its client may delete first, history of busy folders first.
         4. End the turns that silence has ended.
         """
-        if not self._looked_before or self._has_backlog or not all(map(self._is_within, only or ())):
-            only = None
-        seen = inventory(self._root, self._client.is_session, only)
-        known = sessions.known_files(self._database, self._root, only)
-        last_scan = sessions.last_scan(self._database, self._root)
-        new, has_moved = self._record(seen, known, last_scan, now, is_whole=only is None)
-        if new or has_moved:
-            known = sessions.known_files(self._database, self._root, only)
-        new_live = sum(1 for _, history_bytes in new if not history_bytes) if last_scan is not None else 0
-        due = _due(seen.found, known)
-        events, grown, backlog = self._read(due, now)
+        chosen = self._chosen(only)
+        listed = [place.look(now, folders) for place, folders in chosen]
+        if only is None and (self._updated_at is None or not 0 <= now - self._updated_at < SCAN_NOTE_SECONDS):
+            self._updated_at = now
+            self._update_memory_dirs(now)
+        events, grown, backlog = self._read(_ordered([due for found in listed for due in found.due]), now)
         if not backlog:
             self._end_silent_turns(now)
-        self._looked_before = not seen.missing and self._root not in seen.odd
         self._has_backlog = backlog > 0
         return IngestReport(
-            transcripts=len(seen.found),
-            bytes=sum(found.size for found in seen.found),
-            new_history=len(new) - new_live,
-            new_live=new_live,
+            transcripts=sum(len(found.seen.found) for found in listed),
+            bytes=sum(file.size for found in listed for file in found.seen.found),
+            new_history=sum(found.new_history for found in listed),
+            new_live=sum(found.new_live for found in listed),
             backlog=backlog,
-            root_missing=seen.missing,
+            root_missing=all(found.seen.missing for found in listed),
             events=tuple(events),
             grown=frozenset(grown),
         )
 
-    def _is_within(self, folder: str) -> bool:
-        """Whether a folder is inside the root; a change of the root itself may concern any folder.
+    # --- step 1 and 2 -------------------------------------------------------------------------------------------------
 
-        A folder whose name is not UTF-8 is left out, as the database cannot store it.
+    def _chosen(self, only: frozenset[str] | None) -> list[tuple[ReadPlace, frozenset[str] | None]]:
+        """The places to look at, each with the folders that are enough: None for all of them.
+
+        A change that is reported outside of the folders with sessions may concern any of them: the place itself may be new.
+        One that is reported below them concerns none.
         """
-        return folder.startswith(self._root + "/") and is_utf8(folder)
+        places = self._all_places()
+        if only is None or self._has_backlog or not all(map(is_utf8, only)):
+            return [(place, None) for place in places]
+        chosen = []
+        left = set(only)
+        for place in places:
+            left = {folder for folder in left if not place.place.is_below_sessions(folder)}
+            if folders := frozenset(filter(place.place.holds, only)):
+                left -= folders
+                chosen.append((place, folders if place.was_listed else None))
+        return [(place, None) for place in places] if left else chosen
 
-    # --- step 2 -------------------------------------------------------------------------------------------------------
-
-    def _record(
-        self,
-        seen: Inventory,
-        known: dict[str, sessions.KnownTranscript],
-        last_scan: float | None,
-        now: float,
-        *,
-        is_whole: bool,
-    ) -> tuple[list[tuple[Found, int]], bool]:
-        """Store the inventory; return the files seen for the first time and whether any has moved."""
-        here = {found.path for found in seen.found}
-        new: list[tuple[Found, int]] = []
-        moved: list[tuple[int, Found]] = []
-        returned: list[int] = []
-        for found in seen.found:
-            if found.path in known:
-                continue
-            if (number := sessions.missing_file(self._database, found.path)) is not None:
-                returned.append(number)
-            elif (number := self._moved_from(found)) is not None:
-                moved.append((number, found))
-            else:
-                new.append((found, self._history_bytes(found, last_scan, now)))
-        moved_ids = {number for number, _ in moved}
-        # Files in a folder that cannot be listed do not count as missing.
-        closed = tuple(path + "/" for path in seen.odd)
-        gone = [
-            file.id
-            for path, file in known.items()
-            if path not in here and file.id not in moved_ids and not seen.missing and not path.startswith(closed)
-        ]
-        is_due = is_whole and (self._scan_noted_at is None or not 0 <= now - self._scan_noted_at < SCAN_NOTE_SECONDS)
-        is_odd = is_whole and seen.odd != sessions.odd_files(self._database, self._root)
-        if is_due or is_odd or new or moved or gone or returned:
-            sessions.record_inventory(
-                self._database,
-                seen,
-                client=self._client.name,
-                new=new,
-                moved=moved,
-                missing=gone,
-                returned=returned,
-                now=now,
-                is_whole=is_whole,
-            )
-            if is_whole:
-                self._scan_noted_at = now
-        if is_due:
-            self._update_memory_dirs(now)
-        return new, bool(moved or returned)
+    def _all_places(self) -> list[ReadPlace]:
+        self.project_roots = tuple(project.root for project in known_projects.all_projects(self._database))
+        before, self._places = self._places, {}
+        for client in self._clients:
+            for place in client.session_places(self._paths, self.project_roots):
+                key = client.name, place.root
+                self._places[key] = before.get(key) or ReadPlace(client, place, self._database)
+        return list(self._places.values())
 
     def _update_memory_dirs(self, now: float) -> None:
         """Update the memory directories of known projects: settings may have changed since they were first seen."""
@@ -176,55 +139,27 @@ class Ingester:
             self._database, [new for new, old in zip(after, before, strict=True) if new != old], now
         )
 
-    def _history_bytes(self, found: Found, last_scan: float | None, now: float) -> int:
-        """Bytes of a new file that are history.
-
-        All of it in the very first pass. None if it appeared while memoryd was running, or was written since the last
-        scan: a daemon that was stopped for a night still has to read the night's sessions. An older file that somebody
-        moved in meanwhile is history too.
-        """
-        if last_scan is not None:
-            written_since = found.mtime_ns / 1e9 > last_scan or last_scan > now
-            if self._looked_before or written_since:
-                return 0
-        return found.size
-
-    def _moved_from(self, found: Found) -> int | None:
-        """Known transcript that was moved to this path: same session, old path gone, same inode or same first bytes.
-
-        Only then a file is opened, and only if it changed its inode.
-        """
-        session_id = sessions.session_id_of(found.path)
-        for number, before, cursor in sessions.transcripts_of_session(self._database, session_id):
-            if os.path.lexists(before.path):
-                continue
-            is_same_file = (found.device, found.inode) == (before.device, before.inode)
-            if is_same_file or (cursor.offset and has_head(found.path, cursor)):
-                return number
-        return None
-
     # --- step 3 -------------------------------------------------------------------------------------------------------
 
-    def _read(self, due: deque[sessions.KnownTranscript], now: float) -> tuple[list[sessions.TurnEvent], set[str], int]:
+    def _read(self, due: deque[DueSession], now: float) -> tuple[list[sessions.TurnEvent], set[str], int]:
         events: list[sessions.TurnEvent] = []
         grown: set[str] = set()
         budget = READ_BYTES
         while due and budget > 0:
             batch: list[sessions.Step] = []
             batch_bytes = 0
-            unfinished: sessions.KnownTranscript | None = None
+            unfinished: DueSession | None = None
             while due and batch_bytes < BATCH_BYTES and len(batch) < BATCH_FILES and unfinished is None:
-                file = due.popleft()
-                step = self._read_file(file)
+                session = due.popleft()
+                step = session.place.read(session.known, self._home_of, BATCH_BYTES)
                 if step is None:
                     continue
                 batch.append(step)
-                length = step.reading.cursor.offset - (0 if step.reading.rewritten else step.position.cursor.offset)
-                batch_bytes += length
-                if length:
+                batch_bytes += step.reading.read_bytes
+                if step.reading.read_bytes:
                     grown.add(os.path.dirname(step.position.path))
                 if not step.reading.complete:
-                    unfinished = file
+                    unfinished = session
             if batch:
                 events += sessions.store(self._database, batch, now)
             if unfinished is not None:
@@ -232,43 +167,14 @@ class Ingester:
             budget -= batch_bytes
         return events, grown, len(due)
 
-    def _read_file(self, file: sessions.KnownTranscript) -> sessions.Step | None:
-        position = sessions.position_of(self._database, file.id)
-        try:
-            reading = read_new_turns(
-                self._client,
-                position.path,
-                position.cursor,
-                position.last,
-                history_bytes=position.history_bytes,
-                budget_bytes=BATCH_BYTES,
-            )
-        except FileNotFoundError:
-            return None  # deleted since the scan; the next one will say so
-        except (OSError, NotATranscriptError) as error:
-            sessions.store_error(self._database, file.id, _why_unreadable(error))
-            return None
-        try:
-            cwd, project = self._place(position, reading)
-        except (OSError, ValueError) as error:  # a working directory that makes no sense must not stop the others
-            sessions.store_error(self._database, file.id, f"its working directory makes no sense ({error})")
-            return None
-        return sessions.Step(position, reading, project, cwd)
-
-    def _place(self, position: sessions.Position, reading: Reading) -> tuple[str, Project | None]:
-        """The session's working directory and its project.
-
-        Agents change directory, so a session names several. Its own is the one that its folder is named after, or the
-        first, where the folder has a name of its own.
-        """
-        folder = os.path.basename(os.path.dirname(position.path))
-        candidates = ((position.cwd,) if position.cwd else ()) + reading.cwds
-        if not candidates:
+    def _home_of(
+        self, client: CodingClient, position: sessions.Position, reading: Reading
+    ) -> tuple[str, Project | None]:
+        """The session's working directory and its project, if that is new. Agents change directory, so it names several."""
+        named = ((position.cwd,) if position.cwd else ()) + reading.cwds
+        if not named:
             return "", None
-        cwd = next(
-            (cwd for cwd in candidates if self._client.project_folder(cwd, self._paths, folder.__eq__) == folder),
-            candidates[0],
-        )
+        cwd = client.own_cwd(position.path, named, self._paths)
         if cwd == position.cwd and position.project_id is not None:
             return cwd, None
         if cwd not in self._project_at:
@@ -277,8 +183,10 @@ class Ingester:
         return cwd, self._project_at[cwd]
 
     def _project(self, root: str) -> Project:
+        folders = MEMORY_READER.sessions_root(self._paths)
+
         def has_sessions(name: str) -> bool:
-            return known_projects.has_sessions(self._database, os.path.join(self._root, name), root)
+            return known_projects.has_sessions(self._database, os.path.join(folders, name), root)
 
         return project_at(root, self._paths, self._config, has_sessions)
 
@@ -315,23 +223,21 @@ class Ingester:
             waiting.end_turns(self._database, ended, now)
 
 
-def _due(seen: Iterable[Found], known: dict[str, sessions.KnownTranscript]) -> deque[sessions.KnownTranscript]:
-    """The files to read, in order.
+def _ordered(due: list[DueSession]) -> deque[DueSession]:
+    """The sessions to read, in order.
 
-    A fork copies messages of other sessions, nearly always into the same folder. So in a folder with new messages the
-    history is read first, and copies of it are then known as such.
+    What a client may delete at its next start comes first. A fork copies messages of other sessions, nearly always into the
+    same folder: in a folder with new messages the history is read first, and copies of it are then known as such.
     """
-    due = [
-        (found, file)
-        for found in seen
-        if (file := known.get(found.path)) is not None and (found != file.found or not file.is_read_to_end)
-    ]
-    busy = {os.path.dirname(found.path) for found, file in due if not file.has_unread_history}
-    due.sort(key=lambda pair: (os.path.dirname(pair[0].path) not in busy, pair[1].first_seen_at, pair[0].mtime_ns))
-    return deque(file for _, file in due)
-
-
-def _why_unreadable(error: OSError | NotATranscriptError) -> str:
-    if isinstance(error, NotATranscriptError) or error.errno == errno.ELOOP:
-        return "no regular file"
-    return (error.strerror or str(error)).lower()
+    busy = {os.path.dirname(session.found.path) for session in due if not session.known.has_unread_history}
+    return deque(
+        sorted(
+            due,
+            key=lambda session: (
+                not session.place.client.deletes_early,
+                os.path.dirname(session.found.path) not in busy,
+                session.known.first_seen_at,
+                session.found.mtime_ns,
+            ),
+        )
+    )

@@ -9,14 +9,13 @@ import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import MEMORY_READER
 from memoryd.errors import BusyError, StateError
 from memoryd.formatting import is_utf8
 from memoryd.projects import root_of
 from memoryd.state.database import open_for_reading
 from memoryd.state.projects import all_projects
 from memoryd.transcripts.read import first_cwd
-from memoryd.transcripts.scan import inventory
 
 if TYPE_CHECKING:
     from memoryd.config import Config
@@ -44,12 +43,13 @@ def all_memory_dirs(paths: Paths, config: Config) -> list[ProjectMemory]:
                     roots.setdefault(project.memory_dir, project.root)
     for root, memory_dir in config.projects.memory_dirs.items():
         roots.setdefault(memory_dir, root)
-    sessions_root = ALL[0].sessions_root(paths)
-    for folder in _folders_in(config.memory_root or sessions_root):
-        memory_dir = os.path.join(config.memory_root, folder) if config.memory_root else ""
-        roots.setdefault(memory_dir or ALL[0].default_memory_dir(folder, paths), "")
+    own_root = config.memory_root or paths.memory_root
+    for folder in _folders_in(own_root):
+        roots.setdefault(os.path.join(own_root, folder), "")
+    for folder in [] if config.memory_root else _folders_in(MEMORY_READER.sessions_root(paths)):
+        roots.setdefault(MEMORY_READER.default_memory_dir(folder, paths), "")
     there = sorted(memory_dir for memory_dir in roots if os.path.isdir(memory_dir))
-    return [ProjectMemory(path, roots[path] or _root_by_sessions(path, paths, config)) for path in there]
+    return [ProjectMemory(path, roots[path] or _root_by_sessions(path, paths, own_root)) for path in there]
 
 
 def _folders_in(directory: str) -> list[str]:
@@ -58,12 +58,13 @@ def _folders_in(directory: str) -> list[str]:
     return []
 
 
-def _root_by_sessions(memory_dir: str, paths: Paths, config: Config) -> str:
+def _root_by_sessions(memory_dir: str, paths: Paths, own_root: str) -> str:
     """The project whose sessions lie in the folder of the same name, if one of them says where it was at work."""
-    client = ALL[0]
-    folder = os.path.basename(memory_dir if config.memory_root else os.path.dirname(memory_dir))
-    place = os.path.join(client.sessions_root(paths), folder)
-    found = inventory(client.sessions_root(paths), client.is_session, {place}).found
+    client = MEMORY_READER
+    above = os.path.dirname(memory_dir)
+    folder = os.path.basename(memory_dir if above == own_root else above)
+    only = {os.path.join(client.sessions_root(paths), folder)}
+    found = [found for place in client.session_places(paths, ()) for found in client.inventory(place, only).found]
     for session in sorted(found, key=lambda session: -session.mtime_ns):
         if cwd := first_cwd(client, session.path):
             root = root_of(cwd)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memoryd import atomic_file
-from memoryd.recall.shown import file_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from memoryd.jobs.recall import Request
     from memoryd.paths import Paths
 
+_FOLDER = "prefetched"
 MODEL_SECONDS = 60.0
 """Nobody waits: as long as an answer may take and still come within the turn."""
 _HALF_CHARACTERS = 6_000
@@ -100,6 +100,11 @@ def prefetch(
     return choice.why
 
 
+def is_ready(paths: Paths, session_id: str) -> bool:
+    """Whether something was picked for a session: one look for a file, for those who would load more to hand it over."""
+    return os.path.exists(_file(paths, session_id))
+
+
 def take_ready(paths: Paths, session_id: str, memory_dir: str, now: float) -> tuple[str, ...]:
     """Names that are ready for a session, each time only once. For a session without any this costs a look for a file."""
     path = _file(paths, session_id)
@@ -123,8 +128,8 @@ def drop_before(paths: Paths, since: float) -> None:
 
 
 def _folder(paths: Paths) -> str:
-    return os.path.join(paths.state_dir, "prefetched")
+    return os.path.join(paths.state_dir, _FOLDER)
 
 
 def _file(paths: Paths, session_id: str) -> str:
-    return os.path.join(_folder(paths), f"{file_name_of(session_id)}.json")
+    return paths.session_file(_FOLDER, session_id, ".json")

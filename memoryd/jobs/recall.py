@@ -11,6 +11,7 @@ from memoryd.jobs import prefetch
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
+from memoryd.recall import team as team_recall
 from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
@@ -18,14 +19,14 @@ from memoryd.state.database import open_for_reading
 from memoryd.state.inbox import unconfirmed_quotes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memoryd.clock import Clock
     from memoryd.config import Config
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
-    from memoryd.recall.store import Store
+    from memoryd.recall.store import Directory, Store
     from memoryd.state.inbox import Quote
 
 SINGLE_WORD = "fewer than two words say too little"
@@ -38,6 +39,7 @@ ALL_KNOWN = "the session knows what is relevant"
 
 _READING_SECONDS = 0.05
 """Time for reading changed memories while a client waits; the rest is read by the daemon."""
+_NEAREST = 20
 
 
 class Request(NamedTuple):
@@ -69,6 +71,8 @@ class Recalled(NamedTuple):
     gone: tuple[str, ...]
     is_unconfirmed: bool = False
     """The user said it once; `name` is the file that it would get."""
+    author: str = ""
+    """Who shared it with the team; empty: it is the user's own."""
 
 
 class RecallAnswer(NamedTuple):
@@ -92,6 +96,8 @@ class _Match(NamedTuple):
     may_have_secret: bool
     quote: Quote | None = None
     """Of an unconfirmed memory, which has no file."""
+    author: str = ""
+    """Of a memory of the team, whose name then begins with its folder."""
 
 
 class _Task(NamedTuple):
@@ -182,7 +188,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if hurry is not None and directory is not None and directory.is_unfinished:
         wake(task.paths)
     quotes = _quotes(task.paths, memory_dir)
-    if (directory is None or not directory.memories) and not quotes:
+    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry)
+    if (directory is None or not directory.memories) and not quotes and team is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
     left = round(task.config.recall.session_kilobytes * 1024)
@@ -191,7 +198,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(memory.name for memory in shown)
-    task = task._replace(floor=_floor(task, (directory.memories if directory is not None else 0) + len(quotes)))
+    number = sum(each.memories for each in (directory, team) if each is not None) + len(quotes)
+    task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
     found = rank.candidates(store, directory, query) if directory is not None else []
     matches, answer = (
@@ -200,7 +208,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     )
     if task.config.recall.selector == "model" and not request.is_waited_for:
         matches, answer = _by_model(task, matches, known)
-    matches = _with_quotes(matches, _quoted(task, store, quotes, query, known))
+    shared = _shared(task, store, team, query, known, found) if team is not None else []
+    matches = _with_quotes(matches, [*_quoted(task, store, quotes, query, known), *shared])
     if answer.selector == "local" and all(match.candidate.probability < task.floor.best for match in matches):
         is_known = any(
             candidate.probability >= task.floor.best and candidate.memory.name in known for candidate in found
@@ -242,6 +251,22 @@ def _quoted(
         _Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
         for one in found
         if one.probability >= task.floor.others and one.memory.name not in known and one.memory.name in quotes
+    ]
+
+
+def _shared(
+    task: _Task, store: Store, team: Directory, query: rank.Query, known: frozenset[str], own: Sequence[Candidate]
+) -> list[_Match]:
+    """The team's memories that are probable enough, without those that the user has or has decided against."""
+    least = task.floor.others
+    found = [one for one in rank.candidates(store, team, query) if one.probability >= least]
+    # A rule of the user's own against one of the team's speaks of the same matter, and so is among the first.
+    overridden = {read_memory(task.memory_dir, one.memory.name).overrides for one in own[:_NEAREST]} if found else set()
+    return [
+        _Match(one._replace(memory=one.memory._replace(name=shared.name)), shared.parsed, True, author=shared.author)
+        for one in found
+        if (shared := team_recall.shared_memory(task.memory_dir, one.memory.name)) is not None
+        and shared.name not in known | overridden
     ]
 
 
@@ -323,6 +348,7 @@ def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer, lead: str = su
             memory.at,
             memory.gone,
             memory.is_unconfirmed,
+            memory.author,
         )
         for memory, match in zip(memories, chosen.matches, strict=True)
         if memory.name in fitting
@@ -339,7 +365,16 @@ def _surface_memory(match: _Match, gone: Mapping[str, tuple[str, ...]]) -> surfa
             known.name, match.parsed.type or "", description, body, match.quote.said_at, is_unconfirmed=True
         )
     at = known.mtime_ns / 1e9
-    return surface.Memory(known.name, match.parsed.type or "", description, body, at, gone.get(known.name, ()))
+    return surface.Memory(
+        known.name,
+        match.parsed.type or "",
+        description,
+        body,
+        at,
+        gone.get(known.name, ()),
+        author=match.author,
+        overrides="" if match.author else match.parsed.overrides,
+    )
 
 
 def _without_secrets(match: _Match) -> tuple[str, str]:

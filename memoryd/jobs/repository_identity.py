@@ -62,13 +62,19 @@ def identity_of(root: str) -> RepositoryIdentity:
     """What a repository is now; empty outside git, or where git is missing."""
     if not git.is_checkout(root):
         return RepositoryIdentity()
-    url = git.ask(root, "config", "--get", "remote.origin.url", also_fine=1)
-    remote = normalised(url.data.decode("utf-8", "replace").strip()) if url and url.is_whole else ""
+    remote = normalised(remote_of(root))
     if os.path.exists(os.path.join(root, ".git", "shallow")):
         return RepositoryIdentity(remote)
     first = git.ask(root, "rev-list", "--max-parents=0", "HEAD")
     commits = sorted(first.data.decode("ascii", "replace").split()) if first and first.is_whole else []
     return RepositoryIdentity(remote, commits[0] if commits else "")
+
+
+def remote_of(root: str) -> str:
+    """The address of a repository's `origin`, as it stands in its config; a path made absolute. Empty: there is none."""
+    url = git.ask(root, "config", "--get", "remote.origin.url", also_fine=1) if git.is_checkout(root) else None
+    told = url.data.decode("utf-8", "replace").strip() if url and url.is_whole else ""
+    return os.path.normpath(os.path.join(root, told)) if told.startswith((".", "/")) else told
 
 
 def normalised(url: str) -> str:
@@ -96,15 +102,18 @@ def record_identities(paths: Paths, roots: Iterable[str], now: float) -> None:
                 settings.put(database, _PREFIX + root, identity._asdict(), now)
 
 
+def recorded_identity(database: Database, root: str) -> RepositoryIdentity:
+    """What was noted of a repository, without asking git."""
+    known = settings.get(database, _PREFIX + root)
+    return RepositoryIdentity(**known.value) if known else RepositoryIdentity()
+
+
 def other_checkouts(database: Database, root: str, *, only_recorded: bool = False) -> list[OtherCheckout]:
     """Other paths of the repository at `root` that have memories, most memories first.
 
     `only_recorded`: by what was noted of it, without asking git.
     """
-    known = settings.get(database, _PREFIX + root)
-    mine = RepositoryIdentity(**known.value) if known else RepositoryIdentity()
-    if not only_recorded:
-        mine = identity_of(root)
+    mine = recorded_identity(database, root) if only_recorded else identity_of(root)
     if mine == RepositoryIdentity():
         return []
     directories = {project.root: project.memory_dir for project in all_projects(database)}

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients import all_sessions
 from memoryd.clock import parse_iso
 from memoryd.errors import StateError
 from memoryd.jobs.memory_dirs import all_memory_dirs
@@ -19,7 +19,6 @@ from memoryd.memory.document import parse
 from memoryd.paths import is_below
 from memoryd.projects import is_excluded, root_of
 from memoryd.security.redact import redact
-from memoryd.transcripts.scan import inventory
 from memoryd.transcripts.search import SearchWords, said_with
 
 if TYPE_CHECKING:
@@ -60,14 +59,7 @@ def search(paths: Paths, config: Config, given: Sequence[str], most: int | None 
     a word that stands everywhere is found as fast as a rare one.
     """
     words = SearchWords(given)
-    sessions = sorted(
-        (
-            (client, found)
-            for client in ALL
-            for found in inventory(client.sessions_root(paths), client.is_session).found
-        ),
-        key=lambda session: -session[1].mtime_ns,
-    )
+    sessions = sorted(all_sessions(paths), key=lambda session: -session[1].mtime_ns)
     hits = list(_in_memories(paths, config, words, sessions))
     seen: set[tuple[str | None, float | None, str]] = set()  # a fork repeats what was said before it
     is_sorted_by_time = True
@@ -115,7 +107,7 @@ def _in_session(
 def _in_memories(
     paths: Paths, config: Config, words: SearchWords, sessions: Sequence[tuple[CodingClient, Found]]
 ) -> Iterator[SearchHit]:
-    clients = {os.path.splitext(os.path.basename(found.path))[0]: client for client, found in sessions}
+    clients = {client.session_id(found.path): client for client, found in sessions}
     for place in all_memory_dirs(paths, config):
         if not (place.root and is_excluded(place.root, config.projects.exclude)):
             with suppress(StateError, FileNotFoundError):  # one that cannot be opened is named by `doctor`

@@ -116,7 +116,7 @@ def _why_not(task: _Task) -> str:
 
 
 def _selected(task: _Task, question: SelectionQuestion, limit: int) -> Selected:
-    job_id = jobs.begin_recall(task.database, task.memory_dir, task.clock.now())
+    job_id = jobs.begin_request(task.database, jobs.RECALL, task.memory_dir, task.clock.now())
     try:
         selected = Selected(_asked(task, job_id, question, limit))
     except (selection_brief.NoChoiceError, RunCapError, BadRequestError, PromptTooLongError) as error:
@@ -126,7 +126,7 @@ def _selected(task: _Task, question: SelectionQuestion, limit: int) -> Selected:
     names, why = selected
     outcome = "failed" if names is None else "succeeded" if names else "succeeded_no_output"
     with suppress(MemorydError):  # a choice counts also where it could not be recorded
-        jobs.end_recall(task.database, job_id, outcome, task.clock.now(), why)
+        jobs.end_request(task.database, job_id, outcome, task.clock.now(), why)
     return selected
 
 

@@ -63,6 +63,8 @@ class UpkeepOutcome(NamedTuple):
     """Why the database was not made smaller although it could be."""
     expired: int = 0
     """Changes that waited too long for a yes or no."""
+    notes: int = 0
+    """Notes of sessions that are over."""
 
 
 def upkeep_due(database: Database, now: float) -> bool:
@@ -93,11 +95,12 @@ def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Up
 
     1. record the begin, so that one that fails is not begun again at once
     2. delete old history, and rows that have waited too long in the inbox
-    3. remove old logs and leftovers of dead processes
+    3. remove notes of sessions that are over, old logs and leftovers of dead processes
     4. give space back, if no other process works
     5. record the result
     """
-    from memoryd.jobs.recovery import remove_leftovers  # noqa: PLC0415 - megabytes that the daemon need not hold
+    from memoryd.jobs.notes import KEPT_DAYS, remove_old  # noqa: PLC0415 - megabytes that the daemon need not hold
+    from memoryd.jobs.recovery import remove_leftovers  # noqa: PLC0415 - as above
 
     now = clock.now()
     known = settings.get(database, settings.UPKEEP)
@@ -110,6 +113,7 @@ def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Up
     ended = _drop_notes(database, since, clock)
     expired = inbox.expire(database, believed - inbox.KEPT_DAYS * _DAY_SECONDS, now)
     inbox.drop_contents(database, since)
+    notes = remove_old(database, paths, believed - KEPT_DAYS * _DAY_SECONDS, now)
     logs = _remove_logs(paths, since)
     removed = remove_leftovers(paths, since)
     freed, left = _give_back(database, paths)
@@ -125,6 +129,7 @@ def upkeep(database: Database, paths: Paths, config: Config, clock: Clock) -> Up
         freed_bytes=freed,
         left=left,
         expired=expired,
+        notes=notes,
     )
     # The latest time that was used: after one boot in 1970 it would take years to catch up.
     latest = max(believed, known.value.get("believed", known.at)) if known is not None else believed

@@ -54,8 +54,11 @@ def tells_anew(old: str, new: str) -> bool:
 
     The two are the same but for a few words in one place, and the second one says that this is a change.
     """
-    if not has_change(new):
-        return False
+    return has_change(new) and differs_in_one_place(old, new)
+
+
+def differs_in_one_place(old: str, new: str) -> bool:
+    """Whether two texts are the same but for a few words in one place, and enough words are the same."""
     first, second = (_plain_words(title_of(text)) for text in (old, new))
     blocks = [
         block for block in SequenceMatcher(None, first, second, autojunk=False).get_opcodes() if block[0] != "equal"

@@ -84,13 +84,13 @@ TOOLS = (
         "forget",
         "Take a memory away because the user asked for it. It can be brought back.",
         is_read_only=False,
-        memory="Its file name.",
+        memory="Its file name, or a part that no other memory here has in its name.",
     ),
     _tool(
         "why",
         "What a memory rests on: the user's words, when they were said, and what was changed since.",
         is_read_only=True,
-        memory="Its file name.",
+        memory="Its file name, or a part that no other memory here has in its name.",
     ),
 )
 
@@ -250,21 +250,12 @@ def _search(world: _World, given: dict[str, str]) -> str:
 def _remember(world: _World, given: dict[str, str]) -> str:
     from contextlib import closing
 
-    from memoryd.jobs.remember import remember_for_agent
+    from memoryd.jobs.remember import AgentRequest, remember_for_agent
     from memoryd.state.database import open_database
 
-    memory_dir = _project(world)
+    request = AgentRequest(_project(world), world.cwd, given["text"], given["quote"])
     with closing(open_database(world.paths)) as database:
-        done = remember_for_agent(
-            database,
-            world.paths,
-            memory_dir,
-            world.cwd,
-            given["text"],
-            given["quote"],
-            world.clock.now(),
-            review_mode=world.config.review,
-        )
+        done = remember_for_agent(database, world.paths, world.config, world.environment, world.clock, request)
     if done.saved:
         return f"Kept as {', '.join(done.saved)}. Tell the user; `memoryd undo` takes it back."
     reason = done.held[0].reason
@@ -279,10 +270,11 @@ def _forget(world: _World, given: dict[str, str]) -> str:
     from memoryd.errors import MemorydError
     from memoryd.jobs.forget import forget
     from memoryd.memory.document import parse
+    from memoryd.memory.names import fitting
     from memoryd.state.database import open_database
 
     with _opened(world) as directory, closing(open_database(world.paths)) as database:
-        name = _memory_name(directory, given["memory"])
+        name = _only_one(given["memory"], fitting(given["memory"], directory.listing().topics))
         state = directory.read(name)
         document = parse(state.data if state else b"")
         if document.is_pinned or document.type is None:
@@ -296,20 +288,22 @@ def _why(world: _World, given: dict[str, str]) -> str:
     from contextlib import closing
 
     from memoryd.clock import iso
+    from memoryd.jobs.explain import explain
+    from memoryd.memory.names import fitting_ever
     from memoryd.security.redact import redact
-    from memoryd.state import history
     from memoryd.state.database import open_database
 
-    with _opened(world) as directory, closing(open_database(world.paths)) as database:
-        name = _memory_name(directory, given["memory"])
-        evidence = history.evidence_of(database, directory.path, name)
-        changes = history.recent(database, directory.path, name)
+    memory_dir = _project(world)
+    with closing(open_database(world.paths)) as database:
+        name = _only_one(given["memory"], fitting_ever(database, memory_dir, given["memory"]))
+        explained = explain(database, world.paths, memory_dir, name)
     lines = [
-        f'- said {iso(piece.said_at) if piece.said_at else "some time"}: "{redact(piece.quote)}"' for piece in evidence
+        f'- said {iso(piece.said_at) if piece.said_at else "some time"}: "{redact(piece.quote)}"'
+        for piece in explained.evidence
     ]
-    lines += [f"- changed {iso(change.at)} by {change.kind} (change {change.id})" for change in changes]
-    head = f"{name} rests on:" if evidence else f"memoryd knows of no words of the user that {name} rests on."
-    return "\n".join([head, *lines])
+    lines += [f"- changed {iso(change.at)} by {change.kind} (change {change.id})" for change in explained.changes]
+    head = f"{name} rests on:" if explained.evidence else f"memoryd knows of no words of the user that {name} rests on."
+    return "\n".join([*filter(None, [redact(explained.gone())]), head, *lines])
 
 
 _FUNCTIONS: dict[str, Callable[[_World, dict[str, str]], str]] = {
@@ -335,15 +329,16 @@ def _opened(world: _World) -> AbstractContextManager[MemoryDirectory]:
     return open_directory(memory_dir)
 
 
-def _memory_name(directory: MemoryDirectory, given: str) -> str:
-    """The memory of this name, with or without its ending: nothing is taken away because a name is like it."""
+def _only_one(given: str, found: list[str]) -> str:
+    """The memory that fits. Raises MemorydError where none does, or several: the agent asks again, or the user."""
     from memoryd.errors import MemorydError
+    from memoryd.memory.names import several_fit
 
-    name = os.path.basename(given.strip())
-    for candidate in (name, f"{name}.md"):
-        if candidate in directory.listing().topics:
-            return candidate
-    raise MemorydError(f"There is no memory {name[:200]} here; recall tells the names.")
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MemorydError(f"{several_fit(given, found)} Give the whole name of the one that is meant.")
+    raise MemorydError(f"No memory here is called {os.path.basename(given)[:200]}; recall tells the names.")
 
 
 def _listed(world: _World) -> list[McpResource]:

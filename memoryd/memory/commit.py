@@ -16,6 +16,7 @@ from memoryd.memory.apply import apply, resume, revert, sync
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
 from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
+from memoryd.memory.team_lines import with_team_lines, without_team_lines
 from memoryd.model import Changeset, IndexEdit
 from memoryd.security.redact import redact
 from memoryd.state import changes
@@ -170,14 +171,15 @@ def _planned_index(
     text = now_there.data.decode("utf-8", "surrogateescape") if now_there else ""
     refresh, changed = ({}, {}) if _goes_back(text, edit) else _rewritten(files)
     built = indexing.rebuild(
-        indexing.edited(text, edit),
+        without_team_lines(indexing.edited(text, edit)),
         topics,
         topic,
         refresh=refresh,
         changed=changed,
         exists=_exists_in(directory, without=gone),
     )
-    after: bytes | None = built.text.encode("utf-8", "surrogateescape")
+    whole = with_team_lines(built.text, directory, topic)
+    after: bytes | None = whole.encode("utf-8", "surrogateescape")
     if after == (now_there.data if now_there else b""):
         return None, built.left_out
     is_as_before = _goes_back(text, edit) and after == (edit.shall_be or b"")

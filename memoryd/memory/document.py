@@ -72,7 +72,13 @@ class Document:
 
     @property
     def is_pinned(self) -> bool:
-        return _scalar(self.metadata.get("pinned")).lower() in ("true", "yes", "on")
+        """Whether nobody but the user changes it: they said so, or made it binding."""
+        return _scalar(self.metadata.get("pinned")).lower() in ("true", "yes", "on") or bool(self.enforce)
+
+    @property
+    def enforce(self) -> str:
+        """What is refused because of it, as `memoryd enforce` writes it; empty: nothing."""
+        return _scalar(self.metadata.get("enforce"))
 
     @property
     def origin_session_id(self) -> str:
@@ -107,6 +113,20 @@ class Document:
         result = parse((self.text[:start] + edited + self.text[start + length :]).encode("utf-8", "surrogateescape"))
         if result.problem or result.values != _with(self.values, path, value) or result.body != self.body:
             raise DocumentError(f"`{'.'.join(path)}` cannot be set in this frontmatter")
+        return result
+
+    def without_value(self, path: tuple[str, str]) -> Document:
+        """The same file without a scalar that stands on a line of its own inside a mapping. Raises DocumentError."""
+        start, length = _block(self.text) or (0, 0)
+        block = self.text[start : start + length]
+        line = re.compile(rf"^[ \t]+{re.escape(path[1])}:[^\n]*\n", re.MULTILINE)
+        result = parse(
+            (self.text[:start] + line.sub("", block) + self.text[start + length :]).encode("utf-8", "surrogateescape")
+        )
+        inside = {key: value for key, value in self.metadata.items() if key != path[1]}
+        wanted = {**self.values, path[0]: inside}
+        if result.problem or result.values != wanted or result.body != self.body:
+            raise DocumentError(f"`{'.'.join(path)}` cannot be taken out of this frontmatter")
         return result
 
     def with_keys(self, keys: Iterable[str]) -> Document:

@@ -75,7 +75,10 @@ def _check_whose(change: FileChange) -> None:
 
 
 def _check_pinned(change: FileChange) -> None:
-    if change.before is not None and parse(change.before).is_pinned:
+    before = parse(change.before) if change.before is not None else None
+    if before is not None and before.enforce:
+        raise RefusedError("pinned", f"{change.name} binds.", f"memoryd enforce {change.name} --off")
+    if before is not None and before.is_pinned:
         raise RefusedError("pinned", f"{change.name} is pinned.", f"remove `pinned` from {change.name} first")
 
 

@@ -34,6 +34,12 @@ class QuickParse(NamedTuple):
     type: MemoryType | None
     keys: tuple[str, ...]
     body: str
+    enforce: str = ""
+    """What is refused because of it; empty: nothing."""
+    author: str = ""
+    """Who shared it with the team."""
+    overrides: str = ""
+    """The team's rule that the user has decided against with it."""
 
 
 @lru_cache(maxsize=4096)
@@ -50,7 +56,17 @@ def quick_parse(data: bytes) -> QuickParse:
     if told is None:
         document = _parsed(data)
         if document.values:
-            return QuickParse(document.name, document.description, document.type, document.keys, document.body)
+            author, overrides = (str(document.metadata.get(key) or "") for key in ("author", "overrides"))
+            return QuickParse(
+                document.name,
+                document.description,
+                document.type,
+                document.keys,
+                document.body,
+                document.enforce,
+                author,
+                overrides,
+            )
         values = {key: value.strip("\"'") for key, value in re.findall(_LOOKS_LIKE, found[1])}
         inside = values
     else:
@@ -61,6 +77,9 @@ def quick_parse(data: bytes) -> QuickParse:
         _kind(values.get("type", "")) or _kind(inside.get("type", "")),
         keys_in(inside.get("keys", "")) or keys_in(values.get("keys", "")),
         text[found.end() :],
+        inside.get("enforce", ""),
+        inside.get("author", ""),
+        inside.get("overrides", ""),
     )
 
 

@@ -88,7 +88,11 @@ class Snapshot:
     def _memory(self, name: str, state: FileState) -> StoredMemory:
         parsed = quick_parse(state.data)
         is_ours = name not in self.odd and (name, digest(state.data)) in self.contents.made
-        is_fixed = name in self.odd or parsed.type is None or (b"pinned" in state.data and parse(state.data).is_pinned)
+        is_fixed = (
+            name in self.odd
+            or parsed.type is None
+            or ((b"pinned" in state.data or bool(parsed.enforce)) and parse(state.data).is_pinned)
+        )
         evidence = tuple(self.contents.evidence.get(name, ()))
         said_at = _said_at(state, evidence if is_ours else ())
         return StoredMemory(

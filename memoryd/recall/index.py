@@ -121,7 +121,8 @@ def _is_recent(at_ns: int, now: float) -> bool:
 
 
 def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
-    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and mostly nothing has changed
+    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
     parsed = store.with_kept_keys([read_memory(memory_dir, name) for name in files])
     learnt = []
@@ -129,7 +130,8 @@ def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[
         harmless = memory._replace(
             name=redact(memory.name), description=redact(memory.description), body=redact(memory.body)
         )
-        learnt.append(LearntMemory(name, stamp, memory.type or "", harmless != memory, weights_of(harmless)))
+        has_secret, triggers = harmless != memory, triggers_of_memory(harmless)
+        learnt.append(LearntMemory(name, stamp, memory.type or "", has_secret, weights_of(harmless), triggers))
     return learnt
 
 

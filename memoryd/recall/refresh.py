@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.clients import client_named
 from memoryd.errors import MemorydError, StateError
 from memoryd.jobs import prefetch
+from memoryd.jobs.call_hook import set_call_hooks
+from memoryd.jobs.meter import measure
 from memoryd.log.writer import open_log
 from memoryd.recall import shown, use
 from memoryd.recall.index import read_memory, up_to_date_index
@@ -47,6 +49,7 @@ def after_work(paths: Paths, config: Config, clock: Clock, places: Iterable[Memo
         with closing(open_store(paths)) as store:
             for place in places:
                 _care(store, paths, config, place, clock.now())
+            set_call_hooks(paths, store)
     except (MemorydError, OSError) as error:
         _tell(paths, config, error)
 
@@ -76,6 +79,7 @@ def _care(store: Store, paths: Paths, config: Config, place: MemoryPlace, now: f
         return
     for session in place.sessions:
         _note_use(paths, place.memory_dir, session, now)
+        measure(paths, client_named(session.client), session.session_id, session.path, place.memory_dir, now)
     if config.features.rot_check and place.root:
         _compare(store, directory, place, now)
 

@@ -32,6 +32,10 @@ _LEAST_SHARE = 0.6
 _LEAST_PAIRS = 0.6
 """Of the pairs of characters, in a script without spaces."""
 _LEAST_BEGINNING = 5
+_NOUN_ENDINGS = ("ation", "ment")
+_INFLECTIONS = ("", "n", "r", "t", "en", "er", "st", "re", "ez", "ent")
+"""Endings of verbs and adjectives in German, French and Spanish; `stem` has those of English."""
+_LEAST_INITIALS = 2
 _WORDS_AS_WELL = frozenset({"may", "ago"})
 """Months that are other words more often."""
 _MOST_WORDS = 40
@@ -61,7 +65,13 @@ class ToldWord(NamedTuple):
 
 
 def _is_form_of(short: str, long: str) -> bool:
-    return len(short) >= _LEAST_BEGINNING and long in (f"{short}ation", f"{short}ment", f"{short}en", f"{short}st")
+    """`öffne` and `öffnen`, `deploy` and `deployment`; not `product` and `production`, nor `Christian` and `Christina`."""
+    at = next((at for at, pair in enumerate(zip(short, long, strict=False)) if len(set(pair)) > 1), len(short))
+    if at < _LEAST_BEGINNING:
+        return False
+    if short == long[:at] and (long[at:] in _NOUN_ENDINGS or (long[at:] == "ion" and short.endswith("at"))):
+        return True
+    return short[at:] in _INFLECTIONS and long[at:] in _INFLECTIONS
 
 
 def _has_same_beginning(short: str, long: str) -> bool:
@@ -132,7 +142,7 @@ def is_restated(one: Restated, other: Restated) -> bool:
         return False
     if not told and not told_other:
         return True
-    if len(matched) + literals < _LEAST_MATCHED:
+    if len({b.form for _, b in matched}) + literals < _LEAST_MATCHED:
         return False
     weight = specific + _LIGHT_WEIGHT * (len(matched) + literals - specific)
     return weight >= _LEAST_SHARE * (weight + len(told) + len(told_other))
@@ -175,10 +185,23 @@ def _matched(
     """Words of both that belong together, and those that are left on either side. A word may match several."""
     one, other = list(one), list(other)
     pairs = [(a, b) for a in one for b in other if a.matches(b)]
+    pairs += [(a, b) for a in one for b in _spelt_out(a, other)]
+    pairs += [(a, b) for b in other for a in _spelt_out(b, one)]
     first, second = {a for a, _ in pairs}, {b for _, b in pairs}
     best = {a: next((b for x, b in pairs if x == a and b.is_negated == a.is_negated), None) for a in first}
     found = [(a, b or next(y for x, y in pairs if x == a)) for a, b in best.items()]
     return found, [a for a in one if a not in first], [b for b in other if b not in second]
+
+
+def _spelt_out(short: ToldWord, words: Sequence[ToldWord]) -> Sequence[ToldWord]:
+    """The words that an abbreviation stands for, by its letters and its concept: `PR` and `pull request`, also `PRs`."""
+    initials = "".join(word.form[0] for word in words)
+    for letters in {short.form, short.form.removesuffix("s")}:
+        at = initials.find(letters)
+        found = words[at : at + len(letters)] if len(letters) >= _LEAST_INITIALS and at >= 0 else ()
+        if not short.concepts.isdisjoint(meanings_by_dictionary(" ".join(word.form for word in found))):
+            return found
+    return ()
 
 
 def _turns_literals(one: Restated, other: Restated) -> bool:
@@ -216,6 +239,7 @@ class _Reader:
         said = pattern("restated", "contraction").sub("", text.replace("\u2019", "'"))
         reason = pattern("restated", "reason").search(said)
         said = said[: reason.start()] if reason and restated_words(said[: reason.start()]) else said
+        said = pattern("restated", "here").sub(" ", said)
         self._text = pattern("restated", "left_out").sub(lambda match: f"not {match['what'] or match['what2']}", said)
         self._found: list[ToldWord] = []
         self._literals: set[str] = set()
@@ -261,14 +285,17 @@ class _Reader:
             elif raw in words("restated", "nothing") and len(self._found) > start:
                 self._found[-1] = self._found[-1]._replace(is_negated=True)
                 self._has_negation = was_negated = True
-            elif is_negation(raw) or raw in words("restated", "negators"):
+            elif is_negation(raw) or (
+                raw in words("restated", "negators") and not is_negated
+            ):  # "don't stop" negates once
                 self._is_contrast |= len(self._found) > start and self._contrasts(raw, last)
                 self._has_negation = is_negated = was_negated = True
             elif raw in words("restated", "scope"):
                 is_scope = True
             elif self._add(raw, is_negated=is_negated, is_second=is_second, is_scope=is_scope):
-                is_scope = False
-                is_negated = is_negated and bool(self._found) and self._found[-1].is_light
+                was_light = bool(self._found) and self._found[-1].is_light
+                is_scope = is_scope and was_light
+                is_negated = is_negated and was_light
             last = raw
         if is_negated and len(self._found) > start:  # "github actions are not used"
             self._found[start] = self._found[start]._replace(is_negated=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (
@@ -29,6 +29,15 @@ CREATE TABLE postings (                      -- which memories have a term, and 
     entries BLOB NOT NULL,                   -- unsigned 32-bit numbers: the memory's id, then eight bits of weight
     PRIMARY KEY (directory_id, term)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE triggers (                      -- what a memory speaks of: which tool calls it is handed over with
+    directory_id INTEGER NOT NULL REFERENCES directories (id),
+    memory_id INTEGER NOT NULL,
+    kind TEXT NOT NULL,                      -- run, edit, work, files, folder; deny-run and deny-edit bind
+    key TEXT NOT NULL,                       -- that a call is looked up by: a program, a kind of work, an extension, a folder
+    pattern TEXT NOT NULL                    -- a command or a path
+) STRICT;
+CREATE INDEX triggers_by_key ON triggers (directory_id, key);
+CREATE INDEX triggers_by_memory ON triggers (memory_id);
 CREATE TABLE rot (                           -- what a memory names and its repository no longer has
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     name TEXT NOT NULL,

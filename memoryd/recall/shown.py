@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_FOLDER = "recalled"
 _MOST_BYTES = 1 << 20
 """The last ones are read: nobody was shown more since a compaction."""
 
@@ -56,10 +55,34 @@ def spent(paths: Paths, session_id: str) -> int:
     return total
 
 
-def record(paths: Paths, session_id: str, memory_dir: str, pieces: Iterable[Shown], at: float) -> None:
-    """Raises OSError."""
-    lines = [{"shown": one.name, "bytes": one.bytes, "memory_dir": memory_dir, "at": at} for one in pieces]
+def record(
+    paths: Paths, session_id: str, memory_dir: str, pieces: Iterable[Shown], at: float, *, with_call: bool = False
+) -> None:
+    """`with_call`: with a tool call, not with a prompt. Raises OSError."""
+    more = {"with": "call"} if with_call else {}
+    lines = [{"shown": one.name, "bytes": one.bytes, "memory_dir": memory_dir, "at": at, **more} for one in pieces]
     _add(paths, session_id, lines)
+
+
+def record_refusal(
+    paths: Paths, session_id: str, memory_dir: str, name: str, call_id: str, at: float, *, is_allowed: bool
+) -> None:
+    """A memory that binds kept a call from being made, or would have: the user had allowed it once. Raises OSError."""
+    kind = "allowed" if is_allowed else "refused"
+    _add(paths, session_id, [{kind: name, "call": call_id or f"at {at}", "memory_dir": memory_dir, "at": at}])
+
+
+def set_aside(paths: Paths, session_id: str, at: float, *, is_aside: bool) -> None:
+    """The user asked to leave memory aside, or has asked something else since. Raises OSError."""
+    if is_aside or is_set_aside(paths, session_id):
+        _add(paths, session_id, [{"aside": is_aside, "at": at}])
+
+
+def is_set_aside(paths: Paths, session_id: str) -> bool:
+    """Whether the session's last prompt wanted memory to be left aside."""
+    return next(
+        (bool(line["aside"]) for line in reversed(list(_lines(_file(paths, session_id)))) if "aside" in line), False
+    )
 
 
 def forget(paths: Paths, session_id: str, at: float) -> None:
@@ -81,16 +104,50 @@ def record_use(paths: Paths, session_id: str, used: Mapping[str, str], at: float
     _add(paths, session_id, [{"used": name, "how": how, "at": at} for name, how in used.items()])
 
 
+def first_shown(log: Iterable[Mapping[str, Any]], memory_dir: str) -> dict[str, float]:
+    """The memories of a directory in a session's log, and when each was first handed over."""
+    found: dict[str, float] = {}
+    for line in log:
+        if line.get("shown") and line.get("memory_dir") == memory_dir:
+            found.setdefault(line["shown"], _at(line))
+    return found
+
+
+def measured_to(log: Iterable[Mapping[str, Any]], memory_dir: str) -> int:
+    """How far the transcript was looked at for what the session did with a directory's memories."""
+    ends = (line["measured"] for line in log if "measured" in line and line.get("memory_dir") == memory_dir)
+    return max((end for end in ends if isinstance(end, int)), default=0)
+
+
+def record_measured(
+    paths: Paths, session_id: str, memory_dir: str, notes: Iterable[Mapping[str, str]], end: int, at: float
+) -> None:
+    """What a session did with memories, up to a place in its transcript. Raises OSError."""
+    lines = [{**note, "memory_dir": memory_dir, "at": at} for note in notes]
+    _add(paths, session_id, [*lines, {"measured": end, "memory_dir": memory_dir, "at": at}])
+
+
+def session_log(paths: Paths, session_id: str) -> list[dict[str, Any]]:
+    """All that was noted of a session."""
+    return list(_lines(_file(paths, session_id)))
+
+
+def sessions_since(paths: Paths, since: float) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Sessions, and what was noted of each since then. Raises OSError."""
+    with os.scandir(_folder(paths)) as entries:
+        recent = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_mtime >= since]
+    for path in recent:
+        yield os.path.basename(path).removesuffix(".jsonl"), [line for line in _lines(path) if _at(line) >= since]
+
+
 def use_since(paths: Paths, since: float) -> Use | None:
     """What came of recall since then; None where no session was ever shown anything."""
     try:
-        with os.scandir(_folder(paths)) as entries:
-            recent = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_mtime >= since]
+        logs = [lines for _, lines in sessions_since(paths, since)]
     except OSError:
         return None
     times = sessions = used = 0
-    for path in recent:
-        lines = [line for line in _lines(path) if _at(line) >= since]
+    for lines in logs:
         times += (here := sum("shown" in line for line in lines))
         sessions += here > 0
         used += sum("used" in line for line in lines)
@@ -107,20 +164,11 @@ def drop_before(paths: Paths, since: float) -> None:
 
 
 def _folder(paths: Paths) -> str:
-    return os.path.join(paths.state_dir, "recalled")
-
-
-def file_name_of(session_id: str) -> str:
-    """A session is named by its client: what could be no file name is replaced by its digest."""
-    if _PLAIN.fullmatch(session_id):
-        return session_id
-    import hashlib  # noqa: PLC0415 - no client names one so
-
-    return hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return os.path.join(paths.state_dir, _FOLDER)
 
 
 def _file(paths: Paths, session_id: str) -> str:
-    return os.path.join(_folder(paths), f"{file_name_of(session_id)}.jsonl")
+    return paths.session_file(_FOLDER, session_id, ".jsonl")
 
 
 def _add(paths: Paths, session_id: str, lines: Iterable[Mapping[str, Any]]) -> None:

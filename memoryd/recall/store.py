@@ -30,6 +30,8 @@ BUSY_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
 WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
+_MOST_KEYS = 500
+"""Of one tool call; nobody reads a longer command."""
 
 
 class IndexedMemory(NamedTuple):
@@ -68,6 +70,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
+    triggers: Sequence[tuple[str, str, str]] = ()
+    """Kind, key and pattern of each thing that it speaks of."""
 
 
 class Store:
@@ -147,6 +151,10 @@ class Store:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (directory_id, one.name, *one.stamp, one.type, one.has_secret),
             )
+            self._database.execute_many(
+                "INSERT INTO triggers VALUES (?, ?, ?, ?, ?)",
+                ((directory_id, row_id, *trigger) for trigger in one.triggers),
+            )
             number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
                 fresh[term].append(number | weight)
@@ -162,6 +170,10 @@ class Store:
     def forget(self, directory_id: int, names: Iterable[str]) -> None:
         """Their postings stay until the directory is begun anew: nobody has their numbers any more."""
         for name in names:
+            self._database.execute(
+                "DELETE FROM triggers WHERE memory_id IN (SELECT id FROM memories WHERE directory_id = ? AND name = ?)",
+                (directory_id, name),
+            )
             cursor = self._database.execute(
                 "DELETE FROM memories WHERE directory_id = ? AND name = ?", (directory_id, name)
             )
@@ -170,7 +182,7 @@ class Store:
             )
 
     def forget_all(self, directory_id: int) -> None:
-        for table in ("postings", "memories"):
+        for table in ("postings", "triggers", "memories"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
 
@@ -188,6 +200,28 @@ class Store:
             for memory, digest in zip(memories, digests, strict=True)
         ]
 
+    # --- tool calls ---------------------------------------------------------------------------------------------------
+
+    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
+        """Memory, kind, key and pattern of those that may fit a call with these keys."""
+        wanted = list(keys)[:_MOST_KEYS]
+        sql = (
+            f"SELECT memory_id, kind, key, pattern FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
+        )
+        return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
+
+    def has_triggers(self) -> bool:
+        """Whether some memory of any directory names a command, a path or a kind of work or of files."""
+        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind != 'folder' LIMIT 1"))
+
+    def binding(self) -> list[tuple[str, str, str, str]]:
+        """Directory, name, kind and pattern of every memory that binds."""
+        rows = self._database.query(
+            "SELECT path, name, kind, pattern FROM triggers JOIN memories ON memories.id = memory_id"
+            " JOIN directories ON directories.id = triggers.directory_id WHERE kind LIKE 'deny-%' ORDER BY path, name"
+        )
+        return [(os.fsdecode(path), name, kind, pattern) for path, name, kind, pattern in rows]
+
     # --- directories --------------------------------------------------------------------------------------------------
 
     def directories(self) -> list[tuple[int, str]]:
@@ -202,7 +236,7 @@ class Store:
 
     def drop_directory(self, directory_id: int) -> None:
         """Everything about a directory that is no more. Inside a transaction."""
-        for table in ("postings", "memories", "rot", "rot_checks"):
+        for table in ("postings", "triggers", "memories", "rot", "rot_checks"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 

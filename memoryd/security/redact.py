@@ -12,6 +12,9 @@ from memoryd.security.by_position import secrets_by_position
 
 _SHORTEST = 6
 _ROUNDS = 4
+_SLACK_CHARACTERS = 16_384
+"""Longer than any secret: so much is redacted beyond a cut, and not shown."""
+CUT = " […]"
 
 
 def find_secret(text: str) -> str | None:
@@ -34,6 +37,14 @@ def redact(text: str) -> str:
             past = end
         text = "".join((*parts, text[past:]))
     return text
+
+
+def redacted_excerpt(text: str, most: int) -> str:
+    """Text up to a length, redacted before it is cut: half a secret is not recognised."""
+    if len(text) > most + _SLACK_CHARACTERS:
+        return redact(text[: most + _SLACK_CHARACTERS])[:most] + CUT
+    text = redact(text)
+    return text if len(text) <= most else f"{text[:most]}{CUT}"
 
 
 def _marker(kind: str) -> str:

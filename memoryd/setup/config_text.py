@@ -6,7 +6,7 @@ import json
 import re
 
 
-def with_setting(text: str, table: str, key: str, value: str) -> str:
+def with_setting(text: str, table: str, key: str, value: str | bool) -> str:
     """The text with `key = "value"` in a table (empty: at the top), in the place of the line that it has for it."""
     # A string of JSON is one of TOML, but for a letter that TOML wants to be escaped.
     line = f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")

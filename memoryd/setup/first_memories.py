@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL, instructions_at
+from memoryd.clients import ALL, all_sessions, instructions_at
 from memoryd.engines.offline import find
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.due import due, extract_due
 from memoryd.jobs.ingest import Ingester
 from memoryd.projects import is_excluded, root_of
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.transcripts.digest import digest_of
-from memoryd.transcripts.scan import inventory
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +36,7 @@ class PreviewedMemory(NamedTuple):
 
 def preview(paths: Paths, config: Config) -> list[PreviewedMemory]:
     """Some memories that would be made, newest sessions first. Nothing is written, nothing is sent."""
-    sessions = sorted(
-        (
-            (client, found)
-            for client in ALL
-            for found in inventory(client.sessions_root(paths), client.is_session).found
-        ),
-        key=lambda session: -session[1].mtime_ns,
-    )
+    sessions = sorted(all_sessions(paths), key=lambda session: -session[1].mtime_ns)
     shown: list[PreviewedMemory] = []
     for client, found in sessions[:_MOST_SESSIONS]:
         try:
@@ -67,10 +59,9 @@ def preview(paths: Paths, config: Config) -> list[PreviewedMemory]:
 
 def read_sessions(database: Database, paths: Paths, config: Config, clock: Clock) -> None:
     """Take in every transcript there is, as history where it is seen for the first time."""
-    for client in ALL:
-        ingester = Ingester(client, database, paths, config)
-        while ingester.ingest(clock.now()).backlog:
-            pass
+    ingester = Ingester(ALL, database, paths, config)
+    while ingester.ingest(clock.now()).backlog:
+        pass
 
 
 def has_history(database: Database, paths: Paths, config: Config, now: float) -> bool:

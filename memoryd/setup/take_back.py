@@ -1,6 +1,6 @@
 """Take back what `memoryd setup` has changed, with nothing but Python's standard library.
 
-    python3 uninstall.py [--yes]
+    python3 uninstall.py [--yes] [--keep-history]
 
 `memoryd uninstall` does this and more; a copy lies beside the record of what was changed, as `uninstall.py`, for the day when
 memoryd itself is gone. Memories stay where they are. Stopped anywhere, it can be run again.
@@ -20,10 +20,14 @@ RECORD = ("setup", "record.json")
 SCRIPT = "uninstall.py"
 _MANIFEST = ".claude-plugin/plugin.json"
 _UNIT = "memoryd.service"
+_DATABASE = "memoryd.sqlite3"
 
 
-def take_back(record: dict[str, Any]) -> list[str]:
-    """Undo each step of a record; returns a line for each thing that is gone, or that stays for a reason."""
+def take_back(record: dict[str, Any], *, keeps_history: bool = False) -> list[str]:
+    """Undo each step of a record; returns a line for each thing that is gone, or that stays for a reason.
+
+    With the history, the database stays: what was changed and why, and what was read already.
+    """
     told = [
         *_remove_service(str(record.get("service_file") or ""), str(record.get("service_manager") or "")),
         *_remove_plugin(
@@ -33,7 +37,7 @@ def take_back(record: dict[str, Any]) -> list[str]:
     ]
     folders = [str(folder) for folder in record.get("folders") or ()]
     _remove_empty(folders)  # before the record goes: a second run would not know of them
-    told += _remove_state(str(record.get("state_dir") or ""))
+    told += _remove_state(str(record.get("state_dir") or ""), keeps_history=keeps_history)
     _remove_empty(folders)
     return told
 
@@ -107,14 +111,14 @@ def _restore_config(change: object) -> list[str]:
     return [f"Took the choice of setup out of {file}."]
 
 
-def _remove_state(folder: str) -> list[str]:
+def _remove_state(folder: str, *, keeps_history: bool) -> list[str]:
     """The record goes last: until then it can be begun again."""
     if not folder or os.path.basename(folder) != "memoryd" or not os.path.isdir(folder):
         return []
     own = os.path.join(folder, RECORD[0])
     for name in os.listdir(folder):
         place = os.path.join(folder, name)
-        if place == own:
+        if place == own or (keeps_history and name.startswith(_DATABASE)):
             continue
         if os.path.isdir(place) and not os.path.islink(place):
             shutil.rmtree(place)
@@ -122,7 +126,10 @@ def _remove_state(folder: str) -> list[str]:
             os.remove(place)
     for name in sorted(os.listdir(own) if os.path.isdir(own) else (), key=lambda name: name == RECORD[1]):
         os.remove(os.path.join(own, name))
-    shutil.rmtree(folder)
+    shutil.rmtree(own, ignore_errors=True)
+    if os.listdir(folder):
+        return [f"Kept the history of your memories in {folder}."]
+    os.rmdir(folder)
     return [f"Removed {folder}."]
 
 
@@ -135,7 +142,7 @@ def main(arguments: list[str]) -> int:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("Nothing was done.")
             return 0
-    for line in take_back(record):
+    for line in take_back(record, keeps_history="--keep-history" in arguments):
         print(line)
     return 0
 

@@ -283,6 +283,30 @@ def _mark_undone(database: Database, change_id: int, undone: int | None) -> None
         undone = below
 
 
+def record_lost(
+    database: Database, memory_dir: str, why: str, name: str, lost: bytes, kept: bytes | None, now: float
+) -> int | None:
+    """Record a version of a file that lost against the one that is here, as a change that replaced it; nothing is written.
+
+    So it is listed by `history`, and `undo` or `restore` bring it back. `kept` is None where the file was deleted here.
+    None where the same is recorded already, as after a round that was cut off.
+    """
+    with database.transaction():
+        if database.query(
+            "SELECT 1 FROM change_files JOIN changes ON changes.id = change_id WHERE kind = 'sync' AND memory_dir = ?"
+            " AND name = ? AND before_hash = ? AND after_hash IS ?",
+            (memory_dir, name, digest(lost), None if kept is None else digest(kept)),
+        ):
+            return None
+        change_id = database.insert(
+            "INSERT INTO changes (memory_dir, kind, why, session_id, at, state) VALUES (?, 'sync', ?, '', ?, 'applied')",
+            (memory_dir, why, now),
+        )
+        file = PlannedFile(change_id, 0, 0, why, name, "", lost, None, kept, None, 0o600, "applied")
+        _store_file(database, change_id, file)
+    return change_id
+
+
 def rescue(database: Database, change_id: int, name: str, data: bytes) -> None:
     """Keep an edit that cannot be left in place; `history` shows it."""
     with database.transaction():

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from memoryd.model import HeldGroup
     from memoryd.state.database import Database
 
-RECALL = "recall"
+RECALL, REMEMBER, NOTES, SUMMARY = "recall", "remember", "notes", "summary"
+_IS_WORK = "kind NOT IN ('recall', 'remember', 'notes', 'summary')"
+"""Jobs that work on sessions or memories; the others only ask a model, for a prompt, a command or a session's notes."""
 
 
 class WaitingTurn(NamedTuple):
@@ -92,19 +94,19 @@ def claim(
     return Job(job_id, token, transcript_id, session_id, turns)
 
 
-def begin_recall(database: Database, memory_dir: str, now: float) -> int:
-    """Begin a job that asks a model about one prompt; it belongs to no session and takes seconds.
+def begin_request(database: Database, kind: str, memory_dir: str, now: float) -> int:
+    """Begin a job that asks a model and is no work on sessions or memories: for a prompt, a command, a session's notes.
 
     It is recorded as failed until it succeeds, so that no recovery has to look for dead ones.
     """
     return database.insert(
         "INSERT INTO jobs (kind, memory_dir, session_id, token, started_at, ended_at, outcome, detail)"
         " VALUES (?, ?, '', '', ?3, ?3, 'failed', 'its process died')",
-        (RECALL, memory_dir, now),
+        (kind, memory_dir, now),
     )
 
 
-def end_recall(database: Database, job_id: int, outcome: str, now: float, detail: str = "") -> None:
+def end_request(database: Database, job_id: int, outcome: str, now: float, detail: str = "") -> None:
     with database.transaction():
         database.execute(
             "UPDATE jobs SET outcome = ?, ended_at = ?, detail = ? WHERE id = ?", (outcome, now, detail, job_id)
@@ -223,7 +225,7 @@ def postpone(database: Database, job: Job, why: str, now: float, until: float) -
     If other sessions have been answered since this one failed the last time, it counts as a failure of this session.
     """
     others_fared_well = database.query(
-        "SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND kind <> 'recall' AND sent_at >"
+        f"SELECT 1 FROM steps JOIN jobs ON jobs.id = job_id WHERE output_tokens > 0 AND session_id <> ?1 AND {_IS_WORK} AND sent_at >"  # noqa: S608 - ours
         " (SELECT ended_at FROM jobs AS before WHERE before.session_id = ?1 AND outcome = 'failed' AND id < ?2"
         " ORDER BY id DESC LIMIT 1) LIMIT 1",
         (job.session_id, job.id),
@@ -246,13 +248,13 @@ def retry(database: Database) -> int:
 def ended_since(database: Database, job_id: int) -> list[JobReport]:
     """Jobs after this one that have ended, up to the first that still runs, with the files that they changed.
 
-    Jobs of recall are left out: there is one for every prompt, and `usage` sums them up.
+    Jobs that only ask a model are left out: there may be one for every prompt, and `usage` sums them up.
     """
     rows = database.query(
         f"SELECT jobs.*, saved, removed, coalesce(project_root, {ROOT_OF_JOB}, '') AS project, coalesce(engine, (SELECT model"  # noqa: S608 - ours
         " FROM steps WHERE steps.job_id = jobs.id ORDER BY steps.id DESC LIMIT 1), '') AS engine FROM jobs JOIN job_files ON"
         " job_files.job_id = jobs.id LEFT JOIN dreams ON dreams.job_id = jobs.id WHERE id > ?1 AND outcome IS NOT NULL"
-        " AND kind <> 'recall'"
+        f" AND {_IS_WORK}"
         " AND job_files.job_id > ?1"  # repeated, because the view would read all jobs otherwise
         " AND id < coalesce((SELECT min(id) FROM jobs WHERE id > ?1 AND outcome IS NULL), id + 1) ORDER BY id",
         (job_id,),
@@ -282,8 +284,8 @@ def names_in(joined: str | None) -> tuple[str, ...]:
 
 
 def last_id(database: Database) -> int:
-    """Number of the newest job, without those of recall."""
-    number: int = database.query("SELECT coalesce(max(id), 0) FROM jobs WHERE kind <> 'recall'")[0][0]
+    """Number of the newest job, without those that only ask a model."""
+    number: int = database.query(f"SELECT coalesce(max(id), 0) FROM jobs WHERE {_IS_WORK}")[0][0]  # noqa: S608 - ours
     return number
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, memory_keys
+from memoryd.state.tables import core, memory_keys, notes, sync
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, memory_keys.STEP)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP)
 
 VERSION = len(MIGRATIONS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Cursor, Found, Turn
@@ -73,9 +72,9 @@ def odd_files(database: Database, root: str) -> dict[str, str]:
     return dict(map(tuple, database.query("SELECT path, kind FROM oddities WHERE root = ?", (root,))))
 
 
-def has_files(database: Database, root: str) -> bool:
-    """Whether any transcript was ever seen below this root."""
-    return bool(database.query("SELECT 1 FROM transcripts WHERE root = ? LIMIT 1", (root,)))
+def has_files(database: Database) -> bool:
+    """Whether any transcript was ever seen."""
+    return bool(database.query("SELECT 1 FROM transcripts LIMIT 1"))
 
 
 def last_scan(database: Database, root: str) -> float | None:
@@ -112,14 +111,14 @@ def record_inventory(
     inventory: Inventory,
     *,
     client: str,
-    new: Iterable[tuple[Found, int]],
+    new: Iterable[tuple[Found, str, int]],
     moved: Iterable[tuple[int, Found]],
     missing: Iterable[int],
     returned: Iterable[int],
     now: float,
     is_whole: bool = True,
 ) -> None:
-    """Store what one scan found: new files with the bytes that are history, moved, missing and returned ones.
+    """Store what one scan found: new files with their session and the bytes that are history, moved, missing, returned ones.
 
     Only a scan of all folders counts as the last scan, which decides what is history, and replaces the odd files. A root
     that cannot be listed does not count as scanned.
@@ -151,7 +150,7 @@ def record_inventory(
                     client,
                     root,
                     found.path,
-                    session_id_of(found.path),
+                    session_id,
                     now,
                     history_bytes,
                     found.device,
@@ -159,17 +158,13 @@ def record_inventory(
                     found.mtime_ns,
                     min(found.mtime_ns / 1e9, now),
                 )
-                for found, history_bytes in new
+                for found, session_id, history_bytes in new
             ],
         )
         database.execute_many(
             "UPDATE transcripts SET missing_at = ? WHERE id = ? AND missing_at IS NULL", [(now, n) for n in missing]
         )
         database.execute_many("UPDATE transcripts SET missing_at = NULL WHERE id = ?", [(n,) for n in returned])
-
-
-def session_id_of(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -5,17 +5,14 @@ Tool calls and their results are left out.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Prompt, Reply, UserMessage
-from memoryd.security.redact import redact
-from memoryd.transcripts.lines import whole_lines
+from memoryd.security.redact import redacted_excerpt
 from memoryd.transcripts.opt_out import is_opt_out
-from memoryd.transcripts.tail import open_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +26,6 @@ LINE_CHARACTERS = 400
 _READ_BYTES = 64 << 20
 """Bytes that are read from the end of a longer transcript."""
 _MESSAGE_CHARACTERS = 12_000
-_SLACK_CHARACTERS = 16_384
-"""Longer than any secret: so much is redacted beyond a cut, and not shown."""
 _ANSWER_CHARACTERS = 1_500
 _HEAD_SHARE = 0.25
 _BREAK = re.compile(rf"\S.{{0,{LINE_CHARACTERS - 1}}}(?!\S)|\S{{{LINE_CHARACTERS}}}")
@@ -54,13 +49,13 @@ def digest_of(client: CodingClient, path: str) -> Digest | None:
         if isinstance(entry, Prompt):
             if is_opt_out(entry.text):
                 return None
-            text = _bounded(entry.text, _MESSAGE_CHARACTERS)
+            text = redacted_excerpt(entry.text, _MESSAGE_CHARACTERS)
             said.append(UserMessage(entry.session_id, entry.ids[0], entry.said_at, text, answer, entry.cwd))
             answer, at = "", entry.said_at
             lines += _lines("user", at, text)
         elif isinstance(entry, Reply):
             for words in filter(str.strip, entry.texts):
-                answer = _bounded(words, _ANSWER_CHARACTERS)
+                answer = redacted_excerpt(words, _ANSWER_CHARACTERS)
                 lines += _lines("agent", at, answer)  # replies have no time of their own: that of the prompt
         else:
             continue
@@ -69,25 +64,14 @@ def digest_of(client: CodingClient, path: str) -> Digest | None:
 
 
 def _entries(client: CodingClient, path: str) -> Iterator[Entry]:
-    decode = client.decoder()
     damage: Counter[str] = Counter()
-    descriptor = open_transcript(path)
-    try:
-        start = max(0, os.fstat(descriptor).st_size - _READ_BYTES)
-        for line in whole_lines(descriptor, start):
+    with client.open_session(path) as session:
+        decode = client.decoder(path)
+        start = max(0, session.end - _READ_BYTES)
+        for line in session.lines(start):
             is_torn = start > 0 and line.start == start
             if line.data is not None and not is_torn:
                 yield from decode(line.data, damage)
-    finally:
-        os.close(descriptor)
-
-
-def _bounded(text: str, most: int) -> str:
-    """Text up to a length, redacted before it is cut: half a secret is not recognised."""
-    if len(text) > most + _SLACK_CHARACTERS:
-        return redact(text[: most + _SLACK_CHARACTERS])[:most] + " […]"
-    text = redact(text)
-    return text if len(text) <= most else f"{text[:most]} […]"
 
 
 def _lines(who: str, at: float | None, text: str) -> list[str]:

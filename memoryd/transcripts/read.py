@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Prompt, Reply, Results, UserMessage
-from memoryd.transcripts.lines import whole_lines
+from memoryd.sources.session import NotATranscriptError
 from memoryd.transcripts.recent_activity import tail_of
-from memoryd.transcripts.tail import NotATranscriptError, open_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from memoryd.clients.base import CodingClient
+    from memoryd.clients.base import CodingClient, Decoder
+    from memoryd.model import Entry
+    from memoryd.sources.session import OpenSession
 
 
 class TurnPlace(NamedTuple):
@@ -57,13 +58,12 @@ def read_turns(
 
     Every line is decoded once. Tool calls are returned only `with_calls`.
 
-    Raises OSError and NotATranscriptError like `open_transcript`.
+    Raises OSError and NotATranscriptError like the client's `open_session`.
     """
     found: dict[str, ReadTurn] = {}
     read: dict[int, _Stretch] = {}
-    descriptor = open_transcript(path)
-    reader = _Reader(client, descriptor, memory_dir, with_calls=with_calls)
-    try:
+    with client.open_session(path) as session:
+        reader = _Reader(client, client.decoder(path), session, memory_dir, with_calls=with_calls)
         for place in places:
             if place.start not in read:
                 read[place.start] = reader.read(place.start, place.end)
@@ -79,16 +79,14 @@ def read_turns(
                 prompt.session_id, place.prompt_id, prompt.said_at, prompt.text, answer, prompt.cwd, place.before_ids
             )
             found[place.prompt_id] = ReadTurn(said, turn.saved, turn.answer, turn.calls)
-    finally:
-        os.close(descriptor)
     return found
 
 
 def recent_replies(client: CodingClient, path: str) -> Iterator[str]:
     """What the assistant said lately."""
-    decode = client.decoder()
+    decode = client.decoder(path)
     damage: Counter[str] = Counter()
-    for line in tail_of(path).split(b"\n"):
+    for line in tail_of(client, path).split(b"\n"):
         for entry in decode(line, damage):
             if isinstance(entry, Reply):
                 yield from entry.texts
@@ -96,27 +94,27 @@ def recent_replies(client: CodingClient, path: str) -> Iterator[str]:
 
 def first_cwd(client: CodingClient, path: str) -> str:
     """The working directory that a session names first; empty where it names none, or cannot be read."""
-    decode = client.decoder()
+    said = (entry for entry in entries_in(client, path) if isinstance(entry, Prompt | Reply))
+    return next((entry.cwd for entry in said if entry.cwd), "")
+
+
+def entries_in(client: CodingClient, path: str) -> Iterator[Entry]:
+    """All entries of a session; of one that cannot be read, those up to there."""
     damage: Counter[str] = Counter()
-    try:
-        descriptor = open_transcript(path)
-    except (OSError, NotATranscriptError):
-        return ""
-    try:
-        for line in whole_lines(descriptor, 0):
-            for entry in decode(line.data or b"", damage):
-                if isinstance(entry, Prompt | Reply) and entry.cwd:
-                    return entry.cwd
-    finally:
-        os.close(descriptor)
-    return ""
+    with suppress(OSError, NotATranscriptError), client.open_session(path) as session:
+        decode = client.decoder(path)
+        for line in session.lines(0):
+            if line.data is not None:
+                yield from decode(line.data, damage)
 
 
 class _Reader:
-    def __init__(self, client: CodingClient, descriptor: int, memory_dir: str, *, with_calls: bool) -> None:
+    def __init__(
+        self, client: CodingClient, decode: Decoder, session: OpenSession, memory_dir: str, *, with_calls: bool
+    ) -> None:
         self._client = client
-        self._decode = client.decoder()
-        self._descriptor = descriptor
+        self._decode = decode
+        self._session = session
         self._damage: Counter[str] = Counter()
         self._memory_dir = memory_dir
         self._with_calls = with_calls
@@ -126,7 +124,7 @@ class _Reader:
         answer = ""
         calls: list[str] = []
         saved: dict[str, str] = {}
-        for line in whole_lines(self._descriptor, start):
+        for line in self._session.lines(start):
             if line.start >= end:
                 break
             entries = self._decode(line.data or b"", self._damage)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from typing import TYPE_CHECKING
+
+from memoryd.sources.session import NotATranscriptError
 
 if TYPE_CHECKING:
     from memoryd.clients.base import CodingClient, RecentActivity
@@ -13,17 +13,13 @@ _TAIL_BYTES = 4 << 20
 
 
 def recent_activity_of(client: CodingClient, path: str, directory: str) -> RecentActivity:
-    return client.recent_activity(tail_of(path), directory)
+    return client.recent_activity(tail_of(client, path), directory)
 
 
-def tail_of(path: str) -> bytes:
-    """The last megabytes of a transcript; empty where none can be read: it may be written only later."""
+def tail_of(client: CodingClient, path: str) -> bytes:
+    """The last megabytes of a session; empty where none can be read: it may be written only later."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return b""
-            file.seek(max(0, status.st_size - _TAIL_BYTES))
-            return file.read(_TAIL_BYTES)
-    except (OSError, ValueError):
+        with client.open_session(path) as session:
+            return session.bytes_before(session.end, _TAIL_BYTES)
+    except (OSError, ValueError, NotATranscriptError):
         return b""

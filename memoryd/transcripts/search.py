@@ -7,7 +7,6 @@ hold a match are decoded. So a gigabyte takes seconds, whatever the client.
 from __future__ import annotations
 
 import json
-import os
 import re
 import unicodedata
 from collections import Counter
@@ -15,14 +14,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.model import Prompt, Reply
 from memoryd.security.redact import redact
-from memoryd.transcripts.lines import line_blocks
+from memoryd.sources.session import NotATranscriptError
 from memoryd.transcripts.opt_out import MARKERS, is_opt_out
-from memoryd.transcripts.tail import NotATranscriptError, open_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memoryd.clients.base import CodingClient
+    from memoryd.clients.base import CodingClient, Decoder
     from memoryd.model import Entry
 
 _WRITTEN_AS_IT_IS = re.compile(r"[a-z0-9_ -]+")
@@ -102,20 +100,16 @@ def said_with(client: CodingClient, path: str, words: SearchWords) -> list[SaidT
 
 
 def _entries(client: CodingClient, path: str, words: SearchWords) -> Iterator[Entry]:
-    decode = client.decoder()
     damage: Counter[str] = Counter()
     try:
-        descriptor = open_transcript(path)
-    except (OSError, NotATranscriptError):
+        with client.open_session(path) as session:
+            decode: Decoder | None = None
+            for block in session.blocks():
+                for line in words.lines_in(block):
+                    decode = decode or client.decoder(path)
+                    yield from decode(line, damage)
+    except (OSError, NotATranscriptError):  # gone, or the disk fails: what was found so far counts
         return
-    try:
-        for block in line_blocks(descriptor):
-            for line in words.lines_in(block):
-                yield from decode(line, damage)
-    except OSError:  # the disk fails, or a network drive is gone: what was found so far counts
-        return
-    finally:
-        os.close(descriptor)
 
 
 def _redacted(text: str, words: SearchWords) -> str | None:

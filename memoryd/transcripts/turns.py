@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memoryd.model import Prompt, Reply, Results, Turn
+from memoryd.model import Prompt, Reply, Results, Turn, TurnEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +91,9 @@ class TurnFold:
                 current.end_reason = current.end_reason or "end_turn"
         elif isinstance(entry, Results):
             current.answered = False
+        elif isinstance(entry, TurnEnd):
+            current.pending_calls.clear()
+            current.end_reason = current.end_reason or entry.reason
         elif not current.pending_calls:  # an interrupt
             current.end_reason = current.end_reason or "interrupted"
 

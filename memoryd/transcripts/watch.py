@@ -1,4 +1,4 @@
-"""Watcher of transcripts that grow, by watchdog. A hint only: the scan is the truth.
+"""Watcher of sessions that grow, by watchdog. A hint only: the scan is the truth.
 
 The handler only notes a folder and wakes the daemon: an exception in it would end watchdog's thread silently.
 """
@@ -9,7 +9,7 @@ import errno
 import os
 import threading
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from watchdog.events import (
     DirCreatedEvent,
@@ -23,7 +23,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
@@ -46,21 +46,34 @@ class WatchLimitError(OSError):
     """The system lets this user watch no more folders."""
 
 
-class Watcher:
-    """A recursive watch on the transcripts, where they are, and one on the folder of the wake file."""
+class WatchedPlace(NamedTuple):
+    """A directory to be watched."""
 
-    def __init__(self, root: str, is_session: Callable[[str], bool], wake_file: str, wake: Callable[[], None]) -> None:
+    root: str
+    is_deep: bool
+    """With all folders below it."""
+    counts: Callable[[str], bool]
+    """Whether a file of this name counts."""
+
+
+class Watcher:
+    """A watch on each place of sessions that is there, and one on the folder of the wake file."""
+
+    def __init__(self, places: Sequence[WatchedPlace], wake_file: str, wake: Callable[[], None]) -> None:
         """Watch from now on. Raises WatchLimitError, and OSError where a folder cannot be watched."""
-        self._handler = _Handler(is_session, wake_file, wake)
-        self._places = root, os.path.dirname(wake_file)
-        self._identities = tuple(map(_identity, self._places))
+        self._reports = _Reports(wake)
+        self.places = tuple(places)
+        wake_place = WatchedPlace(os.path.dirname(wake_file), False, os.path.basename(wake_file).__eq__)
+        self._roots = [place.root for place in (*self.places, wake_place)]
+        self._identities = list(map(_identity, self._roots))
         self._observer: BaseObserver = Observer()
         others = set(threading.enumerate())
         try:
             self._observer.start()
-            self._observer.schedule(self._handler, os.path.dirname(wake_file), event_filter=_EVENTS)
-            if self.has_root:
-                self._observer.schedule(self._handler, root, recursive=True, event_filter=_EVENTS)
+            for place, identity in zip((*self.places, wake_place), self._identities, strict=True):
+                if identity is not None:
+                    handler = _Handler(place.counts, self._reports)
+                    self._observer.schedule(handler, place.root, recursive=place.is_deep, event_filter=_EVENTS)
         except OSError as error:
             _release(error)
             self.stop()
@@ -73,11 +86,12 @@ class Watcher:
     @property
     def number(self) -> int:
         """How often something was reported."""
-        return self._handler.number
+        return self._reports.number
 
     @property
     def has_root(self) -> bool:
-        return self._identities[0] is not None
+        """Whether any place of sessions is there."""
+        return any(identity is not None for identity in self._identities[:-1])
 
     @property
     def is_alive(self) -> bool:
@@ -86,11 +100,11 @@ class Watcher:
     @property
     def is_in_place(self) -> bool:
         """Whether the watched folders are still those at their paths: a folder that was made again is another one."""
-        return tuple(map(_identity, self._places)) == self._identities
+        return list(map(_identity, self._roots)) == self._identities
 
     def take(self) -> frozenset[str]:
         """The folders in which transcripts were reported to have changed since the last time."""
-        return self._handler.take()
+        return self._reports.take()
 
     def stop(self) -> None:
         """Stop in a thread, with a time limit: a thread of watchdog may hang on a disk that does not answer.
@@ -108,20 +122,17 @@ class Watcher:
         self._observer.unschedule_all()  # also where its thread had died
 
 
-class _Handler(FileSystemEventHandler):
-    def __init__(self, is_session: Callable[[str], bool], wake_file: str, wake: Callable[[], None]) -> None:
-        self._is_session = is_session
-        self._wake_file = wake_file
+class _Reports:
+    """Folders in which something has changed; the first report since they were taken wakes the daemon."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._lock = threading.Lock()
         self._folders: set[str] = set()
         self._has_rung = False
         self.number = 0
 
-    def dispatch(self, event: FileSystemEvent) -> None:
-        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        if not event.is_directory and not any(map(self._counts, paths)):
-            return  # memories, tool results: many of them are written by memoryd itself
+    def add(self, paths: list[str]) -> None:
         with self._lock:
             self.number += 1
             if len(self._folders) < _FOLDERS:
@@ -130,14 +141,23 @@ class _Handler(FileSystemEventHandler):
         if not has_rung:
             self._wake()
 
-    def _counts(self, path: str) -> bool:
-        return path == self._wake_file or self._is_session(os.path.basename(path))
-
     def take(self) -> frozenset[str]:
         with self._lock:
             self._has_rung = False
             folders, self._folders = self._folders, set()
         return frozenset(folders)
+
+
+class _Handler(FileSystemEventHandler):
+    def __init__(self, counts: Callable[[str], bool], reports: _Reports) -> None:
+        self._counts = counts
+        self._reports = reports
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        # Not memories nor tool results: many of them are written by memoryd itself.
+        if event.is_directory or any(self._counts(os.path.basename(path)) for path in paths):
+            self._reports.add(paths)
 
 
 def _release(error: OSError) -> None:

@@ -11,10 +11,11 @@ from memoryd.backoff import WATCH
 from memoryd.daemon.single_instance import Trouble
 from memoryd.daemon.wake_file import prepare
 from memoryd.formatting import short
-from memoryd.transcripts.watch import Watcher, WatchLimitError
+from memoryd.paths import is_below
+from memoryd.transcripts.watch import WatchedPlace, Watcher, WatchLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from memoryd.clients.base import CodingClient
     from memoryd.paths import Paths
@@ -32,11 +33,11 @@ class WatchHealth:
     """Called before and after every pass. Without a watcher the daemon is slower, never wrong."""
 
     def __init__(
-        self, client: CodingClient, paths: Paths, wake: Callable[[], None], log: Callable[..., object]
+        self, clients: Sequence[CodingClient], paths: Paths, wake: Callable[[], None], log: Callable[..., object]
     ) -> None:
-        self._client = client
+        self._clients = clients
         self._paths = paths
-        self._root = client.sessions_root(paths)
+        self._projects: tuple[str, ...] = ()
         self._wake = wake
         self._log = log
         self._watcher: Watcher | None = None
@@ -44,6 +45,7 @@ class WatchHealth:
         self._retry_at = 0.0
         self._trouble: Trouble | None = None
         self._misses = 0  # in a row
+        self._missed_in = ""
         self._reported: frozenset[str] = frozenset()
         self._suspects: frozenset[str] = frozenset()
         self._suspected_at = 0.0
@@ -58,16 +60,27 @@ class WatchHealth:
             found.append(
                 Trouble(
                     "polling_only",
-                    f"The system does not report that transcripts below {self._root} grow, as on a network disk."
+                    f"The system does not report that transcripts below {self._missed_in} grow, as on a network disk."
                     " They are looked at every `scan.interval_seconds` instead: nothing is lost, it takes longer.",
-                    f"df -T {self._root}",
+                    f"df -T {self._missed_in}",
                 )
             )
-        if not os.path.isdir(self._root):
-            root = short(self._root, self._paths.home)
-            text = f"{root}: there is nothing there yet. It appears when Claude Code is used for the first time."
-            found.append(Trouble("root_missing", text))
+        roots = [place.root for place in self._places()]
+        if not any(map(os.path.isdir, roots)):
+            text = f"{short(roots[0], self._paths.home)}: there is nothing there yet, nor where other agents keep sessions."
+            found.append(Trouble("root_missing", f"{text} It appears when one is used for the first time."))
         return found
+
+    def use_projects(self, roots: Sequence[str]) -> None:
+        """Watch also in these directories, for clients that keep sessions in their projects."""
+        self._projects = tuple(roots)
+
+    def _places(self) -> list[WatchedPlace]:
+        return [
+            WatchedPlace(place.root, bool(place.folders), client.is_session)
+            for client in self._clients
+            for place in client.session_places(self._paths, self._projects)
+        ]
 
     @property
     def watching(self) -> str:
@@ -84,12 +97,18 @@ class WatchHealth:
         return bool(self._suspects)
 
     def keep(self, elapsed: float) -> None:
-        """Start the watcher; restart it where it died or its folder was replaced."""
+        """Start the watcher; restart it where it died, its folder was replaced, or there are other places."""
         watcher = self._watcher
-        if watcher is not None and watcher.is_alive and watcher.is_in_place:
+        roots = [place.root for place in self._places()]
+        if (
+            watcher is not None
+            and watcher.is_alive
+            and watcher.is_in_place
+            and roots == [place.root for place in watcher.places]
+        ):
             return
         if watcher is not None:
-            if watcher.is_in_place:  # its thread died
+            if not watcher.is_alive and watcher.is_in_place:
                 self._log("watcher died", restarts=self._failures)
                 self._trouble = self._died()
                 self._back_off(elapsed)
@@ -100,7 +119,7 @@ class WatchHealth:
     def _begin(self, elapsed: float) -> None:
         try:
             prepare(self._paths)
-            self._watcher = Watcher(self._root, self._client.is_session, self._paths.wake_file, self._wake)
+            self._watcher = Watcher(self._places(), self._paths.wake_file, self._wake)
         except OSError as error:
             self._trouble = self._failed(error)
             self._log("cannot watch", reason=error.strerror)
@@ -120,14 +139,15 @@ class WatchHealth:
                 f"The system's limit of {what} is reached. Transcripts are looked at every `scan.interval_seconds` instead.",
                 fix,
             )
+        place = os.fsdecode(error.filename) if error.filename else self._places()[0].root
         return Trouble(
             "polling_only",
-            f"{self._root} cannot be watched: {error.strerror}. Transcripts are looked at every `scan.interval_seconds` instead.",
-            f"ls -ld {self._root}",
+            f"{place} cannot be watched: {error.strerror}. Transcripts are looked at every `scan.interval_seconds` instead.",
+            f"ls -ld {place}",
         )
 
     def _died(self) -> Trouble:
-        text = f"The watch on {self._root} ended by itself, and not for the first time. It is begun anew after a while;"
+        text = "The watch on transcripts ended by itself, and not for the first time. It is begun anew after a while;"
         return Trouble("polling_only", f"{text} transcripts are looked at every `scan.interval_seconds` meanwhile.")
 
     def _back_off(self, elapsed: float) -> None:
@@ -155,7 +175,7 @@ class WatchHealth:
         reported, self._reported = self._reported, frozenset()
         missing = self._suspects - reported
         if missing and elapsed - self._suspected_at >= _DOUBT_SECONDS:
-            self._missed(len(missing), elapsed)
+            self._missed(missing, elapsed)
             return
         if reported & (grown | self._suspects):
             self._misses = self._failures = 0
@@ -164,10 +184,11 @@ class WatchHealth:
         self._suspects = missing
         self._has_looked = True
 
-    def _missed(self, folders: int, elapsed: float) -> None:
+    def _missed(self, folders: frozenset[str], elapsed: float) -> None:
         """Restart the watcher; where that did not help before, only from time to time."""
         self._misses += 1
-        self._log("growth not reported", folders=folders, times=self._misses)
+        self._missed_in = next((place.root for place in self._places() if is_below(min(folders), place.root)), "/")
+        self._log("growth not reported", folders=len(folders), times=self._misses)
         self._suspects = frozenset()
         if self._misses <= _BELIEVED_MISSES or elapsed >= self._retry_at:
             self._retry_at = elapsed + WATCH.longest_seconds if self._misses > _BELIEVED_MISSES else 0.0

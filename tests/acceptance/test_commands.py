@@ -34,7 +34,7 @@ def looked(database: Database, paths: Paths, config: Config) -> Session:
     session = Session()
     path = write(paths.transcripts_root, session, session.turn() + b"not json\n")
     os.mkfifo(path.parent / "pipe.jsonl")
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(NOW)
     with path.open("ab") as file:
         file.write(session.turn())
@@ -87,12 +87,19 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         },
         "scanned_at": "2033-05-18T03:33:20Z",
         "projects": 1,
-        "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},
+        "sessions": {
+            "known": 1,
+            "bytes": os.path.getsize(transcript),
+            "unread": 0,
+            "missing": 0,
+            "clients": {"claude-code": 1},
+        },
         "turns": {"waiting": 1, "skipped": 0, "open": 0, "history": 1, "vanished": 0, "outcomes": {}},
         "working": [],
         "waiting": [
             {
                 "session": looked.id,
+                "client": "claude-code",
                 "project": "/code/acme",
                 "transcript": transcript,
                 "turns": 1,
@@ -121,6 +128,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "recall": None,
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "to_review": 0,
+        "sync": [],
         "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],
@@ -163,6 +171,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
             "root": "/code/acme",
             "memory_dir": f"{paths.transcripts_root}/-code-acme/memory",
             "sessions": 1,
+            "clients": ["claude-code"],
             "turns": {"waiting": 1, "history": 1},
             "active_at": "2033-05-18T03:33:20Z",
             "excluded": False,
@@ -171,7 +180,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
         }
     ]
     assert memoryd(environment, "projects").stdout == (
-        "/code/acme\n    1 session, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
+        "/code/acme\n    1 session of claude-code, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
     )
 
 
@@ -288,7 +297,7 @@ def test_status_without_any_output_still_has_its_exit_code(environment: dict[str
 def test_a_terminal_without_utf8_is_no_error(environment: dict[str, str], database: Database, paths: Paths) -> None:
     session = Session(cwd="/code/größe")
     write(paths.transcripts_root, session, session.turn())
-    Ingester(ALL[0], database, paths, Config()).ingest(NOW)
+    Ingester(ALL, database, paths, Config()).ingest(NOW)
     done = memoryd({**environment, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}, "projects")
     assert done.returncode == 0
     assert "/code/gr\\xf6\\xdfe" in done.stdout
@@ -326,7 +335,7 @@ def test_names_from_files_cannot_steer_the_terminal(
     """A folder name may hold escape sequences and line breaks: they are shown, not sent."""
     session = Session(cwd="/code/ev\x1b[31mil\nproj")
     write(paths.transcripts_root, session, session.turn())
-    Ingester(ALL[0], database, paths, Config()).ingest(NOW)
+    Ingester(ALL, database, paths, Config()).ingest(NOW)
     for command in ("projects", "status"):
         printed = memoryd(environment, command).stdout
         assert "\x1b" not in printed

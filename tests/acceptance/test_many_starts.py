@@ -169,7 +169,7 @@ def test_begun_and_ended_again_and_again_it_leaves_nothing_and_loses_nothing(
     user.see_one_well(signal.SIGTERM)
     files = user.files()
     lives = product(("well", "early", "working"), (signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
-    for life, number in islice(cycle(lives), 1000 if torture else 18):
+    for life, number in islice(cycle(lives), 1000 if torture else 9):
         match life:
             case "early":  # before the first import, before the lock, in the first look
                 user.cut_one_short(number, "", chance.random() * 0.8)

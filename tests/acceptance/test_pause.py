@@ -108,7 +108,7 @@ def test_a_session_that_is_being_worked_on_comes_to_its_end_and_the_others_wait(
         for number, session in enumerate(sessions):
             say(paths, session, f"ok. keep nonce-0000000{number} is blue.")
         with closing(open_database(paths)) as database:
-            Ingester(ALL[0], database, paths, Config()).ingest(SystemClock().now())
+            Ingester(ALL, database, paths, Config()).ingest(SystemClock().now())
         assert memoryd(environment, "child").returncode == 0
     assert paused == [0]
     assert len([name for name in memories(paths) if name != "MEMORY.md"]) == 1

@@ -96,6 +96,19 @@ def test_uninstall_leaves_the_memories_and_the_standard_library_is_enough(
     assert {name: left[name] for name in before} == before
 
 
+def test_with_the_history_what_was_taken_back_stays_so_after_the_next_setup(
+    environment: dict[str, str], home: Path
+) -> None:
+    assert memoryd(environment, "setup", "--yes").returncode == 0
+    assert memoryd(environment, "undo", "--all").returncode == 0
+    done = memoryd(environment, "uninstall", "--keep-history", "--yes")
+    assert "Kept the history of your memories" in done.stdout
+    assert [path.name for path in (home / ".local/state/memoryd").iterdir()] == ["memoryd.sqlite3"]
+    assert memoryd(environment, "setup", "--yes").returncode == 0
+    assert memories(home) == []
+    assert len(as_json(environment, "history", "--all")) == 2
+
+
 def test_without_a_client_each_step_is_named_and_nothing_fails(environment: dict[str, str], paths: Paths) -> None:
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:/usr/bin:/bin"
     done = memoryd(environment, "setup", "--yes")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.clients.homes import SCRIBES
 from tests.clients.planted import ELEMENTS, PLANTED, SHAPES
 from tests.transcript import Session, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.clients.homes import Scribe
 
 PROMPT = "use tabs from now on"
 ANSWER = "Tabs it is."
@@ -37,6 +41,10 @@ class Sample(NamedTuple):
     """A message in a shape that memoryd has never seen."""
     injected: tuple[bytes, ...]
     """In the user's place, and not the user's."""
+    head: bytes = b""
+    """With what a session's file begins."""
+    says_end: bool = True
+    """Whether the reply says that it ends the turn."""
 
 
 def claude_code() -> Sample:
@@ -71,7 +79,29 @@ def claude_code() -> Sample:
     )
 
 
-SAMPLES = {"claude-code": claude_code}
+def sample_by(scribe_of: type[Scribe]) -> Sample:
+    scribe = scribe_of()
+    return Sample(
+        scribe.path(Path("/")).name,
+        ("MEMORY.md", "workspace.yaml", "projects.json"),
+        scribe.prompt(PROMPT),
+        scribe.call,
+        scribe.result(),
+        scribe.failure(),
+        scribe.reply(ANSWER),
+        scribe.interrupt(),
+        scribe.bulk(),
+        scribe.unknown_shape(),
+        tuple(scribe.injected()),
+        scribe.head(),
+        scribe.says_end,
+    )
+
+
+SAMPLES: dict[str, Callable[[], Sample]] = {
+    "claude-code": claude_code,
+    **{scribe.client: partial(sample_by, scribe) for scribe in SCRIBES},
+}
 
 
 def sample_of(name: str) -> Sample:

@@ -45,7 +45,7 @@ def test_a_turn_with_a_tool_call() -> None:
     assert parsed(data) == [
         Prompt((an_id(session.id, 1),), session.id, "/code/acme", 1792314001.0, "fix the test"),
         Reply("/code/acme", (), (call,), False, "tool_use", session.id, 1792314002.0),
-        Results(("t1",)),
+        Results(("t1",), contents=(Raw(b'"def a(): pass"'),)),
         Reply("/code/acme", ("Done.",), (), True, "end_turn", session.id, 1792314004.0),
     ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from memoryd.clients.claude_code.plugin import (
     plugin_folder,
     plugin_state,
     remove,
+    set_call_hook,
 )
 from memoryd.errors import ClientError
 
@@ -130,3 +133,43 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(paths: Paths) -> None:
     Path(paths.claude_dir, "skills").write_text("a file")
     with pytest.raises(ClientError, match="cannot be written"):
         install(paths, PYTHON)
+
+
+def test_the_hook_before_calls_comes_and_goes_and_nothing_else_changes(paths: Paths, folder: Path) -> None:
+    install(paths, PYTHON)
+    before = contents(folder)
+    assert set_call_hook(paths, is_wanted=True)
+    hooks = json.loads((folder / HOOKS_FILE).read_text())["hooks"]
+    assert hooks["PreToolUse"][0]["matcher"] == "Bash|Edit|Write|MultiEdit|NotebookEdit"
+    assert hooks["PreToolUse"][0]["hooks"][0]["args"][-1] == "pre-tool-use"
+    assert plugin_state(paths, PYTHON) == "installed"
+    assert install(paths, PYTHON).before == "installed"  # setup again leaves it
+    assert set_call_hook(paths, is_wanted=False)
+    assert contents(folder) == before
+    set_call_hook(paths, is_wanted=True)
+    assert remove(paths).left == ()
+    assert not folder.exists()
+
+
+def test_hooks_that_somebody_has_changed_or_taken_away_stay_so(paths: Paths, folder: Path) -> None:
+    assert not set_call_hook(paths, is_wanted=True)
+    assert not folder.exists()
+    install(paths, PYTHON)
+    (folder / HOOKS_FILE).write_text((folder / HOOKS_FILE).read_text() + " ")
+    assert not set_call_hook(paths, is_wanted=True)
+    install(paths, PYTHON)
+    (folder / MANIFEST).unlink()  # uninstall has begun
+    assert not set_call_hook(paths, is_wanted=True)
+
+
+def test_uninstall_and_a_change_of_the_hooks_at_once_leave_nothing(paths: Paths, folder: Path) -> None:
+    fork = get_context("fork")
+    for _ in range(15):
+        install(paths, PYTHON)
+        setting = fork.Process(target=partial(set_call_hook, paths, is_wanted=True))
+        setting.start()
+        remove(paths)
+        setting.join()
+        assert not (folder / MANIFEST).exists()
+        remove(paths)  # what was written behind its back is no plugin, and goes with the next
+        assert not folder.exists()

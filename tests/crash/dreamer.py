@@ -65,7 +65,7 @@ def make_world(home: str) -> None:
     put(memory / "notes.txt", b"no memory\n")
     put(memory / ".consolidate-lock", b"", PRIOR_NS)
     with closing(open_database(paths)) as database:
-        ingester = Ingester(ALL[0], database, paths, Config())
+        ingester = Ingester(ALL, database, paths, Config())
         ingester.ingest(NOW - 3 * DAY)
         for number, text in enumerate((SAID, SAID_TOO, *("please look at the parser",) * 4)):
             session = Session(number)

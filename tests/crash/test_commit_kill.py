@@ -189,7 +189,7 @@ def test_killed_anywhere_a_commit_is_all_old_or_all_new(world: World, torture: b
     print(f"{len(plain.calls)} points to be killed at, {closed - intend} of them between intend and close")
     assert closed - intend >= 50
     outcomes = []
-    for call in plain.calls if torture else sample(list(plain.calls), 16):
+    for call in plain.calls if torture else sample(list(plain.calls), 10):
         world.reset()
         world.kill("commit", call)
         outcomes.append(world.check_recovered())

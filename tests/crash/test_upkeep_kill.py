@@ -143,7 +143,7 @@ def test_killed_anywhere_nothing_is_lost_and_the_next_one_ends_it(world: World, 
     with closing(open_database(world.paths)) as database:
         world.check_done(database)
     print(f"{len(plain.calls)} points to be killed at")
-    for call in sample(plain.calls, 400 if torture else 6):
+    for call in sample(plain.calls, 400 if torture else 4):
         world.reset()
         assert world.run(f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         world.recover()

@@ -46,7 +46,7 @@ class Team:
         self._others = psutil.Process().children()
         self.children = Children(paths, self.said.append, structlog.get_logger(), environment)
         os.makedirs(paths.transcripts_root)
-        ingester = Ingester(ALL[0], database, paths, self.config)
+        ingester = Ingester(ALL, database, paths, self.config)
         ingester.ingest(self.now - 60)
         session = Session()
         write(paths.transcripts_root, session, session.turn())

@@ -161,7 +161,7 @@ def fail(*_: Any) -> None:
 def kill_the_handler(running: Running, _elsewhere: Path) -> None:
     watcher = running.daemon._watch_health._watcher
     assert watcher
-    watcher._handler._wake = fail
+    watcher._reports._wake = fail
     running.append()
 
 
@@ -311,8 +311,8 @@ def test_silence_is_no_matter_of_what_was_known_before(running: Running) -> None
         running.until(lambda: running.daemon._next_at)
         watcher = running.daemon._watch_health._watcher
         assert watcher
-        dispatch = watcher._handler.dispatch
-        watcher._handler.dispatch = lambda event: "-other" in str(event.src_path) or dispatch(event)  # type: ignore[method-assign,assignment]
+        add = watcher._reports.add
+        watcher._reports.add = lambda paths: "-other" in str(paths) or add(paths)  # type: ignore[method-assign,assignment]
         with path.open("ab") as file:
             file.write(other.reply(stop_reason=None))
         running.clock.ahead = 25.0

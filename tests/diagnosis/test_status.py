@@ -41,7 +41,7 @@ HOUR = 3600.0
 def ingester(database: Database, paths: Paths) -> Ingester:
     """What was there when memoryd first looked is history: the rest of a test is new."""
     os.makedirs(paths.transcripts_root)
-    found = Ingester(ALL[0], database, paths, Config())
+    found = Ingester(ALL, database, paths, Config())
     found.ingest(NOW - 3 * HOUR)
     return found
 

@@ -113,7 +113,9 @@ class Job:
         said = [
             UserMessage("s", f"m{number}", NOW - 100 + number, words, cwd="/code") for number, words in enumerate(texts)
         ]
-        job_id = jobs.begin_recall(self._database, str(self._memory), NOW)  # any row: calls are booked under its number
+        job_id = jobs.begin_request(
+            self._database, jobs.RECALL, str(self._memory), NOW
+        )  # any row: calls are booked under its number
         signal = Signal(job_id, NOW, [Exchange(message, "Done.") for message in said])
         context = ReviewContext("extract" if kind == "extract" else "dream", snapshot, said, NOW)
         return snapshot, signal, Review(context, self._engine.meaning_asker(signal, str(self._memory)))

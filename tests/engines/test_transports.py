@@ -179,7 +179,7 @@ def test_a_dream_of_ten_turns_with_a_repair_after_its_last_word(hire: Any) -> No
     engine = workspace.with_model()
     said = UserMessage("s", "m1", NOW - 100, RULE, cwd="/code")
     snapshot = DirectorySnapshot(workspace.database, str(workspace.memory))
-    job_id = jobs.begin_recall(workspace.database, str(workspace.memory), NOW)
+    job_id = jobs.begin_request(workspace.database, jobs.RECALL, str(workspace.memory), NOW)
     signal = Signal(job_id, NOW, [Exchange(said, "Done.")], deadline=NOW + 300, tell=told.append)
     context = ReviewContext("dream", snapshot, [said], NOW)
     review = Review(context, engine.meaning_asker(signal, str(workspace.memory)))

@@ -104,7 +104,7 @@ class DreamWorkspace:
         self.database, self.paths, self.config = database, paths, config
         self.clock = FastClock()
         os.makedirs(paths.transcripts_root)
-        self.ingester = Ingester(ALL[0], database, paths, config)
+        self.ingester = Ingester(ALL, database, paths, config)
         self.ingester.ingest(self.clock.at)
         self.memory = Path(paths.transcripts_root, "-code-acme", "memory")
         self.memory.mkdir(parents=True)

@@ -13,7 +13,7 @@ import pytest
 
 from memoryd.clock import iso
 from memoryd.config import Budget
-from memoryd.engines.base import Signal
+from memoryd.engines.base import DreamSession, Signal
 from memoryd.engines.model import dream_brief
 from memoryd.engines.model.engine import UnfinishedError
 from memoryd.errors import EngineRestsError, EngineStoppedError
@@ -24,7 +24,7 @@ from memoryd.memory.directory import open_directory
 from memoryd.memory.document import body_of
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.snapshot import DirectorySnapshot
-from memoryd.model import Changeset, DreamSession, Exchange, FileChange, Group, Progress, Proposal, UserMessage
+from memoryd.model import Changeset, Exchange, FileChange, Group, Progress, Proposal, UserMessage
 from memoryd.review.context import ReviewContext
 from memoryd.review.meaning import Question
 from memoryd.review.review import Review

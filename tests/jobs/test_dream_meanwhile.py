@@ -89,7 +89,7 @@ class Night:
         ]
 
     def say(self, other: Database, text: str) -> None:
-        ingester = Ingester(ALL[0], other, self.paths, Config())
+        ingester = Ingester(ALL, other, self.paths, Config())
         ingester.ingest(self.clock.at)
         session = Session("new")
         path = write(self.paths.transcripts_root, session, session.turn(text))

@@ -95,7 +95,7 @@ def test_history_is_worked_on_only_if_asked(database: Database, paths: Paths, co
     session = Session()
     write(paths.transcripts_root, session, session.turn(TABS))
     Path(paths.transcripts_root).mkdir(exist_ok=True)
-    Ingester(ALL[0], database, paths, config).ingest(NOW)
+    Ingester(ALL, database, paths, config).ingest(NOW)
     sessions = due(database, paths, config, NOW, at_once=True)
     assert sessions == {}
     sessions = due(database, paths, config, NOW, at_once=True, with_history=True)

@@ -15,6 +15,7 @@ from memoryd.clients import ALL
 from memoryd.config import ProjectSettings
 from memoryd.jobs import ingest as module
 from memoryd.jobs.ingest import Ingester
+from memoryd.jobs.session_place import ReadPlace
 from memoryd.state import queries, waiting
 from tests.transcript import Session, id_of, line, write
 
@@ -46,7 +47,7 @@ def append(path: Path, data: bytes) -> None:
 def ingester(database: Database, paths: Paths, config: Config) -> Ingester:
     """One that has looked at an empty root: what it sees now is new."""
     os.makedirs(paths.transcripts_root)
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(NOW)
     return ingester
 
@@ -58,7 +59,7 @@ def test_what_is_there_at_the_first_look_is_history(database: Database, paths: P
     session = Session()
     old, new = session.turn(), session.turn()
     path = write(paths.transcripts_root, session, old)
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     assert ingester.ingest(NOW).new_history == 1
     append(path, new)
     ingester.ingest(NOW + 5)
@@ -71,7 +72,7 @@ def test_a_line_that_was_half_written_at_the_first_look_is_new(
     session = Session()
     old, half = session.turn(), session.prompt()
     path = write(paths.transcripts_root, session, old + half[:30])
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(NOW)
     append(path, half[30:] + session.reply())
     ingester.ingest(NOW + 5)
@@ -92,12 +93,12 @@ def test_a_transcript_that_appears_while_looking_is_new_from_its_first_byte(
 def test_sessions_of_a_night_without_a_daemon_are_new(database: Database, paths: Paths, config: Config) -> None:
     """And an older file that was moved in meanwhile is history."""
     os.makedirs(paths.transcripts_root)
-    Ingester(ALL[0], database, paths, config).ingest(NOW)
+    Ingester(ALL, database, paths, config).ingest(NOW)
     night, restored = Session("night"), Session("restored")
     said, old = night.turn(), restored.turn()
     os.utime(write(paths.transcripts_root, night, said), (NOW + 100, NOW + 100))
     os.utime(write(paths.transcripts_root, restored, old), (NOW - 100, NOW - 100))
-    Ingester(ALL[0], database, paths, config).ingest(NOW + 1000)
+    Ingester(ALL, database, paths, config).ingest(NOW + 1000)
     assert delivered(database) == {id_of(said): "waiting", id_of(old): "history"}
 
 
@@ -105,7 +106,7 @@ def test_a_root_that_appears_with_old_transcripts_brings_history(
     database: Database, paths: Paths, config: Config
 ) -> None:
     """A disk that was mounted late must not look like a thousand new sessions."""
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     assert ingester.ingest(NOW).root_missing
     old, new = Session("old"), Session("new")
     old_turn, new_turn = old.turn(), new.turn()
@@ -187,7 +188,7 @@ def test_a_fork_of_history_is_history(database: Database, paths: Paths, config: 
     origin, fork = Session("origin"), Session("fork")
     first = origin.turn("first")
     write(paths.transcripts_root, origin, first)
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(NOW)
     copy = fork.prompt("first", forkedFrom={"sessionId": origin.id, "messageUuid": id_of(first)}) + fork.reply()
     own = fork.turn("only here")
@@ -204,7 +205,7 @@ def test_history_of_a_folder_is_read_before_what_is_new_in_it(
     origin, fork = Session("origin"), Session("fork")
     first = origin.turn("first")
     write(paths.transcripts_root, origin, first)
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     assert ingester.ingest(NOW).backlog == 1
     path = write(paths.transcripts_root, fork, first.replace(origin.id.encode(), fork.id.encode()))
     os.utime(path, (1, 1))
@@ -379,14 +380,14 @@ def test_a_transcript_deleted_between_scan_and_read_is_passed_over(
     write(paths.transcripts_root, lost, lost.turn(), folder="-a")
     turn = kept.turn()
     write(paths.transcripts_root, kept, turn, folder="-b")
-    read_one = Ingester._read_file
+    read_one = ReadPlace.read
 
-    def deleting(self: Ingester, file: Any) -> Any:
+    def deleting(self: ReadPlace, file: Any, *rest: Any) -> Any:
         if lost.id in file.found.path:
             os.remove(file.found.path)
-        return read_one(self, file)
+        return read_one(self, file, *rest)
 
-    monkeypatch.setattr(Ingester, "_read_file", deleting)
+    monkeypatch.setattr(ReadPlace, "read", deleting)
     ingester.ingest(NOW + 5)
     ingester.ingest(NOW + 10)
     assert delivered(database) == {id_of(turn): "waiting"}
@@ -404,7 +405,7 @@ from memoryd.state import queries
 from memoryd.state.database import open_database
 os.setgid(65534); os.setuid(65534)
 database = open_database(paths_from(os.environ))
-print(Ingester(ALL[0], database, paths_from(os.environ), Config()).ingest(2e9).transcripts)
+print(Ingester(ALL, database, paths_from(os.environ), Config()).ingest(2e9).transcripts)
 print(queries.unreadable(database))
 print(sorted(queries.oddities(database)))
 print(queries.totals(database).history_turns)
@@ -480,7 +481,7 @@ def test_odd_names_and_times_stop_nothing(database: Database, paths: Paths, inge
 def test_a_root_that_is_a_loop_is_a_problem_and_no_crash(database: Database, paths: Paths, config: Config) -> None:
     os.makedirs(paths.claude_dir)
     os.symlink("projects", paths.transcripts_root)
-    Ingester(ALL[0], database, paths, config).ingest(NOW)
+    Ingester(ALL, database, paths, config).ingest(NOW)
     assert queries.unreadable(database) == [(paths.transcripts_root, "it cannot be listed")]
 
 
@@ -490,7 +491,7 @@ def test_a_new_prompt_in_a_rewritten_file_is_new_wherever_it_stands(
     session = Session()
     old = [session.turn() for _ in range(50)]
     path = write(paths.transcripts_root, session, b"".join(old))
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(NOW)
     new = session.turn("something new")
     path.write_bytes(old[0] + old[1] + new)
@@ -507,7 +508,7 @@ def test_unreadable_files_are_not_written_down_again_and_again(
     def refused(*_: Any, **__: Any) -> Any:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(module, "read_new_turns", refused)
+    monkeypatch.setattr("memoryd.jobs.session_place.read_new_turns", refused)
     ingester.ingest(NOW + 5)
     changes = database.query("SELECT total_changes()")[0][0]
     ingester.ingest(NOW + 10)
@@ -591,7 +592,7 @@ def test_a_configured_memory_directory_resolves_a_collision(
     write(paths.transcripts_root, second, second.turn(), folder="-code-a-b")
     ingester.ingest(NOW + 5)
     own = config._replace(projects=ProjectSettings(memory_dirs={"/code/a-b": "/memories/a-b"}))
-    Ingester(ALL[0], database, paths, own).ingest(NOW + 10)
+    Ingester(ALL, database, paths, own).ingest(NOW + 10)
     assert [project.collides_with for project in queries.projects(database)] == [None, None]
 
 
@@ -605,6 +606,7 @@ def test_an_idle_sweep_opens_no_transcript_and_writes_nothing(
         session = Session(number)
         write(paths.transcripts_root, session, session.turn(), folder=f"-p{number % 3}")
     ingester.ingest(NOW + 5)
+    ingester.ingest(NOW + 6)  # it has looked into the project, which it knows now
     opened: list[str] = []
     watching = True
 

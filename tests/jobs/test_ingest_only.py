@@ -30,7 +30,7 @@ class Workspace:
         self.root = paths.transcripts_root
         os.makedirs(self.root)
         self.database = database
-        self.ingester = Ingester(ALL[0], database, paths, config)
+        self.ingester = Ingester(ALL, database, paths, config)
         self.ingester.ingest(NOW)
         self.here, self.there = Session("here"), Session("there")
         self.here_path = write(self.root, self.here, self.here.turn(), folder="-here")
@@ -72,7 +72,7 @@ def test_the_first_look_and_one_behind_a_backlog_see_all(
 ) -> None:
     here, there = str(workspace.here_path.parent), str(workspace.there_path.parent)
     workspace.grow()
-    workspace.ingester = Ingester(ALL[0], workspace.database, paths, config)
+    workspace.ingester = Ingester(ALL, workspace.database, paths, config)
     assert workspace.look(5, here) == {here, there}
     workspace.grow()
     monkeypatch.setattr(module, "READ_BYTES", 1)
@@ -107,7 +107,7 @@ def test_what_nobody_looked_at_before_a_restart_is_still_new(
     write(workspace.root, Session("new"), Session("new").turn(), folder="-here")
     workspace.look(5, workspace.here_path.parent)
     assert sessions.last_scan(workspace.database, workspace.root) == NOW + 1
-    found = Ingester(ALL[0], workspace.database, paths, config).ingest(NOW + 9)
+    found = Ingester(ALL, workspace.database, paths, config).ingest(NOW + 9)
     assert (found.new_live, found.new_history) == (1, 0)
 
 
@@ -115,7 +115,7 @@ def test_what_a_root_hid_is_history_at_the_first_look_and_new_if_written_since_t
     database: Database, paths: Paths, config: Config
 ) -> None:
     """Something that cannot be listed stands there instead: unlike a folder without rights, also to root."""
-    ingester = Ingester(ALL[0], database, paths, config)
+    ingester = Ingester(ALL, database, paths, config)
     os.makedirs(paths.claude_dir)
     away = paths.transcripts_root + ".away"
     for number, expected in enumerate([(0, 1), (1, 0)]):

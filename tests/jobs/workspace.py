@@ -43,7 +43,7 @@ class Workspace:
     def __init__(self, database: Database, paths: Paths, config: Config) -> None:
         self.database, self.paths, self.config = database, paths, config
         os.makedirs(paths.transcripts_root)
-        self.ingester = Ingester(ALL[0], database, paths, config)
+        self.ingester = Ingester(ALL, database, paths, config)
         self.ingester.ingest(NOW)
         self.memory = Path(paths.transcripts_root, "-code-acme", "memory")
 

@@ -69,8 +69,22 @@ def test_a_memory_is_recalled_explained_and_forgotten(environment: dict[str, str
     assert '"releases are cut from stable"' in call(server, "why", memory=name)[0]
     assert name in call(server, "forget", memory=name.removesuffix(".md"))[0]
     assert not (memory / name).exists()
+    assert "you had it forgotten" in call(server, "why", memory="releases")[0]
     assert memoryd(environment, "undo", "--project", str(project)).returncode == 0
     assert (memory / name).exists()
+
+
+def test_a_part_of_a_name_is_enough_where_it_fits_one(environment: dict[str, str], project: Path, memory: Path) -> None:
+    server = server_for(environment, str(project))
+    assert memoryd(environment, "remember", "--project", str(project), "releases are tagged by Dana").returncode == 0
+    before = {path.name for path in memory.iterdir()}
+    text, is_error = call(server, "forget", memory="releases")
+    assert is_error
+    assert text.startswith("2 memories fit releases: ")
+    assert {path.name for path in memory.iterdir()} == before
+    assert '"releases are cut from stable"' in call(server, "why", memory="cut-from")[0]
+    assert not call(server, "forget", memory="Tagged by")[1]
+    assert len(before - {path.name for path in memory.iterdir()}) == 1
 
 
 def test_only_the_user_takes_away_what_is_pinned_or_foreign(

@@ -62,7 +62,7 @@ class Process:
 
     def start(self) -> None:
         self.database = FlakyDatabase.open(state_file(self._world.paths))
-        self._ingester = Ingester(ALL[0], self.database, self._world.paths, Config())
+        self._ingester = Ingester(ALL, self.database, self._world.paths, Config())
 
     def ingest(self) -> None:
         for _ in range(50):

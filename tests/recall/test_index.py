@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from memoryd.memory.limits import FILE_BYTES
+from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths, paths_from
 from memoryd.recall.index import read_memory, up_to_date_index
 from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, open_store
@@ -192,7 +193,7 @@ def test_what_is_no_file_any_more_says_nothing_and_is_not_waited_for(library: Li
     (library.place / "link.md").symlink_to(library.place / RELEASE)
     (library.place / "folder.md").mkdir()
     for name in ("none.md", "fifo.md", "link.md", "folder.md"):
-        assert read_memory(str(library.place), name) == ("", "", None, (), "")
+        assert read_memory(str(library.place), name) == QuickParse("", "", None, (), "")
 
 
 def test_a_secret_is_noticed(library: Library, store: Store) -> None:
@@ -237,7 +238,7 @@ def test_a_file_that_was_just_written_is_read_once_more(library: Library, store:
 
 _AS_NOBODY = """
 import hashlib, os, sys, urllib.parse
-import memoryd.security.redact
+import memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store

@@ -13,8 +13,9 @@ from memoryd.clients import ALL
 from memoryd.clients.claude_code import ClaudeCodeClient
 from memoryd.clock import parse_iso
 from memoryd.model import Cursor, ToolCall, UserMessage
+from memoryd.sources.session import NotATranscriptError
 from memoryd.transcripts.read import ReadTurn, TurnPlace, read_turns
-from memoryd.transcripts.tail import NotATranscriptError, read_new_turns
+from memoryd.transcripts.tail import read_new_turns
 from tests.transcript import Session, an_id, id_of, line
 
 if TYPE_CHECKING:
@@ -334,8 +335,8 @@ class CountingClient(ClaudeCodeClient):
     def __init__(self) -> None:
         self.decoded: list[bytes] = []
 
-    def decoder(self) -> Decoder:
-        decode = super().decoder()
+    def decoder(self, path: str) -> Decoder:
+        decode = super().decoder(path)
 
         def counted(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
             self.decoded.append(line)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.clients import ALL
-from memoryd.transcripts.lines import line_blocks, whole_lines
+from memoryd.sources.lines import line_blocks, whole_lines
 from memoryd.transcripts.search import SearchWords, said_with
 from tests.transcript import Session
 

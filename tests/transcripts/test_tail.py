@@ -10,10 +10,10 @@ import pytest
 
 from memoryd.clients import ALL
 from memoryd.model import Cursor
-from memoryd.transcripts import lines
-from memoryd.transcripts import tail as follow_module
-from memoryd.transcripts.lines import LONGEST_LINE_BYTES
-from memoryd.transcripts.tail import NotATranscriptError, has_head, read_new_turns
+from memoryd.sources import lines
+from memoryd.sources.lines import LONGEST_LINE_BYTES
+from memoryd.sources.session import NotATranscriptError
+from memoryd.transcripts.tail import has_head, read_new_turns
 from tests.transcript import Session, id_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def test_a_file_rewritten_while_it_is_read_is_read_again(path: Path, monkeypatch
 
     path.write_bytes(begin + appended)
     with monkeypatch.context() as patch:
-        patch.setattr(follow_module, "whole_lines", rewriting)
+        patch.setattr("memoryd.sources.session.whole_lines", rewriting)
         second = read(path, first.cursor, first.turns)
     third = read(path, second.cursor, second.turns)
     expected = [id_of(turn) for turn in new.splitlines(keepends=True)[::2]]
@@ -181,6 +181,6 @@ def test_a_moved_transcript_is_known_by_its_head(path: Path, tmp_path: Path) -> 
     cursor = read(path).cursor
     other = tmp_path / "other.jsonl"
     other.write_bytes(Session("other").turn())
-    assert has_head(str(path), cursor)
-    assert not has_head(str(other), cursor)
-    assert not has_head(str(tmp_path / "none"), cursor)
+    assert has_head(ALL[0], str(path), cursor)
+    assert not has_head(ALL[0], str(other), cursor)
+    assert not has_head(ALL[0], str(tmp_path / "none"), cursor)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pytest
 from watchdog.utils import delayed_queue
 
-from memoryd.clients import ALL
 from memoryd.daemon.wake_file import prepare, wake
 from memoryd.transcripts import watch
 from memoryd.transcripts.watch import Watcher, WatchLimitError
@@ -126,7 +125,7 @@ def test_an_exception_in_the_handler_is_a_death(place: Place, deaths: queue.Queu
     def fail() -> None:
         raise ZeroDivisionError
 
-    watcher = Watcher(str(place.root), ALL[0].is_session, place.paths.wake_file, fail)
+    watcher = Watcher([place.watched], place.paths.wake_file, fail)
     assert watcher.is_alive
     place.grow()
     assert deaths.get(timeout=PATIENCE_SECONDS) == "ZeroDivisionError"

@@ -31,7 +31,7 @@ class Post:
         self.place = place
         self.here = frozenset({str(place.folder)})
         self.logged: list[str] = []
-        self.lookout = WatchHealth(ALL[0], place.paths, lambda: place.wakeup.wake("change"), self._log)
+        self.lookout = WatchHealth(ALL, place.paths, lambda: place.wakeup.wake("change"), self._log)
         self.lookout.keep(0)
         self.look(0)
 

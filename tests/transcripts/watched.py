@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memoryd.clients import ALL
 from memoryd.daemon.wake_file import prepare
 from memoryd.daemon.wakeup import Wakeup
-from memoryd.transcripts.watch import Watcher
+from memoryd.transcripts.watch import WatchedPlace, Watcher
 
 if TYPE_CHECKING:
     import pytest
@@ -33,10 +33,11 @@ class Place:
         prepare(paths)
         self.wakeup = Wakeup()
         self.heard: set[str] = set()
+        self.watched = WatchedPlace(str(self.root), is_deep=True, counts=ALL[0].is_session)
         self._watchers: list[Watcher] = []
 
     def watch(self) -> Watcher:
-        watcher = Watcher(str(self.root), ALL[0].is_session, self.paths.wake_file, lambda: self.wakeup.wake("change"))
+        watcher = Watcher([self.watched], self.paths.wake_file, lambda: self.wakeup.wake("change"))
         self._watchers.append(watcher)
         return watcher
 

@@ -8,34 +8,44 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.session_files import SessionFiles
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from memoryd.clients.base import Decoder, HookCall, RecentActivity
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
-    from memoryd.model import ToolCall
     from memoryd.paths import Paths
+    from memoryd.sources.scan import SessionPlace
 
 
-class ClaudeCodeClient:
+class ClaudeCodeClient(SessionFiles):
     name = "claude-code"
     title = "Claude Code"
-    hook_events = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
+    hook_events = ("user-prompt-submit", "session-start", "pre-tool-use", "stop", "pre-compact", "session-end")
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
-    def sessions_root(self, paths: Paths) -> str:
-        return paths.transcripts_root
+    def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        from memoryd.sources.scan import SessionPlace
+
+        return (SessionPlace(paths.transcripts_root),)
 
     def is_session(self, name: str) -> bool:
         """Sub-agents' transcripts are none."""
         return name.endswith(".jsonl") and not name.startswith("agent-")
 
-    def decoder(self) -> Decoder:
+    def decoder(self, path: str) -> Decoder:  # noqa: ARG002 - every line says whose it is
         from memoryd.clients.claude_code.entries import entries_of
 
         return entries_of
+
+    def own_cwd(self, path: str, named: Sequence[str], paths: Paths) -> str:
+        """Agents change directory; its own is the one that its folder is named after."""
+        folder = os.path.basename(os.path.dirname(path))
+        own = (cwd for cwd in named if self.project_folder(cwd, paths, folder.__eq__) == folder)
+        return next(own, named[0])
 
     def resume_command(self, session_id: str, cwd: str) -> str:
         """It finds a session only from the directory that this belongs to."""
@@ -45,21 +55,11 @@ class ClaudeCodeClient:
         return f"{go}claude --resume {shlex.quote(session_id)}"
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        from memoryd.clients.claude_code.recent_activity import recent_activity
+        import re
 
-        return recent_activity(data, directory)
+        from memoryd.clients.recent_activity import recent_activity
 
-    # --- its tools ----------------------------------------------------------------------------------------------------
-
-    def summarize_call(self, call: ToolCall) -> str:
-        from memoryd.clients.claude_code.tool_calls import summarize_call
-
-        return summarize_call(call)
-
-    def written_below(self, call: ToolCall, directory: str) -> list[str]:
-        from memoryd.clients.claude_code.tool_calls import written_below
-
-        return written_below(call, directory)
+        return recent_activity(data, directory, re.compile(rb'"type" ?: ?"tool_use"'), b'"compact_boundary"')
 
     # --- its memory and instructions ----------------------------------------------------------------------------------
 
@@ -67,6 +67,15 @@ class ClaudeCodeClient:
         from memoryd.clients.claude_code.instructions import instruction_files_at
 
         return instruction_files_at(cwd, paths)
+
+    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - its memory is the one that memoryd keeps
+        return []
+
+    def is_used(self, paths: Paths) -> bool:
+        return os.path.isdir(paths.claude_dir)
+
+    def sessions_root(self, paths: Paths) -> str:
+        return paths.transcripts_root
 
     def project_folder(self, root: str, paths: Paths, has_sessions: Callable[[str], bool]) -> str:
         from memoryd.clients.claude_code.folders import slug_folder
@@ -97,6 +106,11 @@ class ClaudeCodeClient:
         from memoryd.clients.claude_code.hook_events import hook_answer
 
         return hook_answer(event, text, notice)
+
+    def hook_refusal(self, event: str, reason: str) -> str:
+        from memoryd.clients.claude_code.hook_events import hook_refusal
+
+        return hook_refusal(event, reason)
 
     def plugin_folder(self, paths: Paths) -> str:
         from memoryd.clients.claude_code.plugin import plugin_folder
@@ -132,6 +146,11 @@ class ClaudeCodeClient:
         from memoryd.clients.claude_code.plugin import remove
 
         return remove(paths, recorded)
+
+    def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
+        from memoryd.clients.claude_code.plugin import set_call_hook
+
+        return set_call_hook(paths, is_wanted=is_wanted)
 
     def settings_file(self, paths: Paths) -> str:
         return paths.claude_settings

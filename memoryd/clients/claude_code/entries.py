@@ -8,13 +8,13 @@ does not decode is repaired where its damage is known from real files, counted i
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from memoryd.clients.claude_code.injected_text import words_in_block, words_in_string
+from memoryd.clients.damaged_lines import UNDECODABLE, LineShape, repaired
 from memoryd.clock import parse_iso
 from memoryd.model import Interrupt, Prompt, Reply, Results, ToolCall
 
@@ -92,8 +92,8 @@ def entries_of(line: bytes, damage: Counter[str]) -> tuple[Entry, ...]:
     """
     try:
         entry = _understand(_decode(line))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return tuple(filter(None, map(_understand, _repair(line.strip(), damage))))
+    except UNDECODABLE:
+        return tuple(filter(None, map(_understand, repaired(line, damage, _SHAPE))))
     return () if entry is None else (entry,)
 
 
@@ -110,11 +110,12 @@ def _understand(raw: _Entry) -> Entry | None:
         if isinstance(content, list):
             results = [block for block in content if block.type == "tool_result"]
             if results:
+                errors = [block for block in results if block.is_error is True]
                 return Results(
                     tuple([block.tool_use_id or "" for block in results]),
-                    tuple(
-                        [block.tool_use_id or "" for block in results if block.is_error is True and _has_failed(block)]
-                    ),
+                    tuple([block.tool_use_id or "" for block in errors if _has_failed(block)]),
+                    tuple([block.tool_use_id or "" for block in errors]),
+                    tuple([block.content for block in results]),
                 )
         if bytes(raw.toolUseResult) != b"null":  # the same once more, structured: only a tool's result has it
             return Results(())
@@ -188,115 +189,8 @@ def _id_of_content(raw: _Entry, text: str) -> str:
     return "content:" + hashlib.blake2b(what, digest_size=16).hexdigest()
 
 
-# --- damage -----------------------------------------------------------------------------------------------------------
-
-_SPLICE_TRIES = 10_000
-"""Looks for the beginning of an entry; only those that are not inside another object are parsed."""
-_JSON_BYTES = 4 << 20
-"""A longer line is not worth what a plain parser makes of it in memory."""
-_parse_json = json.JSONDecoder().raw_decode
+def _should_count(value: dict[str, Any]) -> bool:
+    return value.get("type") in ("user", "assistant") or "queued_command" in str(value.get("attachment"))[:200]
 
 
-def _repair(line: bytes, damage: Counter[str]) -> list[_Entry]:
-    """The entries of a line that does not decode as it stands. Known kinds of damage, from real files:
-
-    NUL runs, from a crash of the machine; bytes that are not UTF-8; half a surrogate pair, from a text cut in two;
-    two entries with no newline between; and an entry that was torn off, with the next one right behind it.
-    """
-    if line.startswith(b"{") and line.endswith(b"}") and _may_count(line) is None:
-        return []  # bulk: whatever is wrong with it, it holds no entry that counts, wherever `type` stands
-    is_changed = False
-    if b"\0" in line:
-        damage["nul"] += 1
-        line = line.replace(b"\0", b"").strip()
-        is_changed = True
-    if not line:
-        return []
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError:
-        damage["utf8"] += 1
-        text = line.decode("utf-8", "replace")
-        is_changed = True
-    if is_changed:
-        try:
-            return [_decode(text.encode())]
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            pass
-    if len(line) > _JSON_BYTES:
-        damage["unreadable"] += 1
-        return []
-    values, is_whole = _objects_in(text, damage)
-    if not values or not is_whole:
-        damage["unreadable"] += 1
-    entries = []
-    for value in values:
-        try:
-            entries.append(_decode(msgspec.json.encode(_without_lone_surrogates(value))))
-        except (msgspec.MsgspecError, RecursionError):
-            if value.get("type") in ("user", "assistant") or "queued_command" in str(value.get("attachment"))[:200]:
-                damage["unknown_shape"] += 1
-    return entries
-
-
-def _objects_in(text: str, damage: Counter[str]) -> tuple[list[dict[str, Any]], bool]:
-    """The JSON objects that stand one behind the other in `text`, and whether that was all of it."""
-    values: list[dict[str, Any]] = []
-    position = 0
-    while position < len(text):
-        try:
-            value, position = _parse_json(text, position)
-        except (ValueError, RecursionError):
-            torn, position = _behind_a_torn_object(text, position)
-            if torn is None:
-                return values, False
-            value = torn
-            damage["spliced"] += 1
-        else:
-            if values:
-                damage["joined"] += 1
-        if isinstance(value, dict):
-            values.append(value)
-        while position < len(text) and text[position].isspace():
-            position += 1
-    return values, True
-
-
-def _behind_a_torn_object(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
-    """The whole entry that reaches to the end of the line, behind one that was torn off.
-
-    Inside a JSON string a quote is escaped, so `{"` never stands in somebody's words. Behind a colon, comma or bracket
-    it begins an object inside of another: a tool may answer with what looks like an entry, and a torn line must not
-    make it one.
-    """
-    end = len(text)
-    for _ in range(_SPLICE_TRIES):
-        end = text.rfind('{"', position + 1, end)
-        if end < 0:
-            break
-        before = end - 1
-        while before > position and text[before].isspace():
-            before -= 1
-        if text[before] in ":,[":
-            continue
-        try:
-            value, behind = _parse_json(text, end)
-        except (ValueError, RecursionError):
-            continue
-        if (
-            behind == len(text)
-            and isinstance(value, dict)
-            and {"type", "uuid", "sessionId", "timestamp"} <= value.keys()
-        ):
-            return value, behind
-    return None, len(text)
-
-
-def _without_lone_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_without_lone_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
-    return value
+_SHAPE = LineShape(_decode, _may_count, frozenset({"type", "uuid", "sessionId", "timestamp"}), _should_count)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any
+from typing import Any, Literal
 
 from memoryd.clients.base import HookCall, HookInputError
 
+CALL_MATCHER = "Bash|Edit|Write|MultiEdit|NotebookEdit"
+"""The tools before which the client runs a hook: no process is started for the others."""
 _MOST_ID_CHARACTERS = 200
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)")
 """A prompt that begins so is one of the client's commands; with another slash behind it, a path."""
 _COMPACTED = "compact"
+_RESUMED = "resume"
 _EMPTY = ("startup", "clear", _COMPACTED)
 """How a session can begin with nothing; after the others it has the whole conversation still."""
 
@@ -33,16 +36,38 @@ def read_hook_call(event: str, given: Any) -> HookCall:
         return HookCall("prompt", session_id, cwd, text("transcript_path"), _words(text("prompt")))
     if event == "session-start":
         is_compacted = source == _COMPACTED
-        return HookCall("start", session_id, cwd, is_compacted=is_compacted, is_empty=source in _EMPTY)
-    return HookCall("end" if event == "stop" else "release", session_id, cwd)
+        return HookCall(
+            "start",
+            session_id,
+            cwd,
+            text("transcript_path"),
+            is_compacted=is_compacted,
+            is_empty=source in _EMPTY,
+            is_resumed=source == _RESUMED,
+        )
+    if event == "pre-tool-use":
+        from memoryd.clients.tool_actions import action_in  # noqa: PLC0415 - only this event needs it
+
+        action = action_in(text("tool_name"), given.get("tool_input"))
+        return HookCall("call", session_id, cwd, text("transcript_path"), action=action, call_id=text("tool_use_id"))
+    kind: Literal["end", "release"] = "end" if event == "stop" else "release"
+    return HookCall(kind, session_id, cwd, text("transcript_path"), is_before_compaction=event == "pre-compact")
 
 
 def hook_answer(event: str, text: str, notice: str = "") -> str:
-    name = "".join(word.capitalize() for word in event.split("-"))
     answer: dict[str, Any] = {"systemMessage": notice} if notice else {}
     if text:
-        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
+        answer["hookSpecificOutput"] = {"hookEventName": _event_name(event), "additionalContext": text}
     return json.dumps(answer)
+
+
+def hook_refusal(event: str, reason: str) -> str:
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": _event_name(event), **decision}})
+
+
+def _event_name(event: str) -> str:
+    return "".join(word.capitalize() for word in event.split("-"))
 
 
 def _words(prompt: str) -> str:

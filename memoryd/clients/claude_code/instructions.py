@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import sys
 from typing import TYPE_CHECKING
 
+from memoryd.clients.instruction_files import MOST_BYTES, MOST_BYTES_IN_ALL, MOST_FILES, beginning_of, real_path
 from memoryd.paths import is_below
 
 if TYPE_CHECKING:
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
 
-MOST_FILES = 64
-MOST_BYTES = 65_536
-"""Of one file; what people write by hand is shorter."""
-MOST_BYTES_IN_ALL = 262_144
 MOST_HOPS = 5
 """From a file to what it imports, and on; as the client does."""
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -43,10 +39,10 @@ def instruction_files_at(cwd: str, paths: Paths) -> list[tuple[str, str]]:
 
     def take(path: str, inside: str | None, hops: int) -> None:
         nonlocal left
-        real = _real(path, inside)
+        real = real_path(path, inside)
         if not real or real in found or len(found) >= MOST_FILES or left <= 0:
             return
-        data = _content(real, min(left, MOST_BYTES))
+        data = beginning_of(real, min(left, MOST_BYTES))
         if not data:
             return
         left -= len(data)
@@ -98,27 +94,3 @@ def _rules(directory: str) -> list[str]:
         return [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".md")]
     except (OSError, ValueError):  # a transcript may name anything as its directory
         return []
-
-
-def _real(path: str, inside: str | None) -> str:
-    """Where a path leads; empty where that is nowhere, or out of the directory that shipped it."""
-    try:
-        real = os.path.realpath(path)
-        is_shipped = inside is None or real == path or is_below(real, os.path.realpath(inside))
-    except (OSError, ValueError):
-        return ""
-    return real if is_shipped else ""
-
-
-def _content(path: str, limit: int) -> bytes:
-    """The beginning of a regular file; empty where there is none that can be read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd import atomic_file
+from memoryd.clients.claude_code.hook_events import CALL_MATCHER
 from memoryd.clients.settings import HooksState, PluginChange
 from memoryd.errors import ClientError
 
@@ -39,6 +40,8 @@ class Hook(NamedTuple):
     name: str
     timeout_seconds: int
     """The client's own limit. A prompt waits for its hook, and the end of a session for all of them."""
+    matcher: str = ""
+    """The tools that it is run for; empty: it is not about tools."""
 
     def entry(self, command: Sequence[str]) -> dict[str, Any]:
         """Without a shell: `args` need no quoting."""
@@ -50,14 +53,19 @@ class Hook(NamedTuple):
             "timeout": self.timeout_seconds,
         }
 
+    def group(self, command: Sequence[str]) -> dict[str, Any]:
+        return {**({"matcher": self.matcher} if self.matcher else {}), "hooks": [self.entry(command)]}
+
 
 HOOKS = (
     Hook("UserPromptSubmit", "user-prompt-submit", 5),
     Hook("SessionStart", "session-start", 5),
     Hook("Stop", "stop", 5),
-    Hook("PreCompact", "pre-compact", 2),
+    Hook("PreCompact", "pre-compact", 5),
     Hook("SessionEnd", "session-end", 2),
 )
+CALL_HOOK = Hook("PreToolUse", "pre-tool-use", 5, CALL_MATCHER)
+"""Only there while some memory speaks of tool calls: it starts a process for each of them."""
 
 
 def command_of(python: str) -> tuple[str, ...]:
@@ -69,14 +77,23 @@ def command_of(python: str) -> tuple[str, ...]:
     return (python, "-P", "-m", "memoryd")
 
 
-def plugin_files(command: Sequence[str]) -> dict[str, bytes]:
-    """Every file of the plugin by its path; the manifest comes last."""
+def plugin_files(command: Sequence[str], *, with_calls: bool = False) -> dict[str, bytes]:
+    """Every file of the plugin by its path; the manifest comes last. `with_calls`: with the hook before tool calls."""
     files = dict(_files_in(SOURCE))
     manifest = files.pop(MANIFEST)
     program, *arguments = command
-    hooks = {"hooks": {hook.event: [{"hooks": [hook.entry(command)]}] for hook in HOOKS}}
     servers = {"mcpServers": {"memoryd": {"command": program, "args": [*arguments, "mcp"]}}}
-    return {**files, HOOKS_FILE: _json(hooks), SERVERS_FILE: _json(servers), MANIFEST: manifest}
+    return {
+        **files,
+        HOOKS_FILE: _hooks(command, with_calls=with_calls),
+        SERVERS_FILE: _json(servers),
+        MANIFEST: manifest,
+    }
+
+
+def _hooks(command: Sequence[str], *, with_calls: bool) -> bytes:
+    hooks = (*HOOKS, CALL_HOOK) if with_calls else HOOKS
+    return _json({"hooks": {hook.event: [hook.group(command)] for hook in hooks}})
 
 
 def plugin_folder(paths: Paths) -> str:
@@ -88,9 +105,9 @@ def plugin_state(paths: Paths, python: str) -> State:
     folder = plugin_folder(paths)
     if atomic_file.read_regular(os.path.join(folder, MANIFEST), _MOST_BYTES) is None:
         return "missing"
-    wanted = plugin_files(command_of(python))
-    found = {name: atomic_file.read_regular(os.path.join(folder, name), _MOST_BYTES) for name in wanted}
-    return "installed" if found == wanted else "outdated"
+    forms = [plugin_files(command_of(python), with_calls=with_calls) for with_calls in (False, True)]
+    found = {name: atomic_file.read_regular(os.path.join(folder, name), _MOST_BYTES) for name in forms[0]}
+    return "installed" if found in forms else "outdated"
 
 
 def hook_states(paths: Paths, environment: Mapping[str, str], python: str) -> list[HooksState]:
@@ -99,8 +116,10 @@ def hook_states(paths: Paths, environment: Mapping[str, str], python: str) -> li
     is_there = os.path.isfile(os.path.join(folder, MANIFEST))
     data = atomic_file.read_regular(os.path.join(folder, HOOKS_FILE), _MOST_BYTES) if is_there else None
     found = []
-    for hook in HOOKS:
+    for hook in (*HOOKS, CALL_HOOK):
         entry = _entry_of(data or b"", hook.event)
+        if entry is None and hook is CALL_HOOK:
+            continue  # no memory speaks of tool calls
         if entry is None:
             found.append(HooksState(hook.event, "missing"))
             continue
@@ -150,6 +169,27 @@ def remove(paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
         return PluginChange(folder, before, left=tuple(name for name, _ in _files_in(folder)))
     except OSError as error:
         raise _unusable(folder, error) from error
+
+
+def set_call_hook(paths: Paths, *, is_wanted: bool) -> bool:
+    """Put the hook before tool calls into the plugin, or take it out; whether that changed anything. Raises OSError.
+
+    Only in a hooks file that is just as `install` writes it: what somebody has changed is theirs.
+    """
+    folder = plugin_folder(paths)
+    file = os.path.join(folder, HOOKS_FILE)
+    data = atomic_file.read_regular(file, _MOST_BYTES)
+    entry = _entry_of(data or b"", HOOKS[0].event)
+    if entry is None or os.path.islink(folder) or not os.path.isfile(os.path.join(folder, MANIFEST)):
+        return False
+    arguments = entry.get("args")
+    command = [str(entry.get("command")), *(arguments[:-2] if isinstance(arguments, list) else ())]
+    if data != _hooks(command, with_calls=not is_wanted):
+        return False
+    atomic_file.write(file, _hooks(command, with_calls=is_wanted))
+    if not os.path.isfile(os.path.join(folder, MANIFEST)):
+        _remove(folder, (HOOKS_FILE,))  # the plugin was taken away meanwhile
+    return True
 
 
 def is_own(paths: Paths) -> bool:

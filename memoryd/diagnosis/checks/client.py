@@ -11,8 +11,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL
-from memoryd.clients.claude_code import settings_file
+from memoryd.clients import all_sessions
+from memoryd.clients.claude_code import ClaudeCodeClient, settings_file
 from memoryd.clients.claude_code.plugin import hook_states
 from memoryd.clients.claude_code.settings import read_settings
 from memoryd.clients.settings import Switch
@@ -21,7 +21,6 @@ from memoryd.errors import ClientError
 from memoryd.formatting import ago, count, short
 from memoryd.state import queries
 from memoryd.state.queries import UnreadTurns
-from memoryd.transcripts.scan import inventory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +56,7 @@ class ClientFacts(NamedTuple):
 
 def read_client(world: World) -> ClientFacts:
     settings = read_settings(world.paths, world.environment)
-    found = inventory(world.paths.transcripts_root, ALL[0].is_session).found
+    found = [found for client, found in all_sessions(world.paths) if client.name == ClaudeCodeClient.name]
     newest = heapq.nlargest(NEWEST, found, key=lambda transcript: transcript.mtime_ns)
     facts = ClientFacts(
         world.now,
@@ -77,7 +76,11 @@ def read_client(world: World) -> ClientFacts:
         if database is None:
             return facts
         return facts._replace(
-            unknown_lines=sum(damage.lines.get("unknown_shape", 0) for damage in queries.damaged(database)),
+            unknown_lines=sum(
+                damage.lines.get("unknown_shape", 0)
+                for damage in queries.damaged(database)
+                if damage.client == ClaudeCodeClient.name
+            ),
             waiting=queries.unworked(database, history=False),
             history=queries.unworked(database, history=True),
             deleted_turns=queries.deleted_unworked(database),

@@ -11,13 +11,12 @@ from importlib import metadata
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import __version__
-from memoryd.clients import ALL
+from memoryd.clients import all_sessions
 from memoryd.diagnosis.checks import machine
 from memoryd.diagnosis.problems import Check
 from memoryd.formatting import ago, short
 from memoryd.state import queries
 from memoryd.state.database import SQLITE_VERSION
-from memoryd.transcripts.scan import inventory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +162,7 @@ class ClockFacts(NamedTuple):
 def read_clock(world: World) -> ClockFacts:
     with world.database() as database:
         recorded = queries.newest_times(database) if database else []
-    found = inventory(world.paths.transcripts_root, ALL[0].is_session).found
+    found = [found for _, found in all_sessions(world.paths)]
     if found:
         newest = max(found, key=lambda transcript: transcript.mtime_ns)
         recorded.append((f"transcript ({short(newest.path, world.paths.home)})", newest.mtime_ns / 1e9))

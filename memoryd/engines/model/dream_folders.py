@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from memoryd.clients import client_named
 from memoryd.engines.model import dream_brief
 from memoryd.security.redact import redact
+from memoryd.sources.session import NotATranscriptError
 from memoryd.transcripts.digest import digest_of
-from memoryd.transcripts.tail import NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memoryd.engines.base import DreamSession
     from memoryd.engines.model.tools import ToolBox
-    from memoryd.model import DreamSession, UserMessage
+    from memoryd.model import UserMessage
 
 _MOST_SESSIONS = 40
 _DIGEST_CHARACTERS = 8 << 20

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.model import credentials, dream, dream_brief, extract, extraction_brief, meaning_request
+from memoryd.engines.model import credentials, dream, dream_brief, extract, extraction_brief, meaning_request, notes
 from memoryd.engines.model.agent import RunFailedError
 from memoryd.engines.model.budget import BudgetedCalls, RunCapError
 from memoryd.engines.model.client import BadRequestError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from memoryd.clock import Clock
     from memoryd.config import Budget, Config
     from memoryd.engines.base import Signal
+    from memoryd.engines.model.agent import RunLimits
     from memoryd.engines.model.claude.transport import Purpose
     from memoryd.engines.model.prices import Price
     from memoryd.memory.snapshot import Snapshot
@@ -123,8 +125,7 @@ class ModelEngine:
     def meaning_asker(self, signal: Signal, memory_dir: str) -> Ask | None:
         """Asks the model that the config names for review, within what is left of the job's money."""
         model = self._config.anthropic.review_model or self._config.anthropic.extraction_model
-        # A dream is told by its deadline: only a job that ends itself has one.
-        budget = self._config.budget if signal.deadline is None else self._dream_budget
+        budget = self._dream_budget if signal.is_dream else self._config.budget
 
         def ask(question: Question) -> str:
             deadline = self._deadline(signal)
@@ -134,6 +135,39 @@ class ModelEngine:
                 return meaning_request.text_of(reply)
 
         return ask
+
+    def add_to_notes(
+        self, job_id: int, memory_dir: str, facts: str, written: Mapping[str, str], said: Callable[[int], str]
+    ) -> dict[str, str]:
+        """What the agent adds to the notes of a session, by section. `said`: the conversation, in so many tokens."""
+        model = self._config.anthropic.extraction_model
+        deadline = self._clock.now() + self._config.anthropic.longest_run_seconds
+        with self._run("notes", job_id, memory_dir, model, notes.prompt_name(), deadline, self._config.budget) as run:
+            limits = self._notes_limits(model, run, deadline)
+            return notes.add_to_notes(
+                notes.NotesTask(facts, said(notes.room_for_conversation(limits, facts)), written),
+                os.path.join(self._paths.state_dir, "notes-run"),
+                model=model,
+                limits=limits,
+                ask=run.calls.ask,
+                now=self._clock.now,
+                note=run.note,
+            )
+
+    def summarize(self, job_id: int, memory_dir: str, said: Callable[[int], str]) -> str:
+        """A summary of a session in nine parts, by one request."""
+        model = self._config.anthropic.extraction_model
+        deadline = self._clock.now() + self._config.anthropic.longest_run_seconds
+        name = notes.summary_prompt_name()
+        with self._run("notes", job_id, memory_dir, model, name, deadline, self._config.budget) as run:
+            limits = self._notes_limits(model, run, deadline)
+            request = notes.summary_request(said(notes.room_for_conversation(limits, "")), model, limits)
+            return notes.summary_in(run.calls.ask(request))
+
+    def _notes_limits(self, model: str, run: _Run, deadline: float) -> RunLimits:
+        return self._transport.bounded(
+            notes.limits_of(self._config, model, run.price, deadline, self._transport.answered_window(model))
+        )
 
     @property
     def _dream_budget(self) -> Budget:

@@ -61,11 +61,11 @@ def test_transcripts_that_are_about_to_be_deleted(facts: client.ClientFacts, ver
 def test_turns_that_wait_are_found_in_the_database(world: World, paths: Paths, database: Database) -> None:
     path = write(paths.transcripts_root, session := Session(), session.turn())
     os.utime(path, (NOW - 28 * DAY, NOW - 28 * DAY))
-    Ingester(ALL[0], database, paths, Config()).ingest(NOW)
+    Ingester(ALL, database, paths, Config()).ingest(NOW)
     facts = client.read_client(world)
     assert (facts.waiting, facts.history) == (UnreadTurns(), UnreadTurns(1, NOW - 28 * DAY))
     path.unlink()
-    Ingester(ALL[0], database, paths, Config()).ingest(NOW + 1)
+    Ingester(ALL, database, paths, Config()).ingest(NOW + 1)
     assert (client.read_client(world).history, client.read_client(world).deleted_turns) == (UnreadTurns(), 1)
 
 

@@ -69,7 +69,7 @@ def test_other_tools_are_found_by_hook_plugin_server_and_directory(world: World,
 
 def test_whoever_consolidates_now_is_named(world: World, paths: Paths, database: Database) -> None:
     write(paths.transcripts_root, session := Session(cwd=paths.home), session.turn())
-    Ingester(ALL[0], database, paths, Config()).ingest(NOW)
+    Ingester(ALL, database, paths, Config()).ingest(NOW)
     (row,) = database.query("SELECT memory_dir FROM projects")
     os.makedirs(row[0])
     lock = Path(row[0], ".consolidate-lock")

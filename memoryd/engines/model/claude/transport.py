@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
-Purpose = Literal["extraction", "review", "dream", "recall"]
+Purpose = Literal["extraction", "review", "dream", "recall", "notes"]
 _OF_THE_DAY = 0.3
 """What one prompt may take, by our usual estimate; what is reserved for it is half as much again."""
 _LEAST_PROMPT_TOKENS = 8_000

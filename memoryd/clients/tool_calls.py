@@ -1,27 +1,37 @@
-"""Tool calls in a Claude Code transcript: what they do, and which files of a directory they change."""
+"""Tool calls: what they do, and which files of a directory they change, whatever its client calls its tools."""
 
 from __future__ import annotations
 
 import json
 import os
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memoryd.clients.written_paths import written_by
+from memoryd.clients.tool_actions import action_of
 
 if TYPE_CHECKING:
     from memoryd.model import ToolCall
 
-_WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_TELLING = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "prompt")
-"""What a call is about stands in the first of these that its input has."""
+_WRITING = frozenset({"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "create"})
+"""Tools that change the file that they are given, whatever else they are given."""
+_TELLING = ("pattern", "url", "query", "description", "prompt")
+"""What a call that has neither a path nor a command is about stands in the first of these that its input has."""
 
 
 def summarize_call(call: ToolCall) -> str:
     """A call in a few words, as in `Bash: npm test`; what the tool answered is not among it."""
-    given = _given(call)
-    about = next((str(given[key]) for key in _TELLING if given.get(key)), "")
+    action = action_of(call)
+    about = action.command or next(iter(action.files), "") or _first_of(call)
     return f"{call.name}: {' '.join(about.split())}" if about else call.name
+
+
+def _first_of(call: ToolCall) -> str:
+    try:
+        given = json.loads(bytes(call.given))
+    except (ValueError, RecursionError):
+        return ""
+    given = given if isinstance(given, dict) else {}
+    return next((str(given[key]) for key in _TELLING if given.get(key)), "")
 
 
 def written_below(call: ToolCall, directory: str) -> list[str]:
@@ -33,21 +43,9 @@ def written_below(call: ToolCall, directory: str) -> list[str]:
     data = bytes(call.given)
     if not all(any(spelled in data for spelled in _in_json(name)) for name in names):
         return []
-    given = _given(call)
-    written: list[str] = []
-    if call.name in _WRITING_TOOLS:
-        written = [path for key in ("file_path", "notebook_path") if isinstance(path := given.get(key), str)]
-    elif call.name == "Bash" and isinstance(command := given.get("command"), str):
-        written = written_by(command)
+    action = action_of(call)
+    written = action.files if action.kind in ("change", "run") or call.name.lower() in _WRITING else ()
     return [name for path in written if (name := _below(path, "/".join(names)))]
-
-
-def _given(call: ToolCall) -> dict[str, Any]:
-    try:
-        given = json.loads(bytes(call.given))
-    except (ValueError, RecursionError):
-        return {}
-    return given if isinstance(given, dict) else {}
 
 
 def _last_names(directory: str) -> list[str]:

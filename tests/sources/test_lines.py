@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.transcripts.lines import Line, whole_lines
+from memoryd.sources.lines import Line, whole_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from memoryd.clients import ALL
 from memoryd.model import Found, Inventory
-from memoryd.transcripts.scan import inventory
+from memoryd.sources.scan import SessionPlace, inventory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ def test_sessions_are_found_with_their_stat(tmp_path: Path) -> None:
     path = tmp_path / "-code-acme" / "s.jsonl"
     path.write_bytes(b"{}\n")
     status = path.stat()
-    assert inventory(str(tmp_path), ALL[0].is_session) == Inventory(
+    assert inventory(SessionPlace(str(tmp_path)), ALL[0].is_session) == Inventory(
         str(tmp_path), (Found(str(path), status.st_dev, status.st_ino, 3, status.st_mtime_ns),)
     )
 
@@ -35,7 +35,7 @@ def test_other_files_and_sub_agents_are_passed_over(tmp_path: Path) -> None:
     (folder / "agent-old.jsonl").write_bytes(b"{}\n")
     (folder / "notes.txt").write_text("")
     (tmp_path / "stray.jsonl").write_text("")
-    assert inventory(str(tmp_path), ALL[0].is_session) == Inventory(str(tmp_path), ())
+    assert inventory(SessionPlace(str(tmp_path)), ALL[0].is_session) == Inventory(str(tmp_path), ())
 
 
 def test_what_is_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_what_is_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with socket.socket(socket.AF_UNIX) as listener:
         monkeypatch.chdir(folder)  # the name of a socket has to be short
         listener.bind("s.jsonl")
-    odd = inventory(str(tmp_path), ALL[0].is_session).odd
+    odd = inventory(SessionPlace(str(tmp_path)), ALL[0].is_session).odd
     assert odd == {
         str(folder / "d.jsonl"): "directory",
         str(folder / "f.jsonl"): "fifo",
@@ -64,7 +64,7 @@ def test_a_device_is_named(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     path = tmp_path / "p" / "d.jsonl"
     os.mknod(path, 0o600 | 0o020000, os.makedev(1, 3))
-    assert inventory(str(tmp_path), ALL[0].is_session).odd == {str(path): "device"}
+    assert inventory(SessionPlace(str(tmp_path)), ALL[0].is_session).odd == {str(path): "device"}
 
 
 def test_a_symlinked_folder_is_not_entered(tmp_path: Path) -> None:
@@ -74,17 +74,21 @@ def test_a_symlinked_folder_is_not_entered(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / "p").symlink_to(elsewhere)
-    assert inventory(str(root), ALL[0].is_session) == Inventory(str(root), (), {str(root / "p"): "symlink"})
+    assert inventory(SessionPlace(str(root)), ALL[0].is_session) == Inventory(
+        str(root), (), {str(root / "p"): "symlink"}
+    )
 
 
 def test_a_missing_root_is_said(tmp_path: Path) -> None:
-    assert inventory(str(tmp_path / "none"), ALL[0].is_session) == Inventory(str(tmp_path / "none"), (), missing=True)
+    assert inventory(SessionPlace(str(tmp_path / "none")), ALL[0].is_session) == Inventory(
+        str(tmp_path / "none"), (), missing=True
+    )
 
 
 def test_a_root_that_is_a_file_is_named(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.write_text("")
-    assert inventory(str(root), ALL[0].is_session).odd == {str(root): "unreadable"}
+    assert inventory(SessionPlace(str(root)), ALL[0].is_session).odd == {str(root): "unreadable"}
 
 
 def test_a_name_that_is_not_utf8_is_named(tmp_path: Path) -> None:
@@ -92,6 +96,6 @@ def test_a_name_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     os.mkdir(folder)
     with open(os.path.join(folder, b"\xff.jsonl"), "wb"):
         pass
-    found = inventory(str(tmp_path), ALL[0].is_session)
+    found = inventory(SessionPlace(str(tmp_path)), ALL[0].is_session)
     assert found.odd == {os.path.join(tmp_path, "p", "\\xff.jsonl"): "bad name"}
     assert found.found == ()

@@ -1,0 +1,89 @@
+"""Share a memory with everybody who works on this project, or bring what you shared up to date:
+
+    memoryd share project_cutover.md      the first time you are asked where the team's memories live
+    memoryd unshare project_cutover.md    take it out again
+
+Your own memory stays; what the others see is a copy in `team/`, with your name. It goes out with the next exchange. Memories
+about you are never shared, nor is one that holds a secret.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from memoryd.cli.memory_names import memory_name, not_one
+from memoryd.cli.output import print_message
+from memoryd.cli.project import add_project_option, memory_of, own_project_of
+from memoryd.errors import ConfigError, UsageError
+from memoryd.formatting import short
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memoryd.cli import Context
+
+NAME = "share"
+HELP = "share a memory with your team"
+
+_WHERE = (
+    "Where shall the team's memories live? Type `ref` for a ref of its own on this project's remote (refs/memoryd/team: no branch,"
+    " no CI), or a git URL, a directory, or s3://bucket/folder. [ref] "
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="its file name, or a part of it")
+    add_project_option(parser)
+
+
+def execute(context: Context) -> int:
+    from memoryd.jobs.sync import person_name
+    from memoryd.jobs.team import share
+    from memoryd.state.database import open_database
+
+    project = own_project_of(context)
+    if not os.path.isdir(project.memory_dir):
+        raise not_one(context, project.memory_dir, context.arguments.file)
+    with memory_of(project) as directory:
+        name = memory_name(context, directory, context.arguments.file)
+    if not context.config.is_team_on:
+        _choose_store(context)
+    author = person_name(context.paths, context.environment)
+    with closing(open_database(context.paths)) as database:
+        path = share(database, project.memory_dir, name, author, context.clock.now())
+    print(f"shared {short(path, context.paths.home)}")
+    print_message("It goes out with the next exchange: by itself where memoryd runs, else with memoryd sync.")
+    return 0
+
+
+def _choose_store(context: Context) -> None:
+    """Ask where the team's memories live, and put the answer into the config file. Raises UsageError without a terminal."""
+    from memoryd import atomic_file
+    from memoryd.config import parse
+    from memoryd.setup.config_text import with_setting
+
+    file = context.paths.config_file
+    if "team" in context.paths.switched_off:
+        raise UsageError("The team is switched off in the environment.", "unset MEMORYD_DISABLE_TEAM")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"Where the team's memories live is not set: `team.enabled` and `team.store` in {file}.",
+            f"printf '[team]\\nenabled = true\\nstore = \"ref\"\\n' >> {file}",
+        )
+    print(_WHERE, end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip() or context.config.team.store or "ref"
+    real = os.path.realpath(file)
+    text = (atomic_file.read_regular(real, 1 << 20) or b"").decode()
+    text = with_setting(with_setting(text, "team", "store", answer), "team", "enabled", value=True)
+    if not parse(text.encode(), context.paths).is_team_on:
+        raise ConfigError(
+            f"{file} is written in a way in which the team cannot be set by a program.", f"$EDITOR {file}"
+        )
+    try:
+        atomic_file.write(real, text.encode())
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}.", f"ls -l {file}") from error
+    print_message(f'Wrote store = "{answer}" into [team] of {short(file, context.paths.home)}.')

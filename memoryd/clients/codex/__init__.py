@@ -1,0 +1,70 @@
+"""OpenAI Codex CLI, as memoryd sees it: sessions by day, one file of appended lines in each."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.clients.session_files import SessionFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.paths import Paths
+    from memoryd.sources.scan import SessionPlace
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class CodexClient(SessionFiles):
+    name = "codex"
+    title = "Codex"
+
+    def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        from memoryd.sources.scan import SessionPlace
+
+        home = _home(paths)
+        return (
+            SessionPlace(os.path.join(home, "sessions"), ("[0-9]*", "[0-9]*", "[0-9]*")),
+            SessionPlace(os.path.join(home, "archived_sessions"), ()),
+        )
+
+    def is_session(self, name: str) -> bool:
+        """Files of sub-agents have such names too; their first line tells."""
+        return name.startswith("rollout-") and name.endswith(".jsonl")
+
+    def session_id(self, path: str) -> str:
+        found = _ID.search(os.path.basename(path))
+        return found[0] if found else super().session_id(path)
+
+    def decoder(self, path: str) -> Decoder:
+        from memoryd.clients.codex.entries import decoder_of
+
+        return decoder_of(path)
+
+    def resume_command(self, session_id: str, cwd: str) -> str:
+        import shlex
+
+        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
+        return f"{go}codex resume {shlex.quote(session_id)}"
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        from memoryd.clients.recent_activity import recent_activity
+
+        call = re.compile(rb'"type" ?: ?"(?:function_call|custom_tool_call|local_shell_call)"')
+        return recent_activity(data, directory, call, b'"type":"compacted"')
+
+    def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
+        from memoryd.clients.instruction_files import files_on_the_way
+
+        return files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(_home(paths), "AGENTS.md"),))
+
+    def own_memories(self, paths: Paths) -> list[str]:
+        folder = os.path.join(_home(paths), "memories")
+        return [folder] if os.path.isdir(folder) else []
+
+
+def _home(paths: Paths) -> str:
+    return paths.directory("CODEX_HOME", ".codex")

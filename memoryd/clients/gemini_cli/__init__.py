@@ -1,0 +1,74 @@
+"""Gemini CLI, as memoryd sees it: a file of appended lines for each session, an older one as one JSON document."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memoryd.clients.session_files import SessionFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.paths import Paths
+    from memoryd.sources.scan import SessionPlace
+    from memoryd.sources.session import OpenSession
+
+
+class GeminiClient(SessionFiles):
+    name = "gemini-cli"
+    title = "Gemini CLI"
+    deletes_early = True  # at its next start, sessions that were gone on with in another minute, and failed ones
+
+    def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        from memoryd.sources.scan import SessionPlace
+
+        return (SessionPlace(os.path.join(_home(paths), "tmp"), ("*", "chats")),)
+
+    def is_session(self, name: str) -> bool:
+        return name.startswith("session-") and name.endswith((".jsonl", ".json"))
+
+    def session_id(self, path: str) -> str:
+        """The name of a file has only the beginning of it."""
+        from memoryd.clients.gemini_cli.entries import session_id_of
+
+        return session_id_of(path)
+
+    def open_session(self, path: str) -> OpenSession:
+        from memoryd.clients.gemini_cli.documents import open_document
+
+        return open_document(path) if path.endswith(".json") else super().open_session(path)
+
+    def decoder(self, path: str) -> Decoder:
+        from memoryd.clients.gemini_cli.entries import decoder_of
+
+        return decoder_of(path)
+
+    def resume_command(self, session_id: str, cwd: str) -> str:
+        import shlex
+
+        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
+        return f"{go}gemini --resume {shlex.quote(session_id)}"
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        import re
+
+        from memoryd.clients.recent_activity import recent_activity
+
+        return recent_activity(data, directory, re.compile(rb'"toolCalls" ?: ?\[.{0,400}?(?="name")'), b'"$rewindTo"')
+
+    def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
+        from memoryd.clients.instruction_files import files_on_the_way
+
+        return files_on_the_way(cwd, ("GEMINI.md",), (os.path.join(_home(paths), "GEMINI.md"),))
+
+    def own_memories(self, paths: Paths) -> list[str]:
+        """On by default: its model is told to write there."""
+        tmp = os.path.join(_home(paths), "tmp")
+        folders = sorted(os.listdir(tmp)) if os.path.isdir(tmp) else []
+        return [place for folder in folders if os.path.isdir(place := os.path.join(tmp, folder, "memory"))]
+
+
+def _home(paths: Paths) -> str:
+    return os.path.join(paths.directory("GEMINI_CLI_HOME", ""), ".gemini")

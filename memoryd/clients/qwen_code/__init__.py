@@ -1,0 +1,59 @@
+"""Qwen Code, as memoryd sees it: a file of appended lines for each session."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memoryd.clients.session_files import SessionFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.paths import Paths
+    from memoryd.sources.scan import SessionPlace
+
+
+class QwenCodeClient(SessionFiles):
+    name = "qwen-code"
+    title = "Qwen Code"
+
+    def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        from memoryd.sources.scan import SessionPlace
+
+        return (SessionPlace(os.path.join(_home(paths), "projects"), ("*", "chats")),)
+
+    def decoder(self, path: str) -> Decoder:
+        from memoryd.clients.qwen_code.entries import decoder_of
+
+        return decoder_of(path)
+
+    def resume_command(self, session_id: str, cwd: str) -> str:
+        import shlex
+
+        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
+        return f"{go}qwen --resume {shlex.quote(session_id)}"
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        import re
+
+        from memoryd.clients.recent_activity import recent_activity
+
+        return recent_activity(data, directory, re.compile(rb'"functionCall" ?:'), b'"chat_compression"')
+
+    def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
+        from memoryd.clients.instruction_files import files_on_the_way
+
+        return files_on_the_way(cwd, ("QWEN.md", "AGENTS.md"), (os.path.join(_home(paths), "QWEN.md"),))
+
+    def own_memories(self, paths: Paths) -> list[str]:
+        """On by default: an agent of its own writes there after a turn."""
+        projects = os.path.join(_home(paths), "projects")
+        folders = sorted(os.listdir(projects)) if os.path.isdir(projects) else []
+        places = [os.path.join(projects, folder, "memory") for folder in folders]
+        return [place for place in (os.path.join(_home(paths), "memories"), *places) if os.path.isdir(place)]
+
+
+def _home(paths: Paths) -> str:
+    return os.path.join(paths.home, ".qwen")

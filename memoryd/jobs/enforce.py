@@ -1,0 +1,67 @@
+"""Binding: a memory refuses the calls that it forbids, by patterns that the user has seen. Written into its frontmatter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.errors import BusyError, MemorydError
+from memoryd.memory.commit import commit
+from memoryd.memory.document import DocumentError, parse
+from memoryd.model import Changeset, FileChange, Group
+from memoryd.rules.forbidden import written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.document import Document
+    from memoryd.rules.match import Forbidden
+    from memoryd.state.database import Database
+
+KEY = ("metadata", "enforce")
+
+
+def read_document(directory: MemoryDirectory, name: str) -> Document:
+    """Raises BusyError."""
+    state = directory.read(name)
+    if state is None:
+        raise BusyError(f"{name} is being changed by somebody else.", f"memoryd enforce {name}")
+    return parse(state.data)
+
+
+def bind(
+    database: Database, directory: MemoryDirectory, name: str, patterns: tuple[Forbidden, ...], now: float
+) -> None:
+    """Have a memory refuse these; raises MemorydError, BusyError."""
+    value = written(patterns)
+    _edit(database, directory, name, f"binds: {value}", now, lambda document: document.with_value(KEY, value))
+
+
+def release(database: Database, directory: MemoryDirectory, name: str, now: float) -> None:
+    """Have a memory refuse nothing any more; raises MemorydError, BusyError."""
+    _edit(database, directory, name, "binds no more", now, lambda document: document.without_value(KEY))
+
+
+def _edit(
+    database: Database,
+    directory: MemoryDirectory,
+    name: str,
+    why: str,
+    now: float,
+    edit: Callable[[Document], Document],
+) -> None:
+    """The memory says what it said, so its age stays."""
+    with directory.locked():
+        state = directory.read(name)
+        if state is None:
+            raise BusyError(f"{name} is being changed by somebody else.", f"memoryd enforce {name}")
+        try:
+            after = edit(parse(state.data)).render()
+        except DocumentError as error:
+            raise MemorydError(
+                f"The frontmatter of {name} cannot be changed: {error}.", f"memoryd why {name}"
+            ) from error
+        change = FileChange(name, state.data, after, state.mtime_ns, state.mtime_ns, mode=state.mode)
+        changeset = Changeset("enforce", f"{name} {why}", (Group((change,), why),))
+        if commit(database, directory, changeset, now).conflicted:
+            raise BusyError(f"{name} was changed meanwhile.", f"memoryd enforce {name}")

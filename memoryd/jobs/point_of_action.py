@@ -1,0 +1,170 @@
+"""Point of action: the memories that speak of a tool call, handed over with it, and those that keep it from being made.
+
+Nothing here asks a model. What a memory speaks of was found when it was indexed.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.recall import shown as shown_log
+from memoryd.recall import surface
+from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.store import open_store
+from memoryd.rules import allowance
+from memoryd.rules.calls import call_of
+from memoryd.rules.match import Forbidden, StoredTrigger, keys_of, matched
+
+if TYPE_CHECKING:
+    from memoryd.clients.tool_actions import ToolAction
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+    from memoryd.recall.store import IndexedMemory, Store
+    from memoryd.rules.calls import Call
+
+_READING_SECONDS = 0.5
+"""Time for reading changed memories while a call waits; the rest is read with the next one."""
+_DENY = "deny-"
+_LEAD = (
+    "What this user told earlier sessions about calls like the one that you have just made. Where the call goes against it, do"
+    " it the user's way from here on; where the user or the code says otherwise now, that counts."
+)
+_REASON = (
+    "The user has made this memory binding, so the call was not made: it would {forbidden}.\n\n{piece}\n\n"
+    "Reach the aim another way, or tell the user what you need it for. Only they can allow it, by typing this themselves:"
+    " memoryd enforce {name} --allow-once"
+)
+_OWN_RULE = (
+    "Memories that bind are changed by the user alone: they type `memoryd enforce` in a terminal of their own. Tell them what"
+    " you need, and why."
+)
+
+
+class CallRequest(NamedTuple):
+    """A tool call that is about to be made."""
+
+    session_id: str
+    cwd: str
+    root: str
+    """Of the project: paths in memories are meant from there."""
+    action: ToolAction
+    call_id: str = ""
+
+
+class CallAnswer(NamedTuple):
+    text: str = ""
+    """For the model, beside the call."""
+    refusal: str = ""
+    """Why the call is not made; empty: it is."""
+    shown: tuple[shown_log.Shown, ...] = ()
+    refused_by: str = ""
+    """The memory that the call goes against, also where the user has allowed it."""
+
+
+def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest, now: float) -> CallAnswer:
+    """Answer a call. Raises StateError, BusyError.
+
+    1. the memories that may be about it, by their triggers
+    2. one that binds refuses it, unless the user has allowed it once for this session
+    3. those that speak of it and that the session was not shown yet, within recall's budget
+    """
+    call = call_of(request.action, request.cwd, request.root)
+    with closing(open_store(paths)) as store:
+        directory = up_to_date_index(store, memory_dir, now, seconds=_READING_SECONDS)
+        if directory is None:
+            return CallAnswer()
+        triggers = [StoredTrigger(*row) for row in store.triggers(directory.id, keys_of(call))]
+        if config.features.recall is False:
+            triggers = [trigger for trigger in triggers if trigger.kind.startswith(_DENY)]
+        answer = _refused(paths, store, directory.id, memory_dir, request, call, triggers, now)
+        if answer is not None:
+            return answer
+        found = matched(call, [trigger for trigger in triggers if not trigger.kind.startswith(_DENY)])
+        if not found:
+            return CallAnswer()
+        known = {memory.id: memory for memory in store.known(directory.id, found)}
+    return _handed_over(paths, config, memory_dir, request, [known[number] for number in found if number in known], now)
+
+
+def record_call(paths: Paths, memory_dir: str, request: CallRequest, answer: CallAnswer, now: float) -> None:
+    """Note what came of it; after the answer was given, so that a kill hides no memory. Raises OSError."""
+    if answer.shown:
+        shown_log.record(paths, request.session_id, memory_dir, answer.shown, now, with_call=True)
+    if answer.refused_by:
+        shown_log.record_refusal(
+            paths,
+            request.session_id,
+            memory_dir,
+            answer.refused_by,
+            request.call_id,
+            now,
+            is_allowed=not answer.refusal,
+        )
+
+
+def _refused(
+    paths: Paths,
+    store: Store,
+    directory_id: int,
+    memory_dir: str,
+    request: CallRequest,
+    call: Call,
+    triggers: list[StoredTrigger],
+    now: float,
+) -> CallAnswer | None:
+    """The answer of a memory that binds; None where none does."""
+    for trigger in triggers:
+        forbidden = Forbidden(trigger.kind.removeprefix(_DENY), trigger.pattern)
+        if not trigger.kind.startswith(_DENY) or not forbidden.fits(call):
+            continue
+        for memory in store.known(directory_id, [trigger.memory_id]):
+            if allowance.use(paths, memory_dir, memory.name, request.session_id, now):
+                return CallAnswer(refused_by=memory.name)
+            piece = surface.piece_of(_surfaced(memory_dir, memory), now)
+            reason = _REASON.format(forbidden=forbidden, piece=piece.text, name=memory.name)
+            return CallAnswer(refusal=reason, refused_by=memory.name)
+    return CallAnswer(refusal=_OWN_RULE) if _changes_a_rule(store, memory_dir, request.root, call) else None
+
+
+def _changes_a_rule(store: Store, memory_dir: str, root: str, call: Call) -> bool:
+    """Whether a call would change by itself what binds it."""
+    asks = any(command.words[:2] == ("memoryd", "enforce") for command in call.commands)
+    written = {os.path.join(root, path) for path in call.changed}
+    inside = any(os.path.dirname(path) == memory_dir for path in written)
+    if not asks and not inside:
+        return False
+    names = {name for place, name, _, _ in store.binding() if place == memory_dir}
+    return bool(names) and (asks or any(os.path.join(memory_dir, name) in written for name in names))
+
+
+def _handed_over(
+    paths: Paths, config: Config, memory_dir: str, request: CallRequest, found: list[IndexedMemory], now: float
+) -> CallAnswer:
+    if shown_log.is_set_aside(paths, request.session_id):
+        return CallAnswer()
+    shown = {memory.name for memory in shown_log.shown_to(paths, request.session_id, memory_dir)}
+    left = round(config.recall.session_kilobytes * 1024) - shown_log.spent(paths, request.session_id)
+    fresh = [memory for memory in found if memory.name not in shown][: config.recall.most_memories]
+    if not fresh or left <= 0:
+        return CallAnswer()
+    pieces = surface.pieces_of(
+        [_surfaced(memory_dir, memory) for memory in fresh],
+        now,
+        most_bytes=min(left, round(config.recall.prompt_kilobytes * 1024)),
+        most_characters=surface.HOOK_CHARACTERS,
+    )
+    shown_now = tuple(shown_log.Shown(piece.name, piece.bytes) for piece in pieces)
+    return CallAnswer(surface.rendered(pieces, _LEAD), shown=shown_now)
+
+
+def _surfaced(memory_dir: str, memory: IndexedMemory) -> surface.Memory:
+    """A memory as it is now; what may hold a secret is looked over first."""
+    parsed = read_memory(memory_dir, memory.name)
+    description, body = parsed.description, parsed.body
+    if memory.has_secret or not is_unchanged(memory_dir, memory):
+        from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and mostly there is nothing to redact
+
+        description, body = redact(description), redact(body)
+    return surface.Memory(memory.name, parsed.type or "", description, body, memory.mtime_ns / 1e9)

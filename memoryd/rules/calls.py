@@ -1,0 +1,172 @@
+"""Tool calls as rules see them: the simple commands of a shell line, and the files that are changed. Pure; nothing is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.clients.written_paths import simple_commands
+from memoryd.rules import programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memoryd.clients.tool_actions import ToolAction
+
+_MODULE = re.compile(r"python(?:\d(?:\.\d+)?)?")
+_MOST_COMMANDS = 100
+_DEEPEST = 3
+"""Shells in shells: `bash -c "bash -c …"`."""
+_CLUSTER = re.compile(r"-[A-Za-z]{2,}")
+_FILE_LIKE = re.compile(r"[\w.@+-]+\.[A-Za-z0-9]{1,8}")
+
+
+class ShellCommand(NamedTuple):
+    """One simple command, in one spelling for all ways to write it."""
+
+    words: tuple[str, ...]
+    """The program, then what is no option."""
+    options: frozenset[str] = frozenset()
+
+    @property
+    def program(self) -> str:
+        return self.words[0]
+
+
+class Call(NamedTuple):
+    commands: tuple[ShellCommand, ...] = ()
+    changed: tuple[str, ...] = ()
+    """Paths of files that it sets out to change, as from the root of the project; absolute where they are elsewhere."""
+    named: tuple[str, ...] = ()
+    """Paths that its commands name beside them."""
+
+
+def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
+    """`root`: of the project, which paths are told from."""
+    root = root or cwd
+    if action.kind not in ("run", "change"):
+        return Call()
+    changed = tuple(dict.fromkeys(_relative(path, cwd, root) for path in action.files))
+    commands: list[ShellCommand] = []
+    for words in simple_commands(action.command):
+        commands += _commands_of(words, 0)
+        if len(commands) >= _MOST_COMMANDS:
+            break
+    named = tuple(
+        dict.fromkeys(
+            _relative(word, cwd, root)
+            for command in commands
+            if command.program not in programs.READERS
+            for word in command.words[1:]
+            if "/" in word or _FILE_LIKE.fullmatch(word)
+        )
+    )
+    return Call(tuple(commands), changed, named)
+
+
+def command_of(words: Sequence[str]) -> ShellCommand:
+    """A command in the spelling that all ways to write it share."""
+    program = os.path.basename(words[0])
+    program = programs.SAME_PROGRAM.get(program, program)
+    rest = list(words[1:])
+    if _MODULE.fullmatch(program) and rest[:1] == ["-m"] and len(rest) > 1:
+        return command_of(rest[1:])
+    with_value = programs.OPTIONS_WITH_VALUE.get(program, frozenset())
+    plain: list[str] = []
+    options: list[str] = []
+    at = 0
+    while at < len(rest):
+        word = rest[at]
+        at += 1
+        if word.startswith("-") and len(word) > 1:
+            options.append(word.partition("=")[0])
+            if word in with_value and at < len(rest):
+                options.append(f"{word} {rest[at]}")
+                at += 1
+        else:
+            plain.append(word)
+    if plain:
+        plain[0] = programs.SAME_SUBCOMMAND.get(program, {}).get(plain[0], plain[0])
+    if program == "git" and plain[:1] == ["push"] and any(word.startswith("+") for word in plain):
+        options.append("--force")
+    same = programs.SAME_OPTION.get(" ".join([program, *plain[:1]])) or programs.SAME_OPTION.get(program, {})
+    single = [letter for option in options for letter in _single(option)]
+    return ShellCommand((program, *plain), frozenset(same.get(option, option) for option in single))
+
+
+def _single(option: str) -> list[str]:
+    """`-rf` are two options; what begins with two hyphens is one."""
+    return [f"-{letter}" for letter in option[1:]] + [option] if _CLUSTER.fullmatch(option) else [option]
+
+
+def is_run(pattern: str, command: ShellCommand) -> bool:
+    """Whether a command is one that the pattern names: `npm install`, `git push --force`; `+`: with something behind it."""
+    words = pattern.split()
+    more = words[-1:] == ["+"]
+    wanted = command_of(words[:-1] if more else words)
+    options = {option for option in wanted.options if not _CLUSTER.fullmatch(option)}  # their letters are there too
+    if wanted.program != command.program or not options <= command.options:
+        return False
+    if command.program in programs.BY_TARGETS:
+        return set(wanted.words) <= set(command.words)
+    size = len(wanted.words)
+    return command.words[:size] == wanted.words and (not more or len(command.words) > size)
+
+
+def work_of(call: Call) -> frozenset[str]:
+    """The kinds of work that a call does."""
+    return frozenset(
+        work.name
+        for work in programs.WORK
+        if any(
+            any(is_run(pattern, command) for pattern in work.commands) or _has_target(work.target, command)
+            for command in call.commands
+        )
+    )
+
+
+def _has_target(target: str, command: ShellCommand) -> bool:
+    """Whether it runs a script or target with such a name: `make deploy`, `npm run test:unit`, `scripts/deploy.sh`."""
+    if (
+        not target
+        or command.program in programs.READERS
+        or command.program in ("git", "echo", "mkdir", "rm", "cp", "mv")
+    ):
+        return False
+    is_behind = command.words[1:2] == ("run",) or command.program in programs.INTERPRETERS
+    names = command.words[: 3 if is_behind else 2]
+    return any(
+        part.lower().startswith(target)
+        for name in names
+        for part in re.split(r"[\W_]+", os.path.basename(name))
+        if part
+    )
+
+
+def _commands_of(words: list[str], depth: int) -> Iterator[ShellCommand]:
+    """A command, and those that it runs in turn."""
+    if not words or depth > _DEEPEST:
+        return
+    command = command_of(words)
+    yield command
+    program = command.program
+    if program in programs.SHELLS and "-c" in words[:-1]:
+        for inner in simple_commands(words[words.index("-c") + 1]):
+            yield from _commands_of(inner, depth + 1)
+        return
+    behind: list[str] = []
+    if program in programs.STARTERS:
+        behind = [word for word in words[1:] if "=" not in word]
+        while behind and behind[0].startswith("-"):
+            behind = behind[1:]
+        behind = behind[programs.STARTERS[program] :]
+    elif " ".join(words[:2]) in programs.STARTING_SUBCOMMANDS:
+        behind = words[2:]
+    if behind:
+        yield from _commands_of(behind, depth + 1)
+
+
+def _relative(path: str, cwd: str, root: str) -> str:
+    path = os.path.normpath(os.path.join(cwd, path))
+    return path[len(root) :].lstrip("/") if path.startswith(f"{root.rstrip('/')}/") else path

@@ -1,0 +1,209 @@
+"""Triggers of a memory: the commands, paths, kinds of work and of files that it speaks of. Pure.
+
+Found when a memory is indexed, so that a hook only looks them up. The reason (`**Why:**`) tells of other things than the rule
+and is left out. What a memory names plainly counts first; the wider ways to understand it are tried only where it names
+neither command nor path: in doubt a memory speaks of no call.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memoryd.language.forbidden import first_clause
+from memoryd.language.stems import stem
+from memoryd.language.tokens import is_stop, split
+from memoryd.recall.concepts import concepts_in, meanings_by_dictionary
+from memoryd.rot.naming import path_in
+from memoryd.rules.calls import command_of
+from memoryd.rules.programs import FILE_KINDS, GIT_SUBCOMMANDS, PROGRAMS, WITH_SUBCOMMANDS, WORK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.memory.quick_parse import QuickParse
+
+Kind = Literal["run", "edit", "work", "files", "folder", "deny-run", "deny-edit", "deny-unknown"]
+
+
+class Trigger(NamedTuple):
+    kind: Kind
+    key: str
+    """What a call is asked for: a program, a kind of work, an extension, a folder; empty for a path."""
+    pattern: str
+    """What has to fit: a command, or a path."""
+
+
+_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,300}?)(?<!`)\1(?!`)")
+_REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
+_LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
+_PATH_LIKE = re.compile(r"(?<![\w<>{}$%=\\@~:/.-])[.\w*@+-]*/[\w./*@+-]*", re.ASCII)
+_FILE_NAME = re.compile(r"(?<![\w/.-])[A-Za-z_][\w-]*\.[a-z]{1,6}(?![\w/])", re.ASCII)
+_EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z][a-z0-9]{0,5})(?![\w/.])", re.ASCII)
+_WORD = re.compile(r"--?[A-Za-z][\w-]*|[\w@.+-]*\w|[^\s\w]")
+_COMMAND_WORD = re.compile(r"--?[A-Za-z][\w-]*|[a-z][a-z0-9:-]*")
+_MOST_WORDS_OF_COMMAND = 5
+_LEAST_LETTERS_OF_FOLDER = 4
+_MOST_CHARACTERS = 8192
+_MOST = 40
+"""Triggers of one memory; whoever names more describes a program."""
+
+
+def triggers_of_memory(memory: QuickParse) -> tuple[Trigger, ...]:
+    """What a memory speaks of, if it is about how to work, and what it refuses, whatever it is about."""
+    found = triggers_of(memory.description, memory.body) if memory.type == "feedback" else ()
+    return (*found, *_binding(memory.enforce)) if memory.enforce else found
+
+
+def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
+    """What a memory speaks of, each once."""
+    texts = (description, rule_of(body))
+    plain = dict.fromkeys(trigger for text in texts for trigger in _plainly_named(text))
+    run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
+    work = [] if any(trigger.kind == "edit" for trigger in plain) else _work(texts, run)
+    found = [*plain, *(Trigger("work", name, "") for name in work)]
+    return tuple((found or [*_file_kinds(texts), *_folders(texts)])[:_MOST])
+
+
+def rule_of(body: str) -> str:
+    """A body without its reason."""
+    return _LABEL.sub(" ", _REASON.sub(" ", body[:_MOST_CHARACTERS]))
+
+
+def _binding(enforce: str) -> Iterator[Trigger]:
+    from memoryd.rules.forbidden import read_patterns  # noqa: PLC0415 - it imports this module
+
+    patterns = read_patterns(enforce)
+    if patterns is None:
+        yield Trigger("deny-unknown", "\0", enforce)
+        return
+    for forbidden in patterns:
+        if forbidden.verb == "run":
+            yield Trigger("deny-run", command_of(forbidden.pattern.split()).program, forbidden.pattern)
+        else:
+            yield Trigger("deny-edit", "", forbidden.pattern)
+
+
+def _plainly_named(text: str) -> Iterator[Trigger]:
+    yield from (trigger for _, trigger in commands_in(text))
+    yield from (trigger for _, trigger in paths_in(text))
+    yield from _extensions(text)
+
+
+def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
+    """Every command that a text names, and where."""
+    for code in _CODE.finditer(text):
+        words = code[2].split()
+        if words and _is_command(words):
+            yield code.start(), _run(words)
+    prose = _CODE.sub(lambda code: " " * (len(code[0]) - 1) + ".", text)
+    found = list(_WORD.finditer(prose))
+    for at, word in enumerate(found):
+        if word[0] in PROGRAMS or word[0] == "git":
+            behind = []
+            for other in found[at + 1 : at + _MOST_WORDS_OF_COMMAND]:
+                if not _COMMAND_WORD.fullmatch(other[0]) or is_stop(other[0]):
+                    break
+                behind.append(other[0])
+            yield from ((word.start(), trigger) for trigger in _in_prose(word[0], behind))
+
+
+def _in_prose(program: str, behind: list[str]) -> Iterator[Trigger]:
+    """A program in a sentence, with its subcommand if the next word may be one, and with options behind that."""
+    is_git = program == "git"
+    first = behind[0] if behind else "-"
+    has_subcommand = first in GIT_SUBCOMMANDS if is_git else program in WITH_SUBCOMMANDS and not first.startswith("-")
+    subcommand = [first] if has_subcommand else []
+    options = [word for word in behind[len(subcommand) :] if word.startswith("-")]
+    if subcommand or not is_git:
+        yield _run([program, *subcommand, *options])
+
+
+def _is_command(words: list[str]) -> bool:
+    """Whether code is a command: a known program, or words that can only be one."""
+    program = words[0]
+    if program.startswith("-") or not re.fullmatch(r"[\w./-]+", program, re.ASCII):
+        return False
+    return program in PROGRAMS or (len(words) > 1 and all(map(_is_argument, words[1:])))
+
+
+def _is_argument(word: str) -> bool:
+    return re.fullmatch(r"[\w./:@=+*,-]+", word, re.ASCII) is not None
+
+
+def _run(words: list[str]) -> Trigger:
+    return Trigger("run", command_of(words).program, " ".join(words[:_MOST_WORDS_OF_COMMAND]))
+
+
+def paths_in(text: str) -> Iterator[tuple[int, Trigger]]:
+    """Every path that a text names, and where."""
+    for code in _CODE.finditer(text):
+        if path := path_in(code[2].strip(), is_code=True):
+            yield code.start(), Trigger("edit", "", path)
+    prose = _CODE.sub(lambda code: " " * len(code[0]), text)
+    for found in _PATH_LIKE.finditer(prose):
+        if path := path_in(found[0], is_code=False):
+            yield found.start(), Trigger("edit", "", path)
+    for found in _FILE_NAME.finditer(prose):
+        if path := path_in(found[0], is_code=True):
+            yield found.start(), Trigger("edit", "", path)
+
+
+def _extensions(text: str) -> Iterator[Trigger]:
+    """`*.sql`, `.go`."""
+    for found in _EXTENSION.finditer(text):
+        if path_in(f"file.{found[1]}", is_code=True):
+            yield Trigger("files", found[1], "")
+
+
+def _work(texts: tuple[str, ...], run: set[str]) -> list[str]:
+    """The kinds of work that the first clause of a text names, beside the commands in it.
+
+    What "is pushed" or "was merged" tells a state more often than what is being done: it counts where nothing else does.
+    """
+    done: set[str] = set()
+    found: set[str] = set()
+    for text in texts:
+        clause = first_clause(_CODE.sub(" ", text).strip())
+        words = [word for word in split(clause) if word not in run]
+        done |= _work_in(words)
+        found |= _work_in([word for word in words if not word.endswith("ed")])
+    found = found or done
+    wider = {work.part_of for work in WORK if work.name in found}
+    return [work.name for work in WORK if work.name in found and work.name not in wider]
+
+
+def _work_in(words: list[str]) -> set[str]:
+    stems = {stem(word) for word in words}
+    numbers = set(concepts_in(" ".join(words)))
+    return {
+        name for name, phrases, meant in _named_work() if numbers & meant or any(phrase <= stems for phrase in phrases)
+    }
+
+
+@cache
+def _named_work() -> tuple[tuple[str, tuple[frozenset[str], ...], frozenset[str]], ...]:
+    """Each kind of work with the words of its phrases, and the numbers of the concepts that they name as a whole."""
+    found = []
+    for work in WORK:
+        phrases = tuple(tuple(map(stem, phrase.split())) for phrase in work.phrases)
+        meant = frozenset(number for words in phrases for number in meanings_by_dictionary(" ".join(words)))
+        found.append((work.name, tuple(map(frozenset, phrases)), meant))
+    return tuple(found)
+
+
+def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
+    """A language that a rule begins with: "TypeScript: …", "In Python …"."""
+    for text in texts:
+        words = [word.lower() for word in _WORD.findall(text)[:4]]
+        at = 1 if words and is_stop(words[0]) else 0
+        if at < len(words) and words[at] in FILE_KINDS and (at or words[1:2] == [":"]):
+            yield from (Trigger("files", extension, "") for extension in FILE_KINDS[words[at]])
+
+
+def _folders(texts: tuple[str, ...]) -> Iterator[Trigger]:
+    """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing"."""
+    for word in dict.fromkeys(word for text in texts for word in split(text)):
+        if len(word) >= _LEAST_LETTERS_OF_FOLDER and word.isascii() and not is_stop(word):
+            yield Trigger("folder", word, "")

@@ -1,0 +1,235 @@
+"""Store in a ref of a git repository. Written by plumbing, in a repository of ours that is only a cache.
+
+A push is never forced: the new commit stands on the one that was listed, and a ref that has moved since refuses it. Worktree,
+index, branches, hooks, config and reflog of the user's own repositories are neither read nor written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.security.redact import redact
+from memoryd.stores.base import RemoteFile, StoreChangedError, StoreError, StoreListing
+from memoryd.stores.git_runner import GitRunner, last_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from memoryd.stores.git_runner import GitResult
+
+MACHINES_REF = "refs/heads/memoryd"
+"""A branch: whoever opens a private repository wants to see what is in it."""
+TEAM_REF = "refs/memoryd/team"
+"""No branch: not fetched by default, no CI, not in anybody's list of branches."""
+_FETCHED, _OUTGOING = "refs/memoryd/fetched", "refs/memoryd/outgoing"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_USER = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/@]*@", re.IGNORECASE)
+_MOVED = (
+    "[rejected]",
+    "cannot lock ref",
+    "failed to update ref",
+    "incorrect old value",
+    "reference already exists",
+    "failed to lock",
+)
+_MOST_KEPT_COMMITS = 2_000
+"""After so many fetched or pushed versions the cache is packed anew."""
+
+
+class GitStore:
+    """The store in one ref of one repository, by its address."""
+
+    def __init__(self, url: str, ref: str, cache_dir: str, environment: Mapping[str, str]) -> None:
+        if url.startswith("-"):
+            raise StoreError(f"{url!r} is no address of a git repository.", "memoryd config")
+        self._url = url
+        self._ref = ref
+        name = hashlib.sha256(f"{url}\n{ref}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
+        self._git = GitRunner(os.path.join(cache_dir, f"{name}.git"), environment)
+
+    @property
+    def address(self) -> str:
+        url = _USER.sub(r"\1", self._url)
+        return url if self._ref == MACHINES_REF else f"{url} {self._ref}"
+
+    @property
+    def requests(self) -> int:
+        return self._git.requests
+
+    # --- listing ------------------------------------------------------------------------------------------------------
+
+    def list_files(self, known: str, *, is_needed: bool = False) -> StoreListing | None:
+        self._git.make_repository()
+        version = self._remote_version()
+        if not version:
+            return StoreListing("", {}, is_continuation=not known)
+        if version == known and not is_needed:
+            return None
+        if not self._has(version):
+            version = self._fetch()
+        is_continuation = not known or self._is_ancestor(known, version)
+        return self._listing(version, is_continuation=is_continuation)
+
+    def _remote_version(self) -> str:
+        answer = self._git.run("ls-remote", "--quiet", "--", self._url, self._ref, is_request=True)
+        if answer.code:
+            raise self._unreachable(answer)
+        for line in answer.out.decode("ascii", "replace").splitlines():
+            commit, _, ref = line.partition("\t")
+            if ref == self._ref and _COMMIT.fullmatch(commit):
+                return commit
+        return ""
+
+    def _fetch(self) -> str:
+        answer = self._git.run(
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+            "--refmap=",
+            "--",
+            self._url,
+            f"+{self._ref}:{_FETCHED}",
+            is_request=True,
+        )
+        if answer.code:
+            self._forget_if_broken()
+            raise self._unreachable(answer)
+        found = self._git.run("rev-parse", "--verify", "--quiet", f"{_FETCHED}^{{commit}}")
+        if found.code:
+            raise StoreError(f"{self.address} holds no commit.", f"git ls-remote {self.address}")
+        return found.out.decode("ascii").strip()
+
+    def _listing(self, version: str, *, is_continuation: bool = True) -> StoreListing:
+        tree = self._git.run("ls-tree", "-r", "-z", "-l", "--full-tree", version)
+        told = self._git.run("show", "-s", "--no-show-signature", "--format=%an", version)
+        if tree.code or told.code:
+            self._git.forget_repository()
+            raise StoreError(f"The copy of {self.address} was damaged; it is fetched anew.", "memoryd sync")
+        files: dict[str, RemoteFile] = {}
+        odd: dict[str, str] = {}
+        for entry in tree.out.split(b"\0"):
+            if not entry:
+                continue
+            facts, _, path = entry.partition(b"\t")
+            mode, kind, name, size = facts.decode("ascii").split()
+            key = path.decode("utf-8", "surrogateescape")
+            if kind != "blob" or mode not in ("100644", "100755", "100664"):
+                odd[key] = "a symlink" if mode == "120000" else "another repository"
+            else:
+                files[key] = RemoteFile(name, int(size))
+        author = told.out.decode("utf-8", "replace").strip()
+        return StoreListing(version, files, is_continuation, author, odd)
+
+    def _has(self, commit: str) -> bool:
+        return bool(_COMMIT.fullmatch(commit)) and not self._git.run("cat-file", "-e", f"{commit}^{{tree}}").code
+
+    def _is_ancestor(self, older: str, newer: str) -> bool:
+        return self._has(older) and not self._git.run("merge-base", "--is-ancestor", older, newer).code
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def read_files(self, listing: StoreListing, keys: Collection[str]) -> dict[str, bytes]:
+        names = {key: listing.files[key].hash for key in keys}
+        asked = sorted(set(names.values()))
+        if not asked:
+            return {}
+        answer = self._git.run("cat-file", "--batch", given="".join(f"{name}\n" for name in asked).encode())
+        if answer.code:
+            raise self._unreachable(answer)
+        contents = dict(_contents(answer.out))
+        if contents.keys() != set(asked):
+            self._git.forget_repository()
+            raise StoreChangedError
+        return {key: contents[name] for key, name in names.items()}
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def write_files(
+        self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float
+    ) -> StoreListing:
+        commit = self._commit(listing, puts, deletes, author, now)
+        answer = self._git.run(
+            "push", "--quiet", "--porcelain", "--no-verify", "--", self._url, f"{commit}:{self._ref}", is_request=True
+        )
+        if answer.code:
+            told = answer.out.decode("utf-8", "replace") + answer.err
+            if any(word in told for word in _MOVED):
+                raise StoreChangedError
+            raise self._unreachable(answer)
+        files = {key: file for key, file in listing.files.items() if key not in deletes}
+        files |= {key: RemoteFile(_blob_name(data), len(data)) for key, data in puts.items()}
+        self._pack_sometimes()
+        return StoreListing(commit, files, author=author, odd=listing.odd)
+
+    def _commit(
+        self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float
+    ) -> str:
+        """Make a commit on top of the listed one; it is in our repository alone, until it is pushed."""
+        message = _message(len(puts), len(deletes))
+        name = re.sub(r"[<>\x00-\x1f\x7f]", "", author).strip() or "memoryd"
+        stream = [b"feature done\n", f"commit {_OUTGOING}\n".encode()]
+        stream.append(f"committer {name} <memoryd@localhost> {int(now)} +0000\n".encode("utf-8", "replace"))
+        stream.append(b"data %d\n%s\n" % (len(message), message))
+        if listing.version:
+            stream.append(f"from {listing.version}\n".encode())
+        for key, data in sorted(puts.items()):
+            stream.append(b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(key), len(data), data))
+        stream += [b"D %s\n" % _quoted(key) for key in sorted(deletes)]
+        stream.append(b"done\n")
+        made = self._git.run("fast-import", "--quiet", "--force", "--done", "--date-format=raw", given=b"".join(stream))
+        found = self._git.run("rev-parse", "--verify", "--quiet", f"{_OUTGOING}^{{commit}}")
+        if made.code or found.code:
+            self._git.forget_repository()
+            raise StoreError(f"A commit for {self.address} cannot be made: {last_line(made.err)}", "df -h")
+        return found.out.decode("ascii").strip()
+
+    # --- the cache ----------------------------------------------------------------------------------------------------
+
+    def _pack_sometimes(self) -> None:
+        """Pack the cache where it has many loose files. It is only a cache, so a failure is of no matter."""
+        counted = self._git.run("count-objects").out.split()
+        if counted and counted[0].isdigit() and int(counted[0]) > _MOST_KEPT_COMMITS:
+            self._git.run("repack", "-a", "-d", "-q")
+            self._git.run("prune-packed", "-q")
+
+    def _forget_if_broken(self) -> None:
+        """Delete the cache where it is damaged: a disk that was full, a machine that was switched off."""
+        if self._git.run("rev-parse", "--git-dir").code or self._git.run("fsck", "--connectivity-only").code:
+            self._git.forget_repository()
+
+    def _unreachable(self, answer: GitResult) -> StoreError:
+        told = redact(last_line(answer.err)).replace(self._url, self.address)
+        return StoreError(f"{self.address} cannot be used: {told}", f"git ls-remote {self.address.split(' ')[0]}")
+
+
+def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
+    """What `cat-file --batch` prints: a line with name, kind and size for each object, and its bytes."""
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        facts = out[at:end].decode("ascii", "replace").split()
+        at = end + 1
+        if len(facts) == 3 and facts[1] == "blob":  # noqa: PLR2004 - else "NAME missing"
+            size = int(facts[2])
+            yield facts[0], out[at : at + size]
+            at += size + 1
+
+
+def _blob_name(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+def _quoted(key: str) -> bytes:
+    raw = key.encode("utf-8", "surrogateescape")
+    return b'"%s"' % raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+
+
+def _message(puts: int, deletes: int) -> bytes:
+    parts = [f"{puts} written"] * bool(puts) + [f"{deletes} removed"] * bool(deletes)
+    return f"memories: {', '.join(parts)}\n".encode()

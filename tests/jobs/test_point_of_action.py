@@ -1,0 +1,139 @@
+"""Before a tool call: the memories that speak of it, once a session, and the refusal of those that bind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.clients.tool_actions import action_in
+from memoryd.config import Config
+from memoryd.jobs.point_of_action import CallAnswer, CallRequest, at_call, record_call
+from memoryd.memory.document import parse
+from memoryd.recall import shown
+from memoryd.recall.outcomes import outcomes
+from memoryd.rules import allowance
+from tests.recall.memories import NOW, topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+
+NPM, COMMITS = "feedback_npm.md", "feedback_commits.md"
+
+
+class Project:
+    """A memory directory with two rules, and a session beside it."""
+
+    def __init__(self, paths: Paths, place: Path) -> None:
+        self.paths, self.place = paths, place
+        place.mkdir()
+        self.write(NPM, "Never run npm install here")
+        self.write(COMMITS, "Keep every commit under 200 lines")
+
+    def write(self, name: str, text: str, enforce: str = "") -> None:
+        data = topic(text, text, kind="feedback")
+        if enforce:
+            data = parse(data).with_value(("metadata", "enforce"), enforce).render()
+        (self.place / name).write_bytes(data)
+
+    def call(self, command: str = "", file: str = "", session: str = "s1", config: Config | None = None) -> CallAnswer:
+        given = {"command": command} if command else {"file_path": file, "new_string": "x"}
+        action = action_in("Bash" if command else "Edit", given)
+        request = CallRequest(session, "/repo", "/repo", action, f"call of {command}")
+        answer = at_call(self.paths, config or Config(), str(self.place), request, NOW)
+        record_call(self.paths, str(self.place), request, answer, NOW)
+        return answer
+
+    def names(self, command: str, session: str = "s1") -> list[str]:
+        return [one.name for one in self.call(command, session=session).shown]
+
+
+@pytest.fixture
+def project(paths: Paths, tmp_path: Path) -> Project:
+    return Project(paths, tmp_path / "memory")
+
+
+def test_a_rule_comes_with_the_call_once_a_session_and_again_after_a_compaction(project: Project) -> None:
+    assert project.names("ls") == []
+    answer = project.call("npm install x")
+    assert answer.refusal == ""
+    assert "Never run npm install here" in answer.text
+    assert project.names("npm install x") == []
+    assert project.names("git commit -m x") == [COMMITS]
+    assert project.names("npm install x", session="s2") == [NPM]
+    shown.forget(project.paths, "s1", NOW)
+    assert project.names("npm install x") == [NPM]
+    outcome = outcomes(project.paths)[str(project.place), NPM]
+    assert (outcome.shown, outcome.with_calls, outcome.sessions) == (3, 3, 2)
+
+
+def test_a_rule_that_a_prompt_was_answered_with_is_known(project: Project) -> None:
+    shown.record(project.paths, "s1", str(project.place), [shown.Shown(NPM, 10)], NOW)
+    assert project.names("npm install x") == []
+
+
+def test_calls_share_the_budget_of_the_session(project: Project) -> None:
+    shown.record(project.paths, "s1", "/elsewhere", [shown.Shown("b.md", 60 * 1024)], NOW)
+    assert project.names("npm install x") == []
+
+
+def test_a_binding_rule_refuses_until_it_is_allowed_once(project: Project) -> None:
+    project.write(NPM, "Never run npm install here", enforce="run npm install")
+    first = project.call("cd web && npm i left-pad")
+    assert "Never run npm install here" in first.refusal
+    assert "memoryd enforce feedback_npm.md --allow-once" in first.refusal
+    assert project.call("npm run build").refusal == ""
+    allowance.allow(project.paths, str(project.place), NPM, "s1", NOW)
+    assert project.call("npm install x", session="s2").refusal
+    allowed = project.call("npm install x")
+    assert (allowed.refusal, allowed.refused_by) == ("", NPM)
+    assert project.call("npm install x").refusal
+    outcome = outcomes(project.paths)[str(project.place), NPM]
+    assert (outcome.refused, outcome.allowed, outcome.sessions) == (3, 1, 2)
+
+
+def test_a_binding_rule_also_holds_where_recall_is_off_or_set_aside(project: Project) -> None:
+    project.write(NPM, "Never run npm install here", enforce="run npm install")
+    shown.set_aside(project.paths, "s1", NOW, is_aside=True)
+    assert project.call("npm install x").refusal
+    assert project.names("git commit -m x") == []
+    shown.set_aside(project.paths, "s1", NOW, is_aside=False)
+    config = Config()
+    config = config._replace(features=config.features._replace(recall=False))
+    assert project.call("npm install x", config=config).refusal
+    assert project.call("git commit -m x", config=config).shown == ()
+
+
+def test_nothing_is_refused_because_it_resembles_something(project: Project) -> None:
+    project.write(NPM, "Never run npm install here", enforce="run npm install")
+    for command in (
+        "echo npm install",
+        "pnpm install",
+        "npm run install-all",
+        "git commit -m 'npm install'",
+        "cat npm",
+    ):
+        assert project.call(command).refusal == ""
+
+
+def test_an_agent_does_not_loosen_what_binds_it(project: Project) -> None:
+    assert project.call("memoryd enforce npm --off").refusal == ""  # nothing binds
+    project.write(NPM, "Never run npm install here", enforce="run npm install")
+    assert "by the user alone" in project.call("memoryd enforce npm --allow-once").refusal
+    assert "by the user alone" in project.call(file=str(project.place / NPM)).refusal
+    assert project.call(file=str(project.place / COMMITS)).refusal == ""
+
+
+def test_a_secret_in_a_rule_is_not_handed_over(project: Project) -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    project.write(NPM, f"Never run npm install with {secret}", enforce="run npm install")
+    answer = project.call("npm install")
+    assert answer.refusal
+    assert secret not in answer.refusal
+
+
+def test_a_vanished_directory_says_nothing(paths: Paths, tmp_path: Path) -> None:
+    request = CallRequest("s1", "/repo", "/repo", action_in("Bash", {"command": "npm install"}))
+    assert at_call(paths, Config(), str(tmp_path / "none"), request, NOW) == CallAnswer()

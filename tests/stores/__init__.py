@@ -1,0 +1,1 @@
+"""Tests of the stores and of the protocol between them and memory directories."""

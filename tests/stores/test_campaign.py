@@ -1,0 +1,132 @@
+"""Many writers of one store, with cuts and deaths at random: in the end all are equal, and nothing is lost."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.state import sync
+from memoryd.stores.base import StoreError
+from tests.stores.machines import CutStore, KilledError, machines, memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from memoryd.stores.base import SharedStore
+    from tests.stores.machines import Machine
+
+NAMES = tuple(f"project_{number:02}.md" for number in range(24))
+
+
+@pytest.fixture
+def die_at_random(monkeypatch: pytest.MonkeyPatch) -> Callable[[random.Random], None]:
+    """Makes processes die before and after they note what is the same on both sides."""
+    real = sync.update_synced
+
+    def begin(chance: random.Random) -> None:
+        def update(*arguments: object) -> None:
+            if chance.random() < 0.02:
+                raise KilledError
+            real(*arguments)  # type: ignore[arg-type]
+            if chance.random() < 0.02:
+                raise KilledError
+
+        monkeypatch.setattr(sync, "update_synced", update)
+
+    return begin
+
+
+def run_campaign(
+    place: Path,
+    new_client: Callable[[], SharedStore],
+    chance: random.Random,
+    die_at_random: Callable[[random.Random], None],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    writers: int,
+    writes: int,
+) -> None:
+    stores = [CutStore(new_client(), chance) for _ in range(writers)]
+    made = iter(stores)
+    people = machines(place, lambda: next(made), writers)
+    written: set[bytes] = set()
+    replaced: set[bytes] = set()  # by whoever looked at it
+    die_at_random(chance)
+    left = [person for person in people for _ in range(writes)]
+    chance.shuffle(left)
+    for store in stores:
+        store.trouble = 0.04
+    for number, person in enumerate(left):
+        change(person, number, chance, written, replaced)
+        if chance.random() < 0.35:
+            exchange_or_die(chance.choice(people))
+    monkeypatch.undo()
+    for store in stores:
+        store.trouble = 0.0
+    for _ in range(3):
+        for person in people:
+            assert person.exchange().is_whole
+    assert_equal(people)
+    kept = set(people[0].files.values()).union(*(person.history for person in people))
+    assert written - replaced - kept == set()
+    for person in people:
+        before = person.store.requests
+        person.exchange()
+        assert person.store.requests == before + 1
+        person.close()
+
+
+def change(person: Machine, number: int, chance: random.Random, written: set[bytes], replaced: set[bytes]) -> None:
+    """Write, edit or remove a file, as the user of one machine would."""
+    name = chance.choice(NAMES)
+    here = person.files.get(name)
+    if here is not None:
+        replaced.add(here)
+        if chance.random() < 0.25:
+            person.remove(name)
+            return
+    data = memory(f"Fact {number} of {person.name} in {name}, and what it is good for.")
+    person.write(name, data)
+    written.add(data)
+
+
+def exchange_or_die(person: Machine) -> None:
+    try:
+        person.exchange()
+    except (StoreError, KilledError):
+        return
+
+
+def assert_equal(people: list[Machine]) -> None:
+    first = people[0].files
+    for person in people[1:]:
+        assert person.files == first
+    listing = people[0].store.list_files("", is_needed=True)
+    assert listing is not None
+    assert {key.rpartition("/")[2] for key in listing.files} == set(first)
+
+
+def test_writers_with_cuts_and_deaths_become_equal_and_lose_nothing(
+    tmp_path: Path,
+    new_client: Callable[[], SharedStore],
+    die_at_random: Callable[[random.Random], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_campaign(tmp_path, new_client, random.Random(7), die_at_random, monkeypatch, writers=3, writes=8)
+
+
+@pytest.mark.torture
+def test_eight_writers_with_three_hundred_changes_each(
+    torture: bool,
+    tmp_path: Path,
+    new_client: Callable[[], SharedStore],
+    die_at_random: Callable[[random.Random], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    size = {"writers": 8, "writes": 300} if torture else {"writers": 2, "writes": 4}
+    seed = random.Random().randrange(1 << 30) if torture else 1
+    print(f"seed {seed}")
+    run_campaign(tmp_path, new_client, random.Random(seed), die_at_random, monkeypatch, **size)
