@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-score",
         metavar="X",
         type=float,
-        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.17, and 0.1 where there are 10 memories or less)",
+        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.25 for the best, 0.18 for the others beside it; 0.1 where there are 10 memories or less)",
     )
     add_project_option(parser)
     add_json_option(parser)
