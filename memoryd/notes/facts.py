@@ -33,6 +33,7 @@ LINE_CHARACTERS = 200
 _ANSWER_CHARACTERS = 4_000
 _RESULT_CHARACTERS = 600
 _DETAIL_CHARACTERS = 300
+_WORD_CHARACTERS = 40
 _TAIL_CHARACTERS = 8_192
 _MOST_MESSAGES = 60
 _MOST_TURNS = 200
@@ -263,7 +264,11 @@ class SessionFacts:
 
     def _take_plan(self, action: ToolAction) -> None:
         def clean(step: PlanStep) -> PlanStep:
-            return PlanStep(_excerpt(step.text, LINE_CHARACTERS), *step[1:])
+            return PlanStep(
+                _excerpt(step.text, LINE_CHARACTERS),
+                _excerpt(step.status, _WORD_CHARACTERS),
+                _excerpt(step.id, _WORD_CHARACTERS),
+            )
 
         if action.plan is not None:
             self.plan = [clean(step) for step in action.plan][-_MOST_STEPS:]
