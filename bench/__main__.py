@@ -13,10 +13,28 @@ import sys
 import tempfile
 import time
 
-from bench import append, claude, commit, extract, inventory, memory, model, parse, recall, redact, startup, watch
+from bench import (
+    append,
+    claude,
+    clients,
+    commit,
+    databases,
+    extract,
+    inventory,
+    memory,
+    model,
+    parse,
+    recall,
+    redact,
+    rules,
+    startup,
+    watch,
+)
 
 SUBJECTS = {
     "parse": parse.run,
+    "clients": clients.run,
+    "databases": databases.run,
     "inventory": inventory.run,
     "append": append.run,
     "memory": memory.run,
@@ -26,6 +44,7 @@ SUBJECTS = {
     "claude": claude.run,
     "recall": recall.run,
     "redact": redact.run,
+    "rules": rules.run,
     "startup": startup.run,
     "watch": watch.run,
 }

@@ -6,7 +6,8 @@ DIRECTORY holds `render.py`, `score_extraction.py`, `score_dream.py`, `score_rec
 `dream*.json`, `recall*.json` and `review*.json`; notes with questions, `locomo-*.json`, are ranked if there are any, and so are
 projects over several sessions, `stories*.json`, where there is a `score_stories.py`.
 What the embedded engine was not fitted to, training/heldout, training/dreams-heldout and evaluation/stories.json, is scored beside them. What a
-model would be sent of sessions is searched for their secrets.
+model would be sent of sessions is searched for their secrets. Homes that other clients wrote, in `clients` beside DIRECTORY,
+are read first, and must be read exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from evaluation import recall, review
+from evaluation import clients, recall, review
 from evaluation.dreams import TRAINING, cases_in
 from evaluation.requests import look
 from training.labels import sessions_in
@@ -31,6 +32,10 @@ def main() -> int:
     for name in ("render.py", "score_extraction.py", "score_dream.py", "score_recall.py"):
         if not (tools / name).exists():
             print(f"There is no {name} in {tools}. Name the directory that holds it: make eval EVAL=DIRECTORY")
+            return 1
+    if (tools.parent / "clients").is_dir():
+        print("\nsessions of other clients", flush=True)
+        if not clients.score(tools.parent / "clients"):
             return 1
     with tempfile.TemporaryDirectory() as place:
         heldout = Path(place, "heldout.json")

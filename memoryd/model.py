@@ -85,7 +85,7 @@ class Turn(NamedTuple):
         return (self.prompt_id, *self.copied_from)
 
 
-Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name"]
+Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name", "unknown tables"]
 
 
 class Found(NamedTuple):

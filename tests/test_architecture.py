@@ -26,7 +26,8 @@ LAYERS: tuple[frozenset[str], ...] = (
             "mcp",
         }
     ),
-    frozenset({"clock", "paths", "sources", "daemon/wakeup", "daemon/sd_notify"}),
+    frozenset({"clock", "paths", "daemon/wakeup", "daemon/sd_notify"}),
+    frozenset({"sources"}),
     frozenset({"config", "log", "clients", "daemon/single_instance", "daemon/last_failure", "daemon/wake_file"}),
     frozenset({"projects"}),
     frozenset({"state", "service", "language"}),
@@ -59,13 +60,17 @@ ONLY_IMPORTER = {
     "msgspec": {
         "clients/damaged_lines.py",
         "clients/gemini_cli/documents.py",
+        "clients/aider/history.py",
+        *(f"clients/{name}/rows.py" for name in ("goose", "opencode")),
         *(
             f"clients/{name}/entries.py"
-            for name in ("claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "qwen_code")
+            for name in (
+                *("aider", "claude_code", "codex", "copilot_cli", "gemini_cli", "goose", "opencode", "pi", "qwen_code"),
+            )
         ),
     },
     "structlog": {"log/writer.py"},
-    "sqlite3": {"state/database.py"},
+    "sqlite3": {"state/database.py", "sources/database.py"},  # our own files, and those of other programs
     "fcntl": {
         "daemon/single_instance.py",
         "memory/directory.py",

@@ -63,7 +63,8 @@ def _blocks(report: AuditReport, limit: int) -> list[Block]:
         Gap(),
     ]
     for repetition in report.repetitions[:limit]:
-        often = f"{len(repetition.said)} times in {count(repetition.sessions, 'session')}"
+        clients = ", ".join(dict.fromkeys(sentence.client for sentence in repetition.said))
+        often = f"{len(repetition.said)} times in {count(repetition.sessions, 'session')} of {clients}"
         first, last = _day(repetition.said[0].said_at), _day(repetition.said[-1].said_at)
         when = first if first == last else f"{first} to {last}"
         blocks += [Paragraph(strong(f'"{_cut(repetition.text)}"')), Paragraph(dim(f"{often}, {when}"), indent=4)]

@@ -48,9 +48,11 @@ def _memory(context: Context) -> int:
 
 def _instructions(context: Context) -> int:
     from memoryd.clients import instruction_files_at
+    from memoryd.clients.rule_paths import applies_to
 
     place = os.path.abspath(os.path.expanduser(context.arguments.about))
-    files = instruction_files_at(place if os.path.isdir(place) else os.path.dirname(place), context.paths)
+    found = instruction_files_at(place if os.path.isdir(place) else os.path.dirname(place), context.paths)
+    files = [(path, text) for path, text in found if os.path.isdir(place) or applies_to(path, text, place)]
     if context.arguments.json:
         print_json({"files": [{"path": path, "text": text} for path, text in files]})
         return 0

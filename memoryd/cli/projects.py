@@ -65,6 +65,7 @@ def _list(context: Context) -> int:
                     "root": project.root,
                     "memory_dir": project.memory_dir,
                     "sessions": project.sessions,
+                    "clients": list(project.clients),
                     "turns": {"waiting": project.waiting_turns, "history": project.history_turns},
                     "active_at": iso(project.active_at) if project.active_at else None,
                     "excluded": is_excluded(project.root, exclude),
@@ -97,7 +98,7 @@ def _blocks(context: Context, project: ProjectReport, same: str) -> list[Block]:
 
     home = context.paths.home
     facts = [
-        count(project.sessions, "session"),
+        count(project.sessions, "session") + (f" of {', '.join(project.clients)}" if project.clients else ""),
         f"{count(project.waiting_turns, 'turn')} waiting",
         f"{project.history_turns:,} history",
         *(["excluded"] if is_excluded(project.root, context.config.projects.exclude) else []),

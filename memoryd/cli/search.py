@@ -92,7 +92,11 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
         when = datetime.fromtimestamp(hit.at).astimezone().strftime("%Y-%m-%d %H:%M") if hit.at else "some time"
         where = f"  {short(hit.project, home)}" if hit.project else ""
         if hit.kind == "memory":
-            head: list[str | Word] = [strong("memory"), f"  {when}{where}"]
+            head: list[str | Word] = [
+                strong("memory"),
+                f"  {when}{where}",
+                dim(f"  {hit.client}" if hit.client else ""),
+            ]
         else:
             session = f"  {hit.client} {(hit.session or '')[:_SHORT_ID]}".rstrip()
             head = [strong("you" if hit.who == "user" else "agent"), f"  {when}{where}", dim(session)]

@@ -39,6 +39,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "bytes": totals.bytes if totals else 0,
             "unread": totals.unread if totals else 0,
             "missing": totals.missing if totals else 0,
+            "clients": dict(status.clients),
         },
         "turns": {
             "waiting": (totals.waiting_turns if totals else 0) - status.skipped_turns,
@@ -72,7 +73,7 @@ def as_json(status: Status) -> dict[str, Any]:
             }
             for done, apart in status.sync
         ],
-        "damaged": [{"path": damage.path, "lines": damage.lines} for damage in status.damaged],
+        "damaged": [{"path": damage.path, "client": damage.client, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
             {
@@ -126,6 +127,7 @@ def _pause(status: Status) -> dict[str, Any] | None:
 def _session(session: WaitingSession, decision: Due | Wait | Skip) -> dict[str, Any]:
     return {
         "session": session.session_id,
+        "client": session.client,
         "project": session.project_root,
         "transcript": session.path,
         "turns": len(session.turn_ids),

@@ -24,6 +24,7 @@ from memoryd.cli.screen import (
 )
 from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
 from memoryd.cli.status_engine import engine_lines
+from memoryd.clients import MEMORY_READER, client_named
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
@@ -45,6 +46,7 @@ DAMAGE_WORDS = {
     "spliced": "torn, rest recovered",
     "unreadable": "not JSON, left out",
     "unknown_shape": "of unknown shape, left out",
+    "unknown_type": "of a type that this memoryd does not know, left out",
     "too_long": "too long, left out",
 }
 _UNTIL = {
@@ -125,6 +127,8 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     unread = f", {totals.unread:,} not read to the end yet" if totals.unread else ""
     gone = f", {totals.missing:,} no longer there" if totals.missing else ""
     yield "sessions", f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}"
+    if set(status.clients) - {MEMORY_READER.name}:
+        yield "agents", ", ".join(f"{client_named(name).title} {number:,}" for name, number in status.clients.items())
     vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
     pending = totals.waiting_turns - status.skipped_turns
     yield "turns", f"{pending:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}"

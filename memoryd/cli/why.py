@@ -96,7 +96,10 @@ def _about_words(explained: Explanation) -> list[Block]:
             blocks += [Paragraph(f"The repository showed, in {place}{at}:"), Paragraph(f'"{piece.quote}"', indent=4)]
             continue
         when = iso(piece.said_at) if piece.said_at else "some time"
-        where = f"in session {piece.session_id}" if piece.session_id else "to memoryd"
+        client = explained.clients.get(piece.session_id, "")
+        where = (
+            f"in session {piece.session_id}{f' of {client}' if client else ''}" if piece.session_id else "to memoryd"
+        )
         blocks += [Paragraph(f"You said, {where}, at {when}:"), Paragraph(f'"{piece.quote}"', indent=4)]
     if explained.evidence or explained.document is None:
         return blocks
@@ -153,6 +156,7 @@ def _as_json(explained: Explanation) -> dict[str, Any]:
         "evidence": [
             {
                 "session": piece.session_id or None,
+                "client": explained.clients.get(piece.session_id),
                 "message": piece.message_id,
                 "said_at": iso(piece.said_at) if piece.said_at else None,
                 "quote": piece.quote,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.aider import AiderClient
 from memoryd.clients.claude_code import ClaudeCodeClient
 from memoryd.clients.codex import CodexClient
 from memoryd.clients.copilot_cli import CopilotClient
 from memoryd.clients.gemini_cli import GeminiClient
+from memoryd.clients.goose import GooseClient
+from memoryd.clients.opencode import OpencodeClient
 from memoryd.clients.pi import PiClient
 from memoryd.clients.qwen_code import QwenCodeClient
 
@@ -28,6 +31,9 @@ ALL: tuple[CodingClient, ...] = (
     QwenCodeClient(),
     CopilotClient(),
     PiClient(),
+    OpencodeClient(),
+    GooseClient(),
+    AiderClient(),
 )
 WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE,)
 """The first is meant where a hook does not say whose it is."""

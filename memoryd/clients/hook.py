@@ -105,8 +105,12 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
         return _before_call(event, call, paths, config, memory_dir)
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
-        is_beside_notes = call.is_compacted and config.features.notes
-        context = _started(call, paths, environment, memory_dir, is_beside_notes=is_beside_notes)
+        from memoryd.recall.surface import HOOK_CHARACTERS
+
+        manners = _rules_of_use(call, memory_dir)
+        room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
+        context = _started(call, paths, environment, memory_dir, room - len(manners))
+        context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
         context, record = _recalled(event, call, paths, config, environment, memory_dir)
     if call.is_compacted or call.is_resumed:
@@ -149,11 +153,16 @@ def _recalled(
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock, elapsed
     from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.language.memory_aside import asks_to_leave_aside
+    from memoryd.recall.manners import WITHOUT_MEMORY
+    from memoryd.recall.shown import set_aside
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
     if not call.prompt:
         return "", _nothing
+    if asks_to_leave_aside(call.prompt):
+        return WITHOUT_MEMORY, lambda: set_aside(paths, call.session_id, SystemClock().now(), is_aside=True)
     seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -167,7 +176,12 @@ def _recalled(
     found = recall(paths, config, environment, clock, memory_dir, request)
     if found.fallback:
         _log(paths, [event], None, f"chosen without the model: {found.fallback}")
-    return found.text, lambda: record_shown(paths, memory_dir, request, found, clock.now())
+
+    def record() -> None:
+        set_aside(paths, call.session_id, clock.now(), is_aside=False)
+        record_shown(paths, memory_dir, request, found, clock.now())
+
+    return found.text, record
 
 
 def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
@@ -230,10 +244,11 @@ def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
         return ""
 
 
-def _started(
-    call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, *, is_beside_notes: bool
-) -> str:
-    """After a compaction the session knows nothing of what it was shown. The index it has, if the client loads it itself."""
+def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int) -> str:
+    """The index in so many characters, unless the client loads it itself.
+
+    After a compaction the session knows nothing of what it was shown.
+    """
     if call.is_compacted:
         from memoryd.clock import SystemClock
         from memoryd.recall.shown import forget
@@ -242,10 +257,19 @@ def _started(
     if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
         return ""
     from memoryd.recall.context import index_of
-    from memoryd.recall.surface import HOOK_CHARACTERS, marked
+    from memoryd.recall.surface import marked
 
-    index = index_of(memory_dir, _BESIDE_NOTES_CHARACTERS if is_beside_notes else HOOK_CHARACTERS)
+    index = index_of(memory_dir, room)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
+
+
+def _rules_of_use(call: HookCall, memory_dir: str) -> str:
+    """How to use memories, for a session that has not been told."""
+    if not call.is_empty:
+        return ""
+    from memoryd.recall.manners import rules_of_use
+
+    return rules_of_use(memory_dir)
 
 
 def _is_loaded(cwd: str, paths: Paths, environment: Mapping[str, str], memory_dir: str) -> bool:

@@ -88,7 +88,7 @@ def action_in(name: str, given: Any) -> ToolAction:
         command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)  # noqa: PLR2004
     if isinstance(command, str) and command:
         return ToolAction("run", tuple(_patched_files(command) or written_by(command)), command)
-    return _patch(_first_text(given, ("input", "patch", "diff")))
+    return _patch(_first_text(given, ("input", "patch", "patchText", "diff")))
 
 
 def answer_text(content: SupportsBytes) -> str:

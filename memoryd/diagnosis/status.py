@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import __version__
+from memoryd.clients import present_clients
 from memoryd.daemon import last_failure
 from memoryd.diagnosis import problems as found_problems
 from memoryd.diagnosis.facts import World, is_service_installed, read_chosen_engine, read_config_error
@@ -86,6 +86,8 @@ class Status(NamedTuple):
     """What came of recall in the last days; None: it was never used."""
     rules: RulesStatus = RulesStatus()
     """What binds, and what came of rules in the last days."""
+    clients: Mapping[str, int] = MappingProxyType({})
+    """How many sessions there are of each client, by its name."""
     to_review: int = 0
     """Changes that wait for the user's yes or no."""
     sync: tuple[tuple[Round, int], ...] = ()
@@ -110,11 +112,12 @@ def gather(
     """
     world = World(paths, config, now)
     running = world.running
+    roots = [place.root for client in present_clients(paths) for place in client.session_places(paths, ())]
     status = Status(
         now=now,
         home=paths.home,
-        root=paths.transcripts_root,
-        root_exists=os.path.isdir(paths.transcripts_root),
+        root=next(iter(roots), paths.transcripts_root),
+        root_exists=bool(roots),
         running=running,
         failure=last_failure.last(paths) if running is None else None,
         is_installed=is_service_installed(paths),
@@ -171,6 +174,7 @@ def _with_database(
         dreams=_dreams(database),
         to_review=inbox.number_waiting(database),
         sync=tuple(sync.rounds_in_use(database, world.now)) if world.config.is_anything_shared else (),
+        clients=queries.sessions_by_client(database),
     )
     return status._replace(problems=(*status.problems, *problems, *_problems_in_database(status, world, database)))
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import iso
 from memoryd.jobs.evidence_lookup import FoundEvidence, evidence_by_file
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
-from memoryd.state import history
+from memoryd.state import history, queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from memoryd.memory.document import Document
     from memoryd.model import Evidence
@@ -31,6 +32,8 @@ class Explanation(NamedTuple):
     removal: Removal | None = None
     heir: str | None = None
     """The memory that a dream made it part of, in its last change."""
+    clients: Mapping[str, str] = MappingProxyType({})
+    """In which client each session was held, as far as that is known."""
 
     @property
     def merged_from(self) -> list[str]:
@@ -56,9 +59,16 @@ def explain(database: Database, paths: Paths, memory_dir: str, name: str) -> Exp
         removal = history.removal_of(database, memory_dir, name)
         is_dream = removal is not None and removal.change.kind == "dream"
         heir = history.heir_of(database, removal.change.id, name) if removal and is_dream else None
-        return Explanation(name, None, evidence, changes, removal=removal, heir=heir)
+        return Explanation(
+            name, None, evidence, changes, removal=removal, heir=heir, clients=_clients(database, evidence)
+        )
     found = FoundEvidence() if evidence else evidence_by_file(database, paths, name, document)
-    return Explanation(name, document, evidence or found.evidence, changes, found)
+    evidence = evidence or found.evidence
+    return Explanation(name, document, evidence, changes, found, clients=_clients(database, evidence))
+
+
+def _clients(database: Database, evidence: tuple[Evidence, ...]) -> Mapping[str, str]:
+    return queries.clients_of_sessions(database, {piece.session_id for piece in evidence})
 
 
 def _document(memory_dir: str, name: str) -> Document | None:

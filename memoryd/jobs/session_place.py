@@ -91,20 +91,21 @@ class ReadPlace:
                 continue
             if (number := sessions.missing_file(self._database, found.path)) is not None:
                 returned.append(number)
-            elif (number := self._moved_from(found)) is not None:
+            elif (number := self._moved_from(found, here)) is not None:
                 moved.append((number, found))
             else:
                 new.append((found, self.client.session_id(found.path), self._history_bytes(found, last_scan, now)))
         moved_ids = {number for number, _ in moved}
-        # Files in a folder that cannot be listed do not count as missing.
-        closed = tuple(path + "/" for path in seen.odd)
+        # Files in a folder that cannot be listed do not count as missing, nor sessions in such a database.
+        closed = tuple(path + between for path in seen.odd for between in "/#")
         gone = [
             file.id
             for path, file in known.items()
             if path not in here and file.id not in moved_ids and not seen.missing and not path.startswith(closed)
         ]
         is_due = is_whole and (self._noted_at is None or not 0 <= now - self._noted_at < SCAN_NOTE_SECONDS)
-        is_due &= not (seen.missing and last_scan is not None)  # a client that nobody uses costs nothing
+        # A place without sessions costs nothing: whatever comes there is written since the first look.
+        is_due &= last_scan is None or (bool(seen.found) and not seen.missing)
         is_odd = is_whole and seen.odd != sessions.odd_files(self._database, self._root)
         if is_due or is_odd or new or moved or gone or returned:
             sessions.record_inventory(
@@ -135,14 +136,14 @@ class ReadPlace:
                 return 0
         return found.size
 
-    def _moved_from(self, found: Found) -> int | None:
+    def _moved_from(self, found: Found, here: Collection[str]) -> int | None:
         """Known transcript that was moved to this path: same session, old path gone, same inode or same first bytes.
 
         Only then a file is opened, and only if it changed its inode.
         """
         session_id = self.client.session_id(found.path)
         for number, before, cursor in sessions.transcripts_of_session(self._database, session_id):
-            if os.path.lexists(before.path):
+            if before.path in here or os.path.lexists(before.path):
                 continue
             is_same_file = (found.device, found.inode) == (before.device, before.inode)
             if is_same_file or (cursor.offset and has_head(self.client, found.path, cursor)):

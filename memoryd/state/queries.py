@@ -43,6 +43,8 @@ class ProjectReport(NamedTuple):
     waiting_turns: int
     history_turns: int
     active_at: float | None
+    clients: tuple[str, ...] = ()
+    """By their names, those with sessions here."""
 
 
 class JobResult(NamedTuple):
@@ -83,6 +85,7 @@ class FailingDreams(NamedTuple):
 class Damage(NamedTuple):
     path: str
     lines: dict[str, int]
+    client: str = ""
 
 
 class Unfinished(NamedTuple):
@@ -239,13 +242,13 @@ def projects(database: Database) -> list[ProjectReport]:
         " count(*) FILTER (WHERE NOT is_history AND outcome IS NULL AND end_reason IS NOT NULL) AS waiting,"
         " count(*) FILTER (WHERE is_history AND outcome IS NULL) AS history FROM turns GROUP BY transcript_id),"
         " summed AS (SELECT project_id, count(*) FILTER (WHERE missing_at IS NULL) AS sessions,"
-        " coalesce(sum(waiting), 0) AS waiting, coalesce(sum(history), 0) AS history, max(active_at) AS active_at"
-        " FROM transcripts LEFT JOIN counted ON transcript_id = transcripts.id GROUP BY project_id)"
+        " coalesce(sum(waiting), 0) AS waiting, coalesce(sum(history), 0) AS history, max(active_at) AS active_at,"
+        " group_concat(DISTINCT client) AS clients FROM transcripts LEFT JOIN counted ON transcript_id = transcripts.id GROUP BY project_id)"
         " SELECT root, slug, memory_dir, collides_with, coalesce(sessions, 0), coalesce(waiting, 0), coalesce(history, 0),"
-        " active_at FROM projects LEFT JOIN collisions ON collisions.project_id = projects.id"
+        " active_at, clients FROM projects LEFT JOIN collisions ON collisions.project_id = projects.id"
         " LEFT JOIN summed ON summed.project_id = projects.id ORDER BY active_at DESC, root"
     )
-    return [ProjectReport(*row) for row in rows]
+    return [ProjectReport(*row)._replace(clients=tuple(sorted((row["clients"] or "").split(",")))) for row in rows]
 
 
 def failing(database: Database) -> list[tuple[str, int]]:
@@ -267,8 +270,25 @@ def collisions(database: Database) -> list[tuple[str, str]]:
 
 
 def damaged(database: Database) -> list[Damage]:
-    rows = database.query("SELECT path, damage FROM transcripts WHERE damage <> '{}' ORDER BY path")
-    return [Damage(row["path"], json.loads(row["damage"])) for row in rows]
+    rows = database.query("SELECT path, damage, client FROM transcripts WHERE damage <> '{}' ORDER BY path")
+    return [Damage(row["path"], json.loads(row["damage"]), row["client"]) for row in rows]
+
+
+def sessions_by_client(database: Database) -> dict[str, int]:
+    """How many sessions of each client are there, by its name."""
+    rows = database.query(
+        "SELECT client, count(*) FROM transcripts WHERE missing_at IS NULL GROUP BY client ORDER BY client"
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def clients_of_sessions(database: Database, session_ids: Iterable[str]) -> dict[str, str]:
+    """The client of each of these sessions that is known."""
+    found: dict[str, str] = {}
+    for session_id in session_ids:
+        for row in database.query("SELECT client FROM transcripts WHERE session_id = ? LIMIT 1", (session_id,)):
+            found[session_id] = row[0]
+    return found
 
 
 def unreadable(database: Database) -> list[tuple[str, str]]:

@@ -87,12 +87,19 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         },
         "scanned_at": "2033-05-18T03:33:20Z",
         "projects": 1,
-        "sessions": {"known": 1, "bytes": os.path.getsize(transcript), "unread": 0, "missing": 0},
+        "sessions": {
+            "known": 1,
+            "bytes": os.path.getsize(transcript),
+            "unread": 0,
+            "missing": 0,
+            "clients": {"claude-code": 1},
+        },
         "turns": {"waiting": 1, "skipped": 0, "open": 0, "history": 1, "vanished": 0, "outcomes": {}},
         "working": [],
         "waiting": [
             {
                 "session": looked.id,
+                "client": "claude-code",
                 "project": "/code/acme",
                 "transcript": transcript,
                 "turns": 1,
@@ -164,6 +171,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
             "root": "/code/acme",
             "memory_dir": f"{paths.transcripts_root}/-code-acme/memory",
             "sessions": 1,
+            "clients": ["claude-code"],
             "turns": {"waiting": 1, "history": 1},
             "active_at": "2033-05-18T03:33:20Z",
             "excluded": False,
@@ -172,7 +180,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
         }
     ]
     assert memoryd(environment, "projects").stdout == (
-        "/code/acme\n    1 session, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
+        "/code/acme\n    1 session of claude-code, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from memoryd.config import Config
 from memoryd.projects import project_at
+from memoryd.recall.manners import RULES_OF_USE, WITHOUT_MEMORY
 from memoryd.state.database import open_database
 from memoryd.state.projects import update_projects
 from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 RULE = "Releases are cut from the branch stable, never from main"
 PROMPT = "cut a release from the right branch"
-EVENTS = ("user-prompt-submit", "session-start", "stop", "pre-compact", "session-end")
+EVENTS = ("user-prompt-submit", "session-start", "pre-tool-use", "stop", "pre-compact", "session-end")
 
 
 # A client waits five seconds; a machine that runs the whole suite may need longer, and says nothing about the hook by that.
@@ -108,8 +109,26 @@ def test_after_a_compaction_it_comes_again(environment: dict[str, str], project:
     assert hook(environment, "user-prompt-submit", sent(project)).stdout
     assert hook(environment, "session-start", sent(project, source="resume")).stdout == b""
     assert hook(environment, "user-prompt-submit", sent(project)).stdout == b""
-    assert hook(environment, "session-start", sent(project, source="compact")).stdout == b""
+    again = context_in(hook(environment, "session-start", sent(project, source="compact")))
+    assert again == RULES_OF_USE
     assert hook(environment, "user-prompt-submit", sent(project)).stdout
+
+
+def test_asked_to_leave_memory_aside_a_prompt_and_its_calls_get_only_that(
+    environment: dict[str, str], project: Path, paths: Paths
+) -> None:
+    rule = "Never run npm install here"
+    assert memoryd(environment, "remember", "--type", "feedback", "--project", str(project), rule).returncode == 0
+    call = sent(project, tool_name="Bash", tool_input={"command": "npm install"}, tool_use_id="t1")
+    aside = sent(project, f"Ignore your memory: {PROMPT}")
+    assert context_in(hook(environment, "user-prompt-submit", aside)) == WITHOUT_MEMORY
+    assert hook(environment, "pre-tool-use", call).stdout == b""
+    assert RULE in context_in(hook(environment, "user-prompt-submit", sent(project)))
+    assert rule in context_in(hook(environment, "PreToolUse", call))
+    assert hook(environment, "pre-tool-use", call).stdout == b""
+    for other in ({"tool_name": "Read", "tool_input": {"file_path": "/a"}}, {"tool_name": 7, "tool_input": "x"}, {}):
+        assert hook(environment, "pre-tool-use", sent(project, **other)).stdout == b""
+    assert logged(paths) == []
 
 
 def test_what_the_session_has_read_itself_does_not_come(
@@ -287,7 +306,9 @@ def test_where_the_client_does_not_load_the_index_a_new_session_is_given_it(
     environment: dict[str, str], project: Path, paths: Paths
 ) -> None:
     start = [sent(project, source=source) for source in ("startup", "clear", "compact", "resume", "fork")]
-    assert [bool(hook(environment, "session-start", call).stdout) for call in start] == [False] * 5
+    told = [hook(environment, "session-start", call) for call in start]
+    assert [context_in(done) for done in told[:3]] == [RULES_OF_USE] * 3  # once, also where the client has the index
+    assert [done.stdout for done in told[3:]] == [b"", b""]
     Path(paths.claude_settings).write_text('{"autoMemoryEnabled": false}')
     assert [bool(hook(environment, "session-start", call).stdout) for call in start] == [True, True, True, False, False]
     text = context_in(hook(environment, "session-start", start[0]))
@@ -367,7 +388,7 @@ def test_a_session_is_told_what_was_kept_and_the_config_can_silence_it(
     config.parent.mkdir(parents=True)
     config.write_text('notice = "off"\n')
     start = sent(project, hook_event_name="SessionStart", source="startup")
-    assert hook(environment, "session-start", start).stdout == b""
+    assert "systemMessage" not in json.loads(hook(environment, "session-start", start).stdout)
     config.write_text("[features]\nrecall = false\n")
     told = json.loads(hook(environment, "session-start", start).stdout)
     assert list(told) == ["systemMessage"]

@@ -253,7 +253,7 @@ def test_audit_tells_what_was_said_more_than_once_and_what_keeps_it(shell: Shell
     assert done.stdout.startswith(
         "You said 1 thing to your agents more than once, in 2 messages of yours in 2 sessions."
     )
-    assert '"use pnpm, not npm"\n    2 times in 2 sessions, 2026-10-18\n' in done.stdout
+    assert '"use pnpm, not npm"\n    2 times in 2 sessions of claude-code, 2026-10-18\n' in done.stdout
     assert done.stderr.endswith("memoryd backfill\n")
     report = as_json(shell.environment, "audit", "--days", "100000")
     assert list(report) == ["sessions", "messages", "repeated"]
@@ -322,7 +322,9 @@ def test_why_knows_the_words_after_a_rename_and_without_the_database(shell: Shel
     (path,) = shell.memory.glob("[a-z]*.md")
     path.rename(path.with_name("feedback_renamed.md"))
     text = shell("why", "renamed")[1]
-    assert f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id}, " in text
+    assert (
+        f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id} of claude-code, " in text
+    )
     shutil.rmtree(shell.paths.state_dir)
     text = shell("why", "renamed")[1]
     assert f"You said, in session {session.id}, at 2026-10-18T09:00:01Z:\n" in text

@@ -48,6 +48,20 @@ class Scribe:
             file.write(data)
         return path
 
+    def rewrite(self, home: Path, data: bytes) -> None:
+        """Everything that was written anew, as a whole."""
+        self.path(home).write_bytes(data)
+
+    def delete(self, home: Path) -> None:
+        self.path(home).unlink()
+
+    def session_id(self, home: Path) -> str:  # noqa: ARG002 - it may depend on the place
+        return self.id
+
+    def project(self, home: Path) -> str:  # noqa: ARG002
+        """The directory that the session is about."""
+        return CWD
+
     # What a client has no line for stays empty.
 
     def head(self) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 from memoryd.clients import instructions_at
 from memoryd.clients.claude_code import instructions
 from memoryd.clients.instruction_files import MOST_BYTES, MOST_BYTES_IN_ALL, MOST_FILES
+from memoryd.clients.rule_paths import applies_to
 from memoryd.paths import paths_from
 
 if TYPE_CHECKING:
@@ -258,3 +259,26 @@ def test_imports_that_are_no_files_are_nothing(paths: Paths, project: Path) -> N
     os.mkfifo(project / "pipe.md")
     put(project / "CLAUDE.md", "begin @docs @pipe.md @nowhere.md @" + "x" * 5000 + " @\0 @. @.. @")
     assert len(instructions_at(str(project), paths)) == 1
+
+
+@pytest.mark.parametrize(
+    ("paths_line", "file", "is_about"),
+    [
+        ("paths: src/**/*.ts", "src/web/a.ts", True),
+        ("paths: src/**/*.ts", "src/a.ts", True),
+        ("paths: src/**/*.ts", "src/a.py", False),
+        ('paths: "docs/*.md, *.rst"', "docs/a.md", True),
+        ("paths: [docs/*.md, api/**]", "api/deep/x.py", True),
+        ('paths:\n  - "src/*.{ts,tsx}"\n  - lib/**', "src/a.tsx", True),
+        ('paths:\n  - "src/*.{ts,tsx}"\n  - lib/**', "lib/a/b.c", True),
+        ('paths:\n  - "src/*.{ts,tsx}"\n  - lib/**', "src/a.js", False),
+        ("description: no paths", "src/a.js", True),
+    ],
+)
+def test_a_rule_with_paths_is_about_files_that_its_glob_fits(paths_line: str, file: str, is_about: bool) -> None:
+    text = f"---\n{paths_line}\n---\nBe careful.\n"
+    assert applies_to("/code/acme/.claude/rules/a.md", text, f"/code/acme/{file}") is is_about
+
+
+def test_a_rule_without_frontmatter_is_about_every_file() -> None:
+    assert applies_to("/code/acme/CLAUDE.md", "paths: src/**", "/code/acme/lib/x")

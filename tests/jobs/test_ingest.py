@@ -606,6 +606,7 @@ def test_an_idle_sweep_opens_no_transcript_and_writes_nothing(
         session = Session(number)
         write(paths.transcripts_root, session, session.turn(), folder=f"-p{number % 3}")
     ingester.ingest(NOW + 5)
+    ingester.ingest(NOW + 6)  # it has looked into the project, which it knows now
     opened: list[str] = []
     watching = True
 

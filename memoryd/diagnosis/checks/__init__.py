@@ -47,6 +47,7 @@ EXAMINATIONS = (
     _examination("engine", "engine", "engine"),
     _examination("Claude Code", "client", "client"),
     _examination("hooks", "client", "hooks"),
+    _examination("other agents", "other_clients", "other_clients"),
     _examination("memories", "database", "memories"),
     _examination("who else remembers", "other_tools", "other_tools"),
 )

@@ -76,7 +76,11 @@ def read_client(world: World) -> ClientFacts:
         if database is None:
             return facts
         return facts._replace(
-            unknown_lines=sum(damage.lines.get("unknown_shape", 0) for damage in queries.damaged(database)),
+            unknown_lines=sum(
+                damage.lines.get("unknown_shape", 0)
+                for damage in queries.damaged(database)
+                if damage.client == ClaudeCodeClient.name
+            ),
             waiting=queries.unworked(database, history=False),
             history=queries.unworked(database, history=True),
             deleted_turns=queries.deleted_unworked(database),

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.clients import present_clients
 from memoryd.clients.claude_code.settings import read_settings
 from memoryd.diagnosis.checks import machine
 from memoryd.diagnosis.checks.files import MOST_DIRECTORIES
@@ -44,8 +45,11 @@ TOOLS = (
     Tool("cognee", ("cognee",)),
     Tool("graphiti", ("graphiti",)),
     Tool("engram", ("engram",), (".engram",)),
-    Tool("Codex", (), (".codex/memories",)),
 )
+
+
+_PLACES = 3
+"""Of one client that are named."""
 
 
 class Seen(NamedTuple):
@@ -81,7 +85,7 @@ def read_other_tools(world: World) -> OtherToolFacts:
         settings.auto_dream,
         world.config.features.extraction,
         world.config.features.dream,
-        tuple(_tools(settings, world.paths.home, list(machine.processes()))),
+        (*_tools(settings, world.paths.home, list(machine.processes())), *_clients(world)),
         tuple(_holders(world)),
     )
 
@@ -94,6 +98,15 @@ def _tools(settings: ClientSettings, home: str, processes: list[tuple[int, str]]
         where += [f"~/{place}" for place in tool.places if os.path.isdir(os.path.join(home, place))]
         if where:
             yield Seen(tool.name, tuple(where))
+
+
+def _clients(world: World) -> Iterator[Seen]:
+    """Clients that keep memories of their own, which nobody but they write."""
+    for client in present_clients(world.paths):
+        places = client.own_memories(world.paths)
+        if places:
+            more = (f"and {len(places) - _PLACES} more",) if len(places) > _PLACES else ()
+            yield Seen(client.title, (*(short(place, world.paths.home) for place in places[:_PLACES]), *more))
 
 
 def _holders(world: World) -> Iterator[LockHolder]:
@@ -110,7 +123,7 @@ def judge_other_tools(facts: OtherToolFacts) -> Iterator[Check]:
     yield _judge_memory(facts)
     yield _judge_dream(facts)
     for seen in facts.tools:
-        is_left_over = all(place.startswith("~/") for place in seen.where)
+        is_left_over = all(place.startswith(("~/", "and ")) for place in seen.where)
         where = ", ".join(seen.where)
         text = "was or is used here" if is_left_over else "remembers here too, and does not know of memoryd"
         yield Check("other_tools", "note", f"{seen.tool} {text} ({where})")

@@ -1,0 +1,79 @@
+"""opencode, as memoryd sees it: its sessions are rows of a live SQLite database."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memoryd.clients.session_database import SessionDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.model import Found
+    from memoryd.paths import Paths
+    from memoryd.sources.database import ForeignDatabase
+    from memoryd.sources.rows import SessionRow
+    from memoryd.sources.scan import SessionPlace
+    from memoryd.sources.session import OpenSession
+
+
+class OpencodeClient(SessionDatabase):
+    name = "opencode"
+    title = "opencode"
+
+    # --- its sessions -------------------------------------------------------------------------------------------------
+
+    def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        from memoryd.sources.scan import SessionPlace
+
+        root = os.path.join(paths.directory("XDG_DATA_HOME", ".local/share"), "opencode")
+        moved = paths.moved.get("OPENCODE_DB")
+        roots = dict.fromkeys((root, os.path.dirname(moved) if moved else root))
+        return tuple(SessionPlace(root, ()) for root in roots)
+
+    def is_database(self, name: str) -> bool:
+        """`opencode.db`, or `opencode-dev.db` of another channel than the released one."""
+        return name.startswith("opencode") and name.endswith(".db")
+
+    def sessions_in(self, database: ForeignDatabase) -> Iterator[SessionRow]:
+        from memoryd.clients.opencode.rows import sessions_in
+
+        return sessions_in(database)
+
+    def session_of(self, database: ForeignDatabase, file: Found, session_id: str) -> OpenSession:
+        from memoryd.clients.opencode.rows import OpencodeSession
+
+        return OpencodeSession(database, file, session_id)
+
+    def decoder(self, path: str) -> Decoder:  # noqa: ARG002 - every line says whose it is
+        from memoryd.clients.opencode.entries import entries_of
+
+        return entries_of
+
+    def resume_command(self, session_id: str, cwd: str) -> str:
+        import shlex
+
+        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
+        return f"{go}opencode --session {shlex.quote(session_id)}"
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        import re
+
+        from memoryd.clients.recent_activity import recent_activity
+
+        return recent_activity(data, directory, re.compile(rb'"type":"tool"'), b'"is_summary":true')
+
+    # --- its instructions and its own memory --------------------------------------------------------------------------
+
+    def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
+        """CLAUDE.md and the user's own are read only where there is no AGENTS.md."""
+        from memoryd.clients.instruction_files import files_on_the_way
+
+        config = os.path.join(paths.directory("XDG_CONFIG_HOME", ".config"), "opencode")
+        found = files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(config, "AGENTS.md"),))
+        return found or files_on_the_way(cwd, ("CLAUDE.md",), (os.path.join(paths.claude_dir, "CLAUDE.md"),))
+
+    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - it has none
+        return []

@@ -1,0 +1,76 @@
+"""`memoryd enforce`: shown before it counts, refused where it is not plain, taken back without a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.acceptance.command import as_json, memoryd
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+
+FILE = "feedback_never_run_npm_install_here.md"
+
+
+@pytest.fixture
+def project(environment: dict[str, str], tmp_path: Path) -> Path:
+    place = tmp_path / "acme"
+    (place / ".git").mkdir(parents=True)
+    for words in ("Never run npm install here", "Keep every commit under 200 changed lines"):
+        done = memoryd(environment, "remember", "--type", "feedback", "--project", str(place), words)
+        assert done.returncode == 0
+    return place
+
+
+def memory(paths: Paths, name: str) -> Path:
+    (found,) = Path(paths.transcripts_root).glob(f"*/memory/{name}")
+    return found
+
+
+def test_a_memory_binds_and_binds_no_more(environment: dict[str, str], paths: Paths, project: Path) -> None:
+    here = ("--project", str(project))
+    file = memory(paths, FILE)
+    before, stat = file.read_bytes(), file.stat()
+    asked = memoryd(environment, "enforce", "npm_install", *here)
+    assert asked.returncode == 2
+    assert "--yes" in asked.stderr
+    assert file.read_bytes() == before
+    done = memoryd(environment, "enforce", "npm_install", "--yes", *here)
+    assert (done.returncode, "run `npm install`" in done.stdout) == (0, True)
+    assert '  enforce: "run npm install"\n' in file.read_text()
+    assert file.stat().st_mtime_ns == stat.st_mtime_ns  # it says what it said
+    assert as_json(environment, "status")["rules"]["binding"] == [
+        {"memory_dir": str(file.parent), "file": FILE, "refuses": ["run npm install"], "refused": 0, "allowed": 0}
+    ]
+    assert "It binds (run npm install)" in memoryd(environment, "why", FILE, *here).stdout
+    assert memoryd(environment, "enforce", "npm_install", "--off", *here).returncode == 0
+    assert file.read_bytes() == before
+    assert as_json(environment, "enforce", *here) == []
+    assert [change["kind"] for change in as_json(environment, "history", *here)][:2] == ["enforce", "enforce"]
+
+
+def test_what_is_not_plain_has_to_be_named(environment: dict[str, str], paths: Paths, project: Path) -> None:
+    here = ("--project", str(project))
+    refused = memoryd(environment, "enforce", "commit", "--yes", *here)
+    assert refused.returncode == 2
+    assert "--run" in refused.stderr
+    file = memory(paths, "*commit*")
+    assert "enforce" not in file.read_text()
+    for wrong in (("--run", "a;b"), ("--run", " "), ("--edit", "")):
+        assert memoryd(environment, "enforce", "commit", "--yes", *wrong, *here).returncode == 2
+    given = ("--run", "git  commit --no-verify", "--edit", "db/migrations/")
+    assert memoryd(environment, "enforce", "commit", "--yes", *given, *here).returncode == 0
+    assert 'enforce: "run git commit --no-verify; edit db/migrations/"' in file.read_text()
+    (binding,) = as_json(environment, "enforce", *here)
+    assert binding["refuses"] == ["run git commit --no-verify", "edit db/migrations/"]
+    assert memoryd(environment, "undo", *here).returncode == 0
+    assert "enforce" not in file.read_text()
+
+
+def test_nothing_is_allowed_where_nothing_binds(environment: dict[str, str], project: Path) -> None:
+    done = memoryd(environment, "enforce", "npm_install", "--allow-once", "--project", str(project))
+    assert done.returncode == 2
+    assert "does not bind" in done.stderr
