@@ -49,6 +49,8 @@ def execute(context: Context) -> int:
     code = _remove_old_hooks(context)
     if context.arguments.purge and os.path.exists(paths.database):
         _purge(context)
+    if not context.arguments.keep_history and os.path.exists(paths.database):
+        _remove_notes(context)
     known = {**record._asdict(), "config": record.config._asdict() if record.config else None}
     for line in take_back(known, keeps_history=context.arguments.keep_history):
         print(line)
@@ -142,6 +144,18 @@ def _purge(context: Context) -> None:
         gone = purge(database, context.clock.now())
     for path in gone:
         print(f"Deleted {short(path, context.paths.home)}.")
+
+
+def _remove_notes(context: Context) -> None:
+    """Remove the notes of sessions, which may be in a directory of the user's; what is damaged goes with the rest."""
+    from contextlib import closing, suppress
+
+    from memoryd.errors import StateError
+    from memoryd.jobs.notes import remove_old
+    from memoryd.state.database import open_database
+
+    with suppress(StateError), closing(open_database(context.paths)) as database:
+        remove_old(database, context.paths, float("inf"), context.clock.now())
 
 
 def program_removal(prefix: str) -> str:
