@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from memoryd.config import Config
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
-from memoryd.recall.choose import LEAST_PROBABILITY
+from memoryd.recall.choose import LEAST_BESIDE, LEAST_PROBABILITY
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
 from memoryd.recall.store import LearntMemory, open_store
 from memoryd.recall.weights import weights_of
@@ -101,10 +101,10 @@ def scored(asked: list[Asked], bias: float, weights: list[float], least: float =
     recall, picked, noise, nothing, silent = [], 0, 0, 0, 0
     for query, found in asked:
         chance = {candidate.memory.name: bias + float(np.dot(weights, candidate.values)) for candidate in found}
-        bound = math.log(least / (1 - least)) if least else -math.inf
-        chosen = [name for name in sorted(chance, key=lambda name: -chance[name]) if chance[name] >= bound][
-            :MOST_CHOSEN
-        ]
+        is_said = max(chance.values(), default=-math.inf) >= _as_odds(least)
+        bound = _as_odds(min(least, LEAST_BESIDE))
+        ranked = sorted(chance, key=lambda name: -chance[name]) if is_said else []
+        chosen = [name for name in ranked if chance[name] >= bound][:MOST_CHOSEN]
         wrong = set(chosen) - set(query["relevant"]) - set(query.get("acceptable", ()))
         picked += len(chosen)
         noise += len(wrong)
@@ -116,9 +116,13 @@ def scored(asked: list[Asked], bias: float, weights: list[float], least: float =
     return {"recall": sum(recall) / max(1, len(recall)), "noise": noise / max(1, picked), "silence": silent / nothing}
 
 
+def _as_odds(probability: float) -> float:
+    return math.log(probability / (1 - probability)) if probability else -math.inf
+
+
 def main() -> None:
     Path(COMMON_FILE).write_text(common_terms(), encoding="utf-8")
-    if not os.path.exists(MODEL_FILE):
+    if not os.path.exists(MODEL_FILE) or json.loads(Path(MODEL_FILE).read_text())["weights"].keys() != set(FEATURES):
         Path(MODEL_FILE).write_text(json.dumps({"bias": 0.0, "weights": dict.fromkeys(FEATURES, 0.0)}))
     sets = {
         path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((HERE / "recall").glob("*.json"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
+    from memoryd.state.database import Database
 
 NAME = "child"
 HELP = ""  # not for people: `extract-now` is
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reindex", nargs="+", metavar="MEMORY")
     parser.add_argument("--sync", action="store_true")
     parser.add_argument("--read-memories", nargs="+", metavar="MEMORY")
+    parser.add_argument("--prefetch", nargs=2, metavar=("MEMORY", "SESSION"))
     parser.add_argument("--notes", action="store_true")
     parser.add_argument("--notes-by-model", action="store_true")
 
@@ -43,6 +45,8 @@ def execute(context: Context) -> int:
         return _sync(context)
     if context.arguments.read_memories:
         return _read_memories(context, context.arguments.read_memories)
+    if context.arguments.prefetch:
+        return _prefetch(context, *context.arguments.prefetch)
     if context.arguments.notes:
         return _notes(context)
     if context.arguments.notes_by_model:
@@ -102,6 +106,7 @@ def _upkeep(context: Context) -> int:
     try:
         upkeep(database, context.paths, context.config, context.clock)
         projects = all_projects(database)
+        _write_keys(context, database, [project.memory_dir for project in projects])
     finally:
         database.close()
     nightly(
@@ -111,6 +116,25 @@ def _upkeep(context: Context) -> int:
         [MemoryPlace(project.memory_dir, project.root) for project in projects],
     )
     return 0
+
+
+def _write_keys(context: Context, database: Database, memory_dirs: list[str]) -> None:
+    """With a model, memories without keys get some. What keeps it from that is one line in the log."""
+    from memoryd.engines.model.credentials import is_chosen
+    from memoryd.errors import MemorydError
+    from memoryd.log.writer import open_log
+
+    if not is_chosen(context.config):
+        return
+    from memoryd.jobs.keys import write_keys
+
+    with closing(open_log(context.paths, context.config.log.level)) as log:
+        try:
+            done = write_keys(database, context.paths, context.config, context.environment, context.clock, memory_dirs)
+        except MemorydError as error:
+            log.warning("keys", why=error.sentence)
+        else:
+            log.info("keys", **done._asdict())
 
 
 def _notes(context: Context) -> int:
@@ -164,6 +188,24 @@ def _read_memories(context: Context, memory_dirs: list[str]) -> int:
     from memoryd.recall.refresh import MemoryPlace, after_work
 
     after_work(context.paths, context.config, context.clock, [MemoryPlace(path, "") for path in memory_dirs])
+    return 0
+
+
+def _prefetch(context: Context, memory_dir: str, session_id: str) -> int:
+    """Let a model pick memories for the prompt on standard input. Nobody sees how this ends, so the log says why it failed."""
+    import json
+
+    from memoryd.jobs.prefetch import prefetch
+    from memoryd.log.writer import open_log
+
+    try:
+        given = json.load(sys.stdin)
+    except ValueError:
+        given = None
+    why = prefetch(context.paths, context.config, context.environment, context.clock, memory_dir, session_id, given)
+    if why:
+        with closing(open_log(context.paths, context.config.log.level)) as log:
+            log.warning("prefetch", why=why)
     return 0
 
 

@@ -8,10 +8,9 @@ Nothing relevant: nothing is printed. With --session, what that session was show
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, own_project_of
 from memoryd.errors import UsageError
 
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-score",
         metavar="X",
         type=float,
-        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.17, and 0.1 where there are 10 memories or less)",
+        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.25 for the best, 0.18 for the others beside it; 0.1 where there are 10 memories or less)",
     )
     add_project_option(parser)
     add_json_option(parser)
@@ -88,11 +87,11 @@ def _show(context: Context, answer: RecallAnswer, memory_dir: str) -> None:
         print(answer.text)
     elif answer.why_not == NO_MEMORIES:
         place = short(memory_dir, context.paths.home)
-        print(f"There are no memories in {place} yet; memoryd projects tells where there are.", file=sys.stderr)
+        print_message(f"There are no memories in {place} yet; memoryd projects tells where there are.")
     else:
         closest = (
             "; memoryd recall --min-score 0 shows what comes closest" if answer.why_not == NOTHING_RELEVANT else ""
         )
-        print(f"Nothing: {answer.why_not}{closest}.", file=sys.stderr)
+        print_message(f"Nothing: {answer.why_not}{closest}.")
     if answer.fallback:
-        print(f"Chosen without the model: {answer.fallback}", file=sys.stderr)
+        print_message(f"Chosen without the model: {answer.fallback}")

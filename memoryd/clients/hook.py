@@ -112,7 +112,7 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
         context = _started(call, paths, environment, memory_dir, room - len(manners))
         context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
-        context, record = _recalled(event, call, paths, config, environment, memory_dir)
+        context, record = _recalled(call, paths, config, environment, memory_dir)
     if call.is_compacted or call.is_resumed:
         context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
     notice, told = _noticed(call, paths, config, memory_dir)
@@ -148,12 +148,14 @@ def _noticed(call: HookCall, paths: Paths, config: Config, memory_dir: str) -> t
 
 
 def _recalled(
-    event: str, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
+    call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
 ) -> tuple[str, Callable[[], None]]:
     """The memories for a prompt, and what notes that they were shown."""
-    from memoryd.clock import SystemClock, elapsed
-    from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.clock import SystemClock
+    from memoryd.jobs.prefetch import start_prefetch
+    from memoryd.jobs.recall import Request, ready_memories, recall, record_shown
     from memoryd.language.memory_aside import asks_to_leave_aside
+    from memoryd.recall.choose import is_worth_asking
     from memoryd.recall.manners import WITHOUT_MEMORY
     from memoryd.recall.shown import set_aside
     from memoryd.recall.surface import HOOK_CHARACTERS
@@ -170,29 +172,29 @@ def _recalled(
         seen.tools,
         seen.files,
         most_characters=HOOK_CHARACTERS,
-        until=elapsed() + signal.getitimer(signal.ITIMER_REAL)[0],
+        is_waited_for=True,
     )
     clock = SystemClock()
+    ready = ready_memories(paths, config, clock, memory_dir, call.session_id, most_characters=HOOK_CHARACTERS)
+    request = request._replace(most_characters=HOOK_CHARACTERS - len(ready.text))
     found = recall(paths, config, environment, clock, memory_dir, request)
-    if found.fallback:
-        _log(paths, [event], None, f"chosen without the model: {found.fallback}")
 
     def record() -> None:
         set_aside(paths, call.session_id, clock.now(), is_aside=False)
         record_shown(paths, memory_dir, request, found, clock.now())
+        if config.recall.selector == "model" and call.session_id and is_worth_asking(call.prompt):
+            start_prefetch(memory_dir, request, environment)
 
-    return found.text, record
+    return "\n\n".join(filter(None, (ready.text, found.text))), record
 
 
 def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
-    """The memories that speak of a tool call, or the refusal of one that binds.
-
-    Whatever else is to reach the model with its next call is joined to `found.text` here.
-    """
+    """The memories that speak of a tool call, or the refusal of one that binds; and what a model has picked meanwhile."""
     if call.action is None or call.action.kind not in ("run", "change"):
         return _Said()
     from memoryd.clock import SystemClock
     from memoryd.jobs.point_of_action import CallRequest, at_call, record_call
+    from memoryd.jobs.prefetch import is_ready
     from memoryd.projects import root_of
 
     now = SystemClock().now()
@@ -201,7 +203,15 @@ def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memor
     if found.refusal:
         text = _CLIENT.hook_refusal(event, found.refusal)
     else:
-        text = _CLIENT.hook_answer(event, found.text) if found.text else ""
+        context = found.text
+        if config.features.recall and is_ready(paths, call.session_id):
+            from memoryd.jobs.recall import ready_memories
+            from memoryd.recall.surface import HOOK_CHARACTERS
+
+            most = HOOK_CHARACTERS - len(context)
+            ready = ready_memories(paths, config, SystemClock(), memory_dir, call.session_id, most_characters=most)
+            context = "\n\n".join(filter(None, (context, ready.text)))
+        text = _CLIENT.hook_answer(event, context) if context else ""
     return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))
 
 

@@ -125,8 +125,15 @@ class Recall(NamedTuple):
         float, Key("How much a session gets until it is compacted; then nothing more.", least=0)
     ] = 60.0
     model_seconds: Annotated[
-        float, Key("How long a prompt waits for the model's choice; after that the built in one counts.", least=0.1)
+        float, Key("How long `memoryd recall` waits for the model's choice; a prompt never waits.", least=0.1)
     ] = 4.0
+    keys_per_night: Annotated[
+        int,
+        Key(
+            "With a model: for how many memories it writes search words each night, 40 in one request; 0: none.",
+            least=0,
+        ),
+    ] = 200
 
 
 class Anthropic(NamedTuple):
@@ -281,7 +288,7 @@ class TeamSettings(NamedTuple):
     store: Annotated[
         str,
         Key(
-            'Where they live: "ref" (a ref of its own on the project\'s remote), a git URL, a directory, or s3://bucket/folder.',
+            'Where they live: "ref" (a ref of its own on the project\'s remote), "folder" (committed by you), a git URL, a directory, s3://….',
             example='"ref"',
         ),
     ] = ""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clock import elapsed
 from memoryd.daemon.wake_file import wake
-from memoryd.errors import BusyError, MemorydError, StateError
+from memoryd.errors import BusyError, StateError
+from memoryd.jobs import prefetch
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
-from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
-from memoryd.recall.quotes import up_to_date_quotes
+from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
 from memoryd.state.inbox import unconfirmed_quotes
@@ -39,8 +39,6 @@ ALL_KNOWN = "the session knows what is relevant"
 
 _READING_SECONDS = 0.05
 """Time for reading changed memories while a client waits; the rest is read by the daemon."""
-_SPARE_SECONDS = 0.7
-_ASKED_CHARACTERS = 32_000
 _NEAREST = 20
 
 
@@ -58,8 +56,8 @@ class Request(NamedTuple):
     """How probable a memory has to be; None: as many as there are tell."""
     most_characters: int = 0
     """Longest text that the client takes; 0: no limit."""
-    until: float | None = None
-    """When the client stops waiting, as `elapsed` counts; None: it does not."""
+    is_waited_for: bool = False
+    """Whether a client waits: then no more is read than a few files, and no model is asked."""
 
 
 class Recalled(NamedTuple):
@@ -111,6 +109,7 @@ class _Task(NamedTuple):
     clock: Clock
     memory_dir: str
     request: Request
+    floor: choose.Floor = choose.Floor(0.0, 0.0)
 
 
 class _Chosen(NamedTuple):
@@ -128,7 +127,7 @@ def recall(
     1. whether the prompt says enough
     2. the directory's terms, made true to its files
     3. candidates, without what the session was shown or has read, and without manuals of tools in use
-    4. the choice: by probability, or by the model where the config wants that
+    4. the choice: by probability, or by the model where the config wants that and nobody waits (see `prefetch`)
     5. as much of them as there is room for
     """
     if not choose.is_worth_asking(request.prompt):
@@ -140,6 +139,33 @@ def recall(
     finally:
         store.close()
     return answer if chosen is None else _surfaced(task, chosen, answer)
+
+
+def ready_memories(
+    paths: Paths, config: Config, clock: Clock, memory_dir: str, session_id: str, *, most_characters: int = 0
+) -> RecallAnswer:
+    """What a model has picked for an earlier prompt of this session and is not shown yet, taken and noted as shown.
+
+    For whoever hands something to the session next: the hook of a prompt or of a tool call. Empty, and as cheap as a look
+    for a file, where there is nothing. Raises StateError.
+    """
+    now = clock.now()
+    names = prefetch.take_ready(paths, session_id, memory_dir, now)
+    if not names:
+        return RecallAnswer()
+    shown = {memory.name for memory in shown_log.shown_to(paths, session_id, memory_dir)}
+    left = round(config.recall.session_kilobytes * 1024) - shown_log.spent(paths, session_id)
+    most_bytes = min(left, round(config.recall.prompt_kilobytes * 1024))
+    matches = [
+        _picked(memory_dir, name, mtime_ns)
+        for name in names
+        if name not in shown and (mtime_ns := changed_at_ns(memory_dir, name)) is not None
+    ]
+    request = Request("", session_id, most_characters=most_characters)
+    task = _Task(paths, config, {}, clock, memory_dir, request)
+    answer = _surfaced(task, _Chosen(matches, {}, most_bytes), RecallAnswer(selector="model"), surface.LATER)
+    record_shown(paths, memory_dir, request, answer, now)
+    return answer
 
 
 def record_shown(paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float) -> None:
@@ -157,7 +183,7 @@ def record_shown(paths: Paths, memory_dir: str, request: Request, answer: Recall
 def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     """The memories to hand over; None where there are none, and the answer says why."""
     request, memory_dir = task.request, task.memory_dir
-    hurry = None if request.until is None else _READING_SECONDS
+    hurry = _READING_SECONDS if request.is_waited_for else None
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
     if hurry is not None and directory is not None and directory.is_unfinished:
         wake(task.paths)
@@ -172,32 +198,36 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(memory.name for memory in shown)
-    if request.least is None:
-        number = sum(each.memories for each in (directory, team) if each is not None) + len(quotes)
-        request = request._replace(least=choose.least_probability(number))
-        task = task._replace(request=request)
+    number = sum(each.memories for each in (directory, team) if each is not None) + len(quotes)
+    task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
     found = rank.candidates(store, directory, query) if directory is not None else []
     matches, answer = (
         _by_probability(task, [candidate for candidate in found if candidate.memory.name not in known]),
         RecallAnswer(),
     )
-    if task.config.recall.selector == "model":
+    if task.config.recall.selector == "model" and not request.is_waited_for:
         matches, answer = _by_model(task, matches, known)
     shared = _shared(task, store, team, query, known, found) if team is not None else []
     matches = _with_quotes(matches, [*_quoted(task, store, quotes, query, known), *shared])
-    if not matches:
+    if answer.selector == "local" and all(match.candidate.probability < task.floor.best for match in matches):
         is_known = any(
-            candidate.probability >= _least(request) and candidate.memory.name in known for candidate in found
+            candidate.probability >= task.floor.best and candidate.memory.name in known for candidate in found
         )
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
+    if not matches:
+        return None, answer._replace(why_not=NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
     gone = store.gone(directory.id) if directory is not None else {}
     return _Chosen(matches[: task.config.recall.most_memories], gone, most_bytes), answer
 
 
-def _least(request: Request) -> float:
-    return choose.LEAST_PROBABILITY if request.least is None else request.least
+def _floor(task: _Task, memories: int) -> choose.Floor:
+    """As asked for, else what is usual among so many memories."""
+    if task.request.least is not None:
+        return choose.Floor(task.request.least, task.request.least)
+    is_model_to_follow = task.request.is_waited_for and task.config.recall.selector == "model"
+    return choose.floor_of(memories, is_model_to_follow=is_model_to_follow)
 
 
 def _quotes(paths: Paths, memory_dir: str) -> dict[str, Quote]:
@@ -206,7 +236,7 @@ def _quotes(paths: Paths, memory_dir: str) -> dict[str, Quote]:
         database = open_for_reading(paths)
         if database is not None:
             with closing(database):
-                return {f"unconfirmed:{one.row_id}": one for one in unconfirmed_quotes(database, memory_dir)}
+                return {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, memory_dir)}
     return {}
 
 
@@ -220,7 +250,7 @@ def _quoted(
     return [
         _Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
         for one in found
-        if one.probability >= _least(task.request) and one.memory.name not in known and one.memory.name in quotes
+        if one.probability >= task.floor.others and one.memory.name not in known and one.memory.name in quotes
     ]
 
 
@@ -228,7 +258,7 @@ def _shared(
     task: _Task, store: Store, team: Directory, query: rank.Query, known: frozenset[str], own: Sequence[Candidate]
 ) -> list[_Match]:
     """The team's memories that are probable enough, without those that the user has or has decided against."""
-    least = _least(task.request)
+    least = task.floor.others
     found = [one for one in rank.candidates(store, team, query) if one.probability >= least]
     # A rule of the user's own against one of the team's speaks of the same matter, and so is among the first.
     overridden = {read_memory(task.memory_dir, one.memory.name).overrides for one in own[:_NEAREST]} if found else set()
@@ -252,7 +282,7 @@ def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
 
     For a tool in use, manuals are left out and pitfalls get a bonus.
     """
-    least = _least(task.request)
+    least = task.floor.others
     names = choose.names_of_tools(task.request.tools)
     matches = []
     for candidate in found:
@@ -274,52 +304,24 @@ def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
 
 def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tuple[list[_Match], RecallAnswer]:
     """Memories that a model picks from the manifest; the local matches where it fails, with the reason."""
-    from memoryd.jobs.selection import select_by_model  # noqa: PLC0415 - this way is slow anyway
-    from memoryd.memory.directory import HEAD_BYTES, open_directory  # noqa: PLC0415
-    from memoryd.memory.manifest import manifest_of  # noqa: PLC0415
-    from memoryd.memory.snapshot import memories_in  # noqa: PLC0415
-    from memoryd.state.database import open_database  # noqa: PLC0415
+    from memoryd.jobs.model_choice import choose_by_model  # noqa: PLC0415 - this way is slow anyway
 
-    try:
-        with open_directory(task.memory_dir) as directory:
-            names = [name for name in directory.listing().topics if name not in known]
-            files = {name: state for name in names if (state := directory.read(name, HEAD_BYTES))}
-        with closing(open_database(task.paths)) as database:
-            selected = select_by_model(
-                database,
-                task.paths,
-                task.config,
-                task.environment,
-                task.clock,
-                memory_dir=task.memory_dir,
-                query=_asked(task.request.prompt),
-                manifest_lines=manifest_of(memories_in(files)),
-                names=files.keys(),
-                tools=task.request.tools,
-                limit=task.config.recall.most_memories,
-                seconds=_seconds_for_model(task),
-            )
-    except MemorydError as error:
-        return matches, RecallAnswer(fallback=error.sentence)
-    except OSError as error:
-        return matches, RecallAnswer(fallback=f"The memories cannot be listed: {error.strerror}.")
-    if selected.names is None:
-        return matches, RecallAnswer(fallback=selected.why)
+    choice = choose_by_model(
+        task.paths,
+        task.config,
+        task.environment,
+        task.clock,
+        task.memory_dir,
+        prompt=task.request.prompt,
+        tools=task.request.tools,
+        known=known,
+        seconds=task.config.recall.model_seconds,
+    )
+    if choice.names is None:
+        return matches, RecallAnswer(fallback=choice.why)
     by_name = {match.candidate.memory.name: match for match in matches}
-    picked = [by_name.get(name) or _picked(task.memory_dir, name, files[name].mtime_ns) for name in selected.names]
+    picked = [by_name.get(name) or _picked(task.memory_dir, name, choice.changed_at[name]) for name in choice.names]
     return picked, RecallAnswer(selector="model")
-
-
-def _seconds_for_model(task: _Task) -> float:
-    """Time for the model: as configured, but short enough for the local choice to follow."""
-    seconds, until = task.config.recall.model_seconds, task.request.until
-    return seconds if until is None else max(0.0, min(seconds, until - elapsed() - _SPARE_SECONDS))
-
-
-def _asked(prompt: str) -> str:
-    """Prompt without the middle of a very long one: it was pasted, and takes long to search for secrets."""
-    most = _ASKED_CHARACTERS
-    return prompt if len(prompt) <= 2 * most else f"{prompt[:most]}\n{prompt[-most:]}"
 
 
 def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
@@ -329,7 +331,7 @@ def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
     return _Match(rank.Candidate(known, 0.0, ()), parsed, may_have_secret=True)
 
 
-def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer) -> RecallAnswer:
+def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer, lead: str = surface.LEAD) -> RecallAnswer:
     """Answer with as many memories as fit."""
     request, now = task.request, task.clock.now()
     memories = [_surface_memory(match, chosen.gone) for match in chosen.matches]
@@ -352,7 +354,7 @@ def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer) -> RecallAnswe
         if memory.name in fitting
     )
     shown = tuple(shown_log.Shown(piece.name, piece.bytes) for piece in pieces)
-    return answer._replace(memories=recalled, text=surface.rendered(pieces), shown=shown)
+    return answer._replace(memories=recalled, text=surface.rendered(pieces, lead), shown=shown)
 
 
 def _surface_memory(match: _Match, gone: Mapping[str, tuple[str, ...]]) -> surface.Memory:

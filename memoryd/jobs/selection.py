@@ -7,17 +7,16 @@ failed from its begin, and a reserved amount that counts as spent.
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import elapsed
 from memoryd.engines.model import credentials, selection_brief
-from memoryd.engines.model.budget import BudgetedCalls, RunCapError
-from memoryd.engines.model.client import BadRequestError, EndpointError, PromptTooLongError
-from memoryd.engines.model.record_hold import recording_holds
-from memoryd.engines.model.transport import transport_for
+from memoryd.engines.model.budget import RunCapError
+from memoryd.engines.model.client import BadRequestError, PromptTooLongError
 from memoryd.errors import EngineRestsError, MemorydError
 from memoryd.jobs.holds import engine_wait, hold_of
+from memoryd.jobs.single_request import ask_once
 from memoryd.state import engine_holds, jobs
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Config
+    from memoryd.engines.model.client import EndpointError
     from memoryd.engines.model.selection_brief import SelectionQuestion
     from memoryd.paths import Paths
     from memoryd.state.database import Database
@@ -131,47 +131,25 @@ def _selected(task: _Task, question: SelectionQuestion, limit: int) -> Selected:
 
 
 def _asked(task: _Task, job_id: int, question: SelectionQuestion, limit: int) -> tuple[str, ...]:
-    """Names that the model picks. Raises NoChoiceError and what `BudgetedCalls.ask` raises; a failure that would repeat is recorded."""
-    database, config, clock = task.database, task.config, task.clock
-    settings = task.settings  # before the key is read, so that a fix during the request counts
-    deadline = clock.now() + task.until - elapsed()
-    # A clock that is set meanwhile makes nobody wait.
-    transport = transport_for(
-        database,
+    """Names that the model picks. Raises NoChoiceError and what `ask_once` raises; a failure that would repeat is recorded."""
+    request = selection_brief.request_of(question, credentials.with_models(task.config))
+    shown = selection_brief.shown_in(request, question.names)
+    chosen = ask_once(
+        task.database,
         task.paths,
-        config,
+        task.config,
         task.environment,
-        clock,
-        hurried_now=lambda: deadline - task.until + elapsed(),
+        task.clock,
+        job_id=job_id,
+        memory_dir=task.memory_dir,
+        request=request,
+        prompt_name=selection_brief.prefix_name(request),
+        until=task.until,
+        read=lambda reply: selection_brief.choice_in(reply, shown, limit),
+        resting=lambda error: _resting(task, error),
     )
-    with (
-        recording_holds(database, config, settings, clock),
-        closing(transport),
-        transport.endpoint("recall") as endpoint,
-    ):
-        request = selection_brief.request_of(question, credentials.with_models(config))
-        calls = BudgetedCalls(
-            database,
-            job_id,
-            task.memory_dir,
-            endpoint,
-            transport.price_of(request["model"]),
-            transport.caps(config.budget),
-            clock,
-            deadline,
-            selection_brief.prefix_name(request),
-        )
-        try:
-            reply = calls.ask(request)
-        except EndpointError as error:
-            raise _resting(task, error) from error
-        engine_holds.lift(database, transport.name)
-        engine_holds.lift(database, jobs.RECALL)
-        try:
-            return selection_brief.choice_in(reply, selection_brief.shown_in(request, question.names), limit)
-        except selection_brief.NoChoiceError:
-            calls.forget_last()
-            raise
+    engine_holds.lift(task.database, jobs.RECALL)
+    return chosen
 
 
 def _resting(task: _Task, error: EndpointError) -> EngineRestsError:

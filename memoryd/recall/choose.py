@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.lexicon import pattern, words
 from memoryd.language.tokens import token_count
@@ -13,19 +13,32 @@ if TYPE_CHECKING:
 
     from memoryd.memory.quick_parse import QuickParse
 
-LEAST_PROBABILITY = 0.17
-"""By default; `recall --min-score` sets another."""
+LEAST_PROBABILITY = 0.25
+"""Of the best memory; where it is less, nothing is said. `recall --min-score` sets another."""
+LEAST_BESIDE = 0.18
+"""Of the others, once something is said: silence is broken already."""
 LEAST_OF_FEW = 0.1
-"""The same where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
+"""Of all where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
 FEW = 10
+LEAST_BEFORE_MODEL = 0.5
+"""Of all where a model's choice follows: what is less sure is left to it."""
 PITFALL_BONUS = 0.15
 """A trap of a tool that is in use is wanted more than its score says."""
 _LEAST_TOKENS = 2
 
 
-def least_probability(memories: int) -> float:
-    """How probable a memory has to be among so many."""
-    return LEAST_OF_FEW if memories <= FEW else LEAST_PROBABILITY
+class Floor(NamedTuple):
+    """How probable memories have to be to be handed over: the best one, and the others beside it."""
+
+    best: float
+    others: float
+
+
+def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
+    """The floor among so many memories."""
+    if is_model_to_follow:
+        return Floor(LEAST_BEFORE_MODEL, LEAST_BEFORE_MODEL)
+    return Floor(LEAST_OF_FEW, LEAST_OF_FEW) if memories <= FEW else Floor(LEAST_PROBABILITY, LEAST_BESIDE)
 
 
 def is_worth_asking(prompt: str) -> bool:

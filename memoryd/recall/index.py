@@ -11,11 +11,11 @@ from memoryd.clock import elapsed
 from memoryd.errors import BusyError
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import FILE_BYTES, INDEX_NAME
-from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall.store import LearntMemory
-from memoryd.recall.weights import weights_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.recall.store import Directory, IndexedMemory, Store
 
@@ -94,7 +94,8 @@ def _refresh(
     # The oldest first: where nothing else tells two memories apart, the one that was learnt last counts for more.
     todo.sort(key=lambda name: (files[name][0], name))
     for at in range(0, len(todo) or 1, at_once):
-        learnt = [_learnt(memory_dir, name, _settled(files[name], now)) for name in todo[at : at + at_once]]
+        some = {name: _settled(files[name], now) for name in todo[at : at + at_once]}
+        learnt = _learnt(store, memory_dir, some)
         is_last = at + at_once >= len(todo)
         checked = (0 if _is_recent(mtime_ns, now) else mtime_ns, now) if is_last else (0, 0.0)
         with store.transaction(wait=wait):
@@ -117,16 +118,29 @@ def _is_recent(at_ns: int, now: float) -> bool:
     return -_TICK_SECONDS < at_ns / 1e9 - now < 1.0
 
 
-def _learnt(memory_dir: str, name: str, stamp: _Stamp) -> LearntMemory:
-    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
+def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
+    from memoryd.recall.weights import weights_of  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
-    glance = read_memory(memory_dir, name)
-    harmless = glance._replace(
-        name=redact(glance.name), description=redact(glance.description), body=redact(glance.body)
-    )
-    triggers = triggers_of_memory(harmless)
-    return LearntMemory(name, stamp, glance.type or "", harmless != glance, weights_of(harmless), triggers)
+    parsed = store.with_kept_keys([read_memory(memory_dir, name) for name in files])
+    learnt = []
+    for (name, stamp), memory in zip(files.items(), parsed, strict=True):
+        harmless = memory._replace(
+            name=redact(memory.name), description=redact(memory.description), body=redact(memory.body)
+        )
+        has_secret, triggers = harmless != memory, triggers_of_memory(harmless)
+        learnt.append(LearntMemory(name, stamp, memory.type or "", has_secret, weights_of(harmless), triggers))
+    return learnt
+
+
+def memory_names(memory_dir: str) -> list[str]:
+    """The memories that are searched, the newest first; none where there is no directory."""
+    try:
+        files = _files(memory_dir)
+    except OSError:
+        return []
+    return sorted(files, key=lambda name: (-files[name][0], name))
 
 
 def _files(memory_dir: str) -> dict[str, _Stamp]:
@@ -152,8 +166,19 @@ def is_unchanged(memory_dir: str, known: IndexedMemory) -> bool:
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size) == (known.mtime_ns, known.ctime_ns, known.size)
 
 
+def changed_at_ns(memory_dir: str, name: str) -> int | None:
+    """When a memory was last changed; None where it is no file of the directory any more."""
+    try:
+        status = os.lstat(os.path.join(memory_dir, os.path.basename(name)))
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
+
+
 def read_memory(memory_dir: str, name: str) -> QuickParse:
     """What cannot be read says nothing, until it changes."""
+    from memoryd.memory.quick_parse import quick_parse  # noqa: PLC0415 - most tool calls have no memory to read
+
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with open(os.open(os.path.join(memory_dir, name), flags), "rb") as file:

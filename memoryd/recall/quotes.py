@@ -16,23 +16,36 @@ if TYPE_CHECKING:
 _BESIDE = "#unconfirmed"
 
 
+def place_of_quotes(memory_dir: str) -> str:
+    """What stands for a directory in the store of recall, for the quotes beside its files."""
+    return memory_dir + _BESIDE
+
+
+def name_of_quote(row_id: int) -> str:
+    """The name that the terms of an unconfirmed memory are kept under."""
+    return f"unconfirmed:{row_id}"
+
+
 def up_to_date_quotes(store: Store, memory_dir: str, quotes: Mapping[str, bytes], now: float) -> Directory | None:
     """The terms of the quotes of a directory, by their names; what has left the inbox is forgotten. None where there are none.
 
     A quote never changes: a name that is known stands for the same words.
     """
-    place = memory_dir + _BESIDE
+    place = place_of_quotes(memory_dir)
     directory = store.directory(place)
     known = {one.name for one in store.known(directory.id)} if directory is not None else set()
     if known != quotes.keys():
         with store.transaction():
             directory_id = store.record_check(place, 0, now)
             store.forget(directory_id, known - quotes.keys())
-            store.learn(directory_id, [_learnt(name, quotes[name]) for name in quotes if name not in known])
+            store.learn(directory_id, _learnt(store, {name: quotes[name] for name in quotes if name not in known}))
         directory = store.directory(place)
     return directory if quotes else None
 
 
-def _learnt(name: str, data: bytes) -> LearntMemory:
-    parsed = quick_parse(data)
-    return LearntMemory(name, (0, 0, len(data)), parsed.type or "", False, weights_of(parsed))
+def _learnt(store: Store, quotes: Mapping[str, bytes]) -> list[LearntMemory]:
+    parsed = store.with_kept_keys([quick_parse(data) for data in quotes.values()])
+    return [
+        LearntMemory(name, (0, 0, len(data)), memory.type or "", False, weights_of(memory))
+        for (name, data), memory in zip(quotes.items(), parsed, strict=True)
+    ]

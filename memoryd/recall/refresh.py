@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients import client_named
 from memoryd.errors import MemorydError, StateError
+from memoryd.jobs import prefetch
 from memoryd.jobs.call_hook import set_call_hooks
 from memoryd.jobs.meter import measure
 from memoryd.log.writer import open_log
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.recall.store import Directory, Store
 
-_KEPT_SECONDS = 90 * 86_400.0
+_DAY_SECONDS = 86_400.0
+_KEPT_SECONDS = 90 * _DAY_SECONDS
 """For so long it is known what a session was shown."""
 
 
@@ -62,6 +64,7 @@ def nightly(paths: Paths, config: Config, clock: Clock, places: Iterable[MemoryP
     after_work(paths, config, clock, places)
     try:
         shown.drop_before(paths, clock.now() - _KEPT_SECONDS)
+        prefetch.drop_before(paths, clock.now() - _DAY_SECONDS)
         with closing(open_store(paths)) as store, store.transaction():
             for directory_id, path in store.directories():
                 if not os.path.isdir(path):

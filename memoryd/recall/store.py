@@ -10,16 +10,20 @@ import json
 import os
 from array import array
 from collections import defaultdict
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
+from memoryd.memory.keys import keys_in
 from memoryd.recall import schema
-from memoryd.state.database import Database, DatabaseFile
+from memoryd.state.database import Database, DatabaseFile, open_for_reading
+from memoryd.state.memory_keys import digest_of, keys_by_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
 
 BUSY_SECONDS = 2.0
@@ -73,8 +77,9 @@ class LearntMemory(NamedTuple):
 class Store:
     """Open it with `open_store`. Its methods raise StateError, BusyError."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, paths: Paths) -> None:
         self._database = database
+        self._paths = paths
 
     def close(self) -> None:
         self._database.close()
@@ -181,6 +186,20 @@ class Store:
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
 
+    def with_kept_keys(self, memories: Sequence[QuickParse]) -> list[QuickParse]:
+        """Memories without keys of their own get those that a model wrote for them; they are in the state database."""
+        digests = [digest_of(memory.name, memory.description, memory.body) for memory in memories]
+        kept: dict[bytes, str] = {}
+        with suppress(StateError, BusyError):  # a memory without them is found by its own words
+            state = open_for_reading(self._paths)
+            if state is not None:
+                with closing(state):
+                    kept = keys_by_digest(state, digests)
+        return [
+            memory if memory.keys else memory._replace(keys=keys_in(kept.get(digest, "")))
+            for memory, digest in zip(memories, digests, strict=True)
+        ]
+
     # --- tool calls ---------------------------------------------------------------------------------------------------
 
     def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
@@ -264,7 +283,7 @@ class Store:
 
 def open_store(paths: Paths) -> Store:
     """Close it. Makes the file where there is none, and anew where it cannot be used. Raises StateError, BusyError."""
-    return Store(Database.open(_file(paths)))
+    return Store(Database.open(_file(paths)), paths)
 
 
 def store_to_look(paths: Paths) -> Store | None:
@@ -273,7 +292,7 @@ def store_to_look(paths: Paths) -> Store | None:
         database = Database.open_for_reading(_file(paths), _LOOK_SECONDS)
     except (StateError, BusyError):
         return None
-    return Store(database) if database is not None else None
+    return Store(database, paths) if database is not None else None
 
 
 def _file(paths: Paths) -> DatabaseFile:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, notes, sync
+from memoryd.state.tables import core, memory_keys, notes, sync
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP)
 
 VERSION = len(MIGRATIONS)

@@ -14,6 +14,7 @@ import pytest
 
 from memoryd.engines.base import Signal
 from memoryd.engines.model.tools import SCHEMAS
+from memoryd.jobs.keys import KeysOutcome, write_keys
 from memoryd.jobs.selection import Selected, select_by_model
 from memoryd.memory.snapshot import DirectorySnapshot
 from memoryd.model import Exchange, UserMessage
@@ -214,3 +215,21 @@ def test_the_selector_picks_for_a_prompt(hire: Any, transport: str) -> None:
     assert not request.body.get("tools")
     if transport != "messages":  # the schema is words there: a client that asks for structure takes a turn more for it
         assert "selected_memories" in json.dumps(request.body["system"])
+
+
+def test_memories_get_their_keys(hire: Any) -> None:
+    workspace = hire(Reply(text(json.dumps({"notes": [{"number": 1, "keys": ["ship it", "Auslieferung"]}]}))))
+    workspace.memory.mkdir(parents=True, exist_ok=True)
+    (workspace.memory / "project_branch.md").write_text("Releases are cut from stable.\n")
+    done = write_keys(
+        workspace.database,
+        workspace.paths,
+        workspace.config,
+        {"MODEL_KEY": "test-key"} | workspace.environment,
+        workspace.clock,
+        [str(workspace.memory)],
+    )
+    assert done == KeysOutcome(written=1)
+    (request,) = workspace.server.requests
+    assert "Releases are cut from stable." in last_text(request)
+    assert not request.body.get("tools")

@@ -237,7 +237,7 @@ def test_a_file_that_was_just_written_is_read_once_more(library: Library, store:
 
 
 _AS_NOBODY = """
-import os, sys
+import hashlib, os, sys, urllib.parse
 import memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
 from memoryd.recall.index import up_to_date_index

@@ -1,0 +1,77 @@
+"""Choice by a model: which memories of a directory help with a prompt, from one line about each."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.errors import MemorydError
+from memoryd.jobs.selection import select_by_model
+from memoryd.memory.directory import HEAD_BYTES, open_directory
+from memoryd.memory.manifest import manifest_of
+from memoryd.memory.snapshot import memories_in
+from memoryd.state.database import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from memoryd.clock import Clock
+    from memoryd.config import Config
+    from memoryd.paths import Paths
+
+_ASKED_CHARACTERS = 32_000
+
+
+class ModelChoice(NamedTuple):
+    names: tuple[str, ...] | None
+    """Memories that help, the most useful first; None where the model did not choose."""
+    why: str = ""
+    """Reason why it did not."""
+    changed_at: Mapping[str, int] = {}
+    """When each of the memories was last changed, in nanoseconds."""
+
+
+def choose_by_model(
+    paths: Paths,
+    config: Config,
+    environment: Mapping[str, str],
+    clock: Clock,
+    memory_dir: str,
+    *,
+    prompt: str,
+    tools: Sequence[str],
+    known: Collection[str],
+    seconds: float,
+) -> ModelChoice:
+    """Memories that a model picks for a prompt, without those that are known. A failure is returned as a reason, not raised."""
+    try:
+        with open_directory(memory_dir) as directory:
+            names = [name for name in directory.listing().topics if name not in known]
+            files = {name: state for name in names if (state := directory.read(name, HEAD_BYTES))}
+        with closing(open_database(paths)) as database:
+            selected = select_by_model(
+                database,
+                paths,
+                config,
+                environment,
+                clock,
+                memory_dir=memory_dir,
+                query=_asked(prompt),
+                manifest_lines=manifest_of(memories_in(files)),
+                names=files.keys(),
+                tools=tools,
+                limit=config.recall.most_memories,
+                seconds=seconds,
+            )
+    except MemorydError as error:
+        return ModelChoice(None, error.sentence)
+    except OSError as error:
+        return ModelChoice(None, f"The memories cannot be listed: {error.strerror}.")
+    changed_at = {name: files[name].mtime_ns for name in selected.names or ()}
+    return ModelChoice(selected.names, selected.why, changed_at)
+
+
+def _asked(prompt: str) -> str:
+    """Prompt without the middle of a very long one: it was pasted, and takes long to search for secrets."""
+    most = _ASKED_CHARACTERS
+    return prompt if len(prompt) <= 2 * most else f"{prompt[:most]}\n{prompt[-most:]}"
