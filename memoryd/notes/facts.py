@@ -214,8 +214,6 @@ class SessionFacts:
             self._take_call(call)
 
     def _take_call(self, call: ToolCall) -> None:
-        if call.id and call.id in self._pending:
-            return  # some clients write a call once more when it is answered
         self.calls += 1
         self.calls_in_turn += 1
         self.tokens += len(bytes(call.given)) // BYTES_PER_TOKEN

@@ -32,7 +32,8 @@ def test_messages_changed_files_and_answers_are_noted(name: str) -> None:
     assert facts.running == []
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+# The sample of Gemini's call says in the same line that it succeeded.
+@pytest.mark.parametrize("name", sorted({*SAMPLES} - {"gemini-cli"}))
 def test_a_change_that_was_refused_is_a_problem_and_no_change(name: str) -> None:
     facts = noted(name, has_failed=True)
     assert [file.path for file in facts.files.values() if file.changes] == []
