@@ -85,7 +85,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             "usd_per_day": None,
             "plan": None,
         },
-        "scanned_at": "2033-05-18T03:33:20Z",
+        "scanned_at": "2033-05-18T03:34:20Z",
         "projects": 1,
         "sessions": {
             "known": 1,
@@ -130,7 +130,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "to_review": 0,
         "sync": [],
-        "damaged": [{"path": transcript, "lines": {"unreadable": 1}}],
+        "damaged": [{"path": transcript, "client": "claude-code", "lines": {"unreadable": 1}}],
         "not_transcripts": [{"path": f"{paths.transcripts_root}/-code-acme/pipe.jsonl", "kind": "fifo"}],
         "full_indexes": [],
         "unreadable": [],
