@@ -120,7 +120,8 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     def then() -> None:
         record()
         told()
-        _follow_rules(paths, memory_dir)
+        if call.kind == "start":  # a prompt is waited for
+            _follow_rules(paths, memory_dir)
 
     return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
 

@@ -102,7 +102,7 @@ def test_there_is_no_process_before_calls_while_no_memory_speaks_of_one(
     assert memoryd(environment, "forget", "--project", str(project), FILE).returncode == 0
     with Model(install_once) as model:
         client = Client(paths.home, project, model)
-        ask(client)  # its first prompt tells memoryd that the rule is gone
+        ask(client)  # its start tells memoryd that the rule is gone
         assert "PreToolUse" not in hooks.read_text()
         ask(client)
         assert not any(HEADING in line for line in words_of(model.requests[-1]))
