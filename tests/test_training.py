@@ -114,7 +114,7 @@ def test_quality_on_sessions_it_was_not_fitted_to(results: list[tuple[dict[str, 
         )
     assert found / gold >= 0.50
     assert useful / files >= 0.80
-    assert right / found >= 0.70
+    assert right / found >= 0.78
 
 
 @pytest.mark.parametrize("reason", ["secret", "injection", "negative-judgement"])

@@ -27,6 +27,7 @@ _LOOKS_AHEAD = 3
 _NO_ASSERTION = ("not_meant", "tag", "attributed", "rolled_back")
 
 
+@lru_cache(maxsize=256)  # each step over a message asks
 def is_meant(text: str) -> bool:
     """Whether words state something, by who says them, and have not been taken back in the same breath."""
     return not is_in_quotes(text) and not any(pattern("certainty", name).search(text) for name in _NO_ASSERTION)

@@ -377,6 +377,7 @@ SECRETS: tuple[Sample, ...] = tuple(
             f"DISCORD_TOKEN=⟦{_b64(fake('6', 18, DIGITS)).rstrip('=')}.{fake('X', 5)}.{fake('', 27, WORD)}⟧",
             f"bot=⟦{fake('6', 9, DIGITS)}:AA{fake('', 33, WORD)}⟧",
             f"Stripe(api_key='⟦{fake('sk' + '_live_', 24)}⟧')",
+            f"our pay gateway gave us ⟦{fake('kassa' + '_live_', 24)}⟧ and it answers 401",
             f"SENDGRID_API_KEY='⟦SG.{fake('', 22, WORD)}.{fake('', 43, WORD)}⟧'",
             f"[pypi]\nusername = __token__\npassword = ⟦{fake('pypi' + '-AgEIcHlwaS5vcmc', 150, WORD)}⟧",
             f"huggingface-cli login --token ⟦{fake('hf' + '_', 34, string.ascii_letters)}⟧",
