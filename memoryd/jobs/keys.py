@@ -127,7 +127,7 @@ def _asked(
     memories: Mapping[bytes, Keyless],
 ) -> tuple[dict[bytes, str], str]:
     """The keys of these memories, and why there are none where the model did not answer."""
-    job_id = jobs.begin_recall(database, memory_dir, clock.now())
+    job_id = jobs.begin_request(database, jobs.RECALL, memory_dir, clock.now())
     keys: dict[bytes, str] = {}
     why_not = ""
     asked = list(memories.values())
@@ -152,7 +152,7 @@ def _asked(
         why_not = error.sentence
     outcome = "failed" if why_not else "succeeded" if any(keys.values()) else "succeeded_no_output"
     with suppress(MemorydError):  # keys count also where that could not be recorded
-        jobs.end_recall(database, job_id, outcome, clock.now(), why_not or f"keys for {len(keys)} memories")
+        jobs.end_request(database, job_id, outcome, clock.now(), why_not or f"keys for {len(keys)} memories")
     return keys, why_not
 
 
