@@ -52,11 +52,13 @@ def _write(scribe: Scribe, home: Path) -> Path:
     while size < SIZE:
         turn = b"".join(
             (
-                scribe.prompt("please look at the parser, and use tabs from now on"),
+                scribe.prompt("please look at the parser"),
                 *(part for _ in range(4) for part in (scribe.call("/code/acme/a.py"), scribe.result(), scribe.bulk())),
                 scribe.reply("I looked, and it is all tabs."),
             )
-        ).replace(b"use tabs", json.dumps(_OUTPUT)[1:-1].encode())
+        )
+        for short in (b"use tabs", b"Output:\\nok"):
+            turn = turn.replace(short, json.dumps(_OUTPUT)[1:-1].encode())
         scribe.write(home, turn)
         size += len(turn)
     return path

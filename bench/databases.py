@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 SIZE = 1_000_000_000
 PARSED_BYTES = 50_000_000
 ROUNDS = 3
-PHASE_SECONDS = 12.0
-PHASES = 3
+PHASE_SECONDS = 8.0
+PHASES = 5
 SESSIONS = 400
 TURN_BYTES = 17_500
 """What a turn takes in the database."""
@@ -169,8 +169,12 @@ def _measure_writer(home: Path) -> None:
         rows,
     )
     print(f"  p99 with memoryd to alone: {table.times(*p99)}; {read} passes over all sessions")
-    longest, most = (max(held), len(held)) if held else (0.0, 0)
-    print(f"  memoryd's read transactions: {most:,}, the longest {longest * 1e3:.1f} ms; beside it: {beside}")
+    held = sorted(held) or [0.0]
+    most, longest = held[int(len(held) * 0.9999)], held[-1]
+    print(
+        f"  memoryd's read transactions: {len(held):,}, 9,999 of 10,000 within {most * 1e3:.1f} ms, the longest"
+        f" {longest * 1e3:.1f} ms, {sum(one > 0.05 for one in held)} over 50 ms; beside the database: {', '.join(beside)}"
+    )
 
 
 def _start(role: str, home: Path) -> subprocess.Popen[str]:
@@ -196,7 +200,7 @@ def write(home: str, seconds: float) -> list[float]:
                 "UPDATE part SET data = ?, time_updated = time_updated + 1 WHERE id = ?", (data, part)
             )
             taken.append(time.perf_counter() - began)
-            time.sleep(0.005)
+            time.sleep(0.002)
         opencode.end_reply(reply)
     opencode.close()
     return taken

@@ -34,7 +34,7 @@ def run(directory: str) -> None:
         next(memory_dir.glob(f"*_{number:05}.md")).write_text(text, encoding="utf-8")
     calls = [(call["tool"], call["input"]) for call in labelled["calls"]]
     quiet, told = ("Bash", {"command": "ls -la"}), ("Bash", {"command": "npm install left-pad"})
-    first = seconds(partial(_hook, home, project, quiet, "first"))
+    first = seconds(partial(_python, home, ("-P", "-m", "memoryd", "recall", "--json", "which packages do we use")))
     taken: dict[str, list[float]] = {"python -c pass": [], "a call without a rule": [], "a call with rules": []}
     for index in range(ROUNDS):
         taken["python -c pass"].append(seconds(partial(_python, home, ("-c", "pass"))))

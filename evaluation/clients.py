@@ -18,6 +18,8 @@ from memoryd.clients import ALL, client_named
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from
+from memoryd.projects import Project
+from memoryd.state import projects
 from memoryd.state.database import open_database
 from memoryd.transcripts.read import TurnPlace, read_turns
 
@@ -47,6 +49,9 @@ def _read(home: Path) -> tuple[Counter[str], int]:
     with tempfile.TemporaryDirectory() as state:
         paths = paths_from({"HOME": str(home), "XDG_STATE_HOME": state})
         database = open_database(paths)
+        with database.transaction():  # aider keeps sessions in the projects that are known
+            root = str(home / "acme")
+            projects.project_id_of(database, Project(root, "acme", f"{state}/memory"), 1e9)
         for now in (2e9, 2e9 + 1):
             Ingester(ALL, database, paths, Config()).ingest(now)
         rows = database.query(

@@ -231,7 +231,11 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     writers |= {"engines/model/claude/turn_lock.py", "engines/model/claude/transport.py"}  # in the state directory
     writers |= {"engines/model/sandbox.py"}  # in the private copy of a memory directory
     writers |= {"setup/record.py", "setup/take_back.py", "setup/purge.py"}  # what setup changed, and the way back
-    writers |= {"stores/directory.py", "stores/git_runner.py"}  # in the shared directory; in the state directory
+    writers |= {
+        "stores/directory.py",
+        "stores/folder.py",
+        "stores/git_runner.py",
+    }  # what is shared; and in the state directory
     writers |= {
         "clients/claude_code/settings_file.py",  # an older memoryd's hooks are taken out
         "clients/claude_code/plugin.py",  # which is a folder of our own in the client's

@@ -73,7 +73,7 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
         ("quiet_secnds = 1", "line 1: there is no key `quiet_secnds`; did you mean `turns.quiet_seconds`?"),
         ("quiet_seconds = 1", "line 1: there is no key `quiet_seconds`; did you mean `turns.quiet_seconds`?"),
         ("[log]\nzzz = 1", "line 2: there is no key `log.zzz`; known here: `level`."),
-        ("[team]\nurl = 'x'", "line 1: there is no key `team`;"),
+        ("[crew]\nurl = 'x'", "line 1: there is no key `crew`;"),
         ("scan = 3", "line 1: `scan` must be a table."),
         (
             "[scan]\ninterval_seconds = '5'",
@@ -98,6 +98,13 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
         ("log.level = 'loud'", 'line 1: `log.level` must be one of "debug", "info", "warning", "error".'),
         ("[recall]\nselector = 'mode'", 'line 2: `recall.selector` must be one of "local", "model".'),
         ("[recall]\nmodel_seconds = 0", "line 2: `recall.model_seconds` must be at least 0.1."),
+        ("[sync]\nremote = 'https://me:word@example.org/m.git'", "line 2: `sync.remote` must be an address of a git"),
+        ("[sync]\nremote = '-x'", "line 2: `sync.remote` must be an address of a git repository without a password"),
+        (
+            "[sync]\nremote = 'memories'",
+            "line 2: `sync.remote` must be an absolute path or one below ~/, not 'memories'.",
+        ),
+        ("[team]\nstore = 'reff'", "line 2: `team.store` must be an absolute path or one below ~/, not 'reff'."),
         ("[scan]\ninterval_seconds =", "line 2: is not valid TOML: invalid value."),
         ("[scan\n", "line 1: is not valid TOML: expected ']' at the end of a table declaration."),
         ("a = 'x", "line 1: is not valid TOML:"),

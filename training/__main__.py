@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from training.labels import Following, Message
 
-BUCKETS = 1 << 16
+BUCKETS = 1 << 15
 FOLDS = 5
 LEAST_SEEN = 2
 """A feature that was seen only once says nothing."""
@@ -56,7 +56,7 @@ def joined_examples(messages: Iterable[Message], following: Iterable[Following])
     """Neighbours of which one is worth keeping: whether the other one belongs to it."""
     for message in messages:
         for number, (fact, next_fact) in enumerate(zip(message.facts, message.facts[1:], strict=False)):
-            if fact is not None:
+            if fact is not None or next_fact is not None:
                 features = pair_features(*message.sentences[number : number + 2], is_next_message=False)
                 yield features, fact == next_fact, 1.0
     for pair in following:

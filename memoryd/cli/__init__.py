@@ -85,7 +85,9 @@ class _Parser(argparse.ArgumentParser):
         is_top = self.prog == "memoryd"
         fix = f"{self.prog} --help"
         if "required: command" in message:
-            message = "a command is missing; the first one to try is `memoryd run`"
+            message = (
+                "a command is missing; new here: `memoryd audit` shows what you keep saying, `memoryd setup` keeps it"
+            )
         elif is_top and words and words[0] not in (*COMMANDS, *_UNLISTED):
             near = difflib.get_close_matches(words[0], COMMANDS, n=1)
             meant = f"; did you mean `{near[0]}`?" if near else ""
@@ -93,7 +95,9 @@ class _Parser(argparse.ArgumentParser):
             fix = f"memoryd {near[0]} --help" if near else "memoryd --help all"
         elif is_top and words:
             fix = f"memoryd {words[0]} --help"
-        self.exit(2, f"memoryd: {message}\n  fix: {fix}\n")
+        from memoryd.cli.output import wrapped
+
+        self.exit(2, wrapped(f"memoryd: {message}") + f"\n  fix: {fix}\n")
 
     def format_help(self) -> str:
         """Help text, wrapped at the width of the terminal; indented lines are left as they are."""
@@ -110,6 +114,15 @@ def _wrapped(text: str) -> str:
         paragraph if paragraph.startswith(" ") or "\n " in paragraph else textwrap.fill(paragraph, width)
         for paragraph in text.strip().split("\n\n")
     )
+
+
+def _listed(name: str, about: str) -> str:
+    """A line of a list, whose second half hangs where it does not fit."""
+    import shutil
+    import textwrap
+
+    width = max(40, shutil.get_terminal_size().columns)
+    return textwrap.fill(about, width, initial_indent=name, subsequent_indent=" " * len(name)) + "\n"
 
 
 class _Help(argparse.Action):
@@ -135,8 +148,7 @@ def help_text(*, is_all: bool) -> str:
     parts = [f"usage: memoryd [--version] COMMAND ...\n\n{_wrapped(DESCRIPTION)}\n"]
     for kind, names in KINDS.items():
         if is_all or names is EVERYDAY:
-            listed = "".join(f"  {name:<12} {command_of(name).HELP}\n" for name in names)
-            parts.append(f"{kind}:\n{listed}")
+            parts.append(f"{kind}:\n" + "".join(_listed(f"  {name:<12} ", command_of(name).HELP) for name in names))
     return "\n".join(
         [*parts, _wrapped("memoryd COMMAND --help explains one." if is_all else more) + "\n", _wrapped(EPILOG) + "\n"]
     )

@@ -46,8 +46,12 @@ def execute(context: Context) -> int:
     if hidden := len(report.repetitions) - limit if len(report.repetitions) > limit else 0:
         print_message(f"{hidden} more: memoryd audit --limit 0")
     if report.repetitions:
-        print_message("\nmemoryd keeps what you say, so that you need not say it again. To begin with these:")
-        print_message(f"  memoryd {'backfill' if read_record(context.paths) else 'setup'}")
+        record = read_record(context.paths)
+        if record is not None and record.history_at is not None:
+            print_message("\nWhat memoryd keeps of it:\n  memoryd memories --all")
+        else:
+            print_message("\nmemoryd keeps what you say, so that you need not say it again. To begin with these:")
+            print_message("  memoryd setup" if record is None else "  memoryd backfill")
     return 0
 
 

@@ -5,7 +5,8 @@
     memoryd completion fish > ~/.config/fish/completions/memoryd.fish
     memoryd completion man > ~/.local/share/man/man1/memoryd.1
 
-`names` prints the names of the memories here: the scripts ask for them while you type.
+`names` prints the names of the memories here, `sessions` the ids of sessions with notes: the scripts ask for them while you
+type.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NAMES = frozenset({"file", "files", "what"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=(*SHELLS, "man", "names"), help="which shell; man; names")
+    parser.add_argument("kind", choices=(*SHELLS, "man", "names", "sessions"), help="which shell; man; names; sessions")
 
 
 def execute(context: Context) -> int:
@@ -36,6 +37,10 @@ def execute(context: Context) -> int:
     kind = context.arguments.kind
     if kind == "names":
         print(*_names(context), sep="\n")
+    elif kind == "sessions":
+        from memoryd.cli.notes import kept_notes
+
+        print(*(notes.session_id for notes in kept_notes(context) if notes.file), sep="\n")
     elif kind == "man":
         from memoryd.cli.manual import manual_page
 
@@ -58,11 +63,14 @@ def _described(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """The parser, whose arguments say what they are completed with."""
     import shtab
 
+    sessions: Any = shtab.cmd("memoryd completion sessions 2>/dev/null")
     names: Any = shtab.cmd("memoryd completion names 2>/dev/null")
     for _, command in commands_in(parser):
         for action in command._actions:  # noqa: SLF001 - as above
             if action.metavar == "DIR":
                 action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+            elif action.metavar == "SESSION":
+                action.complete = sessions  # type: ignore[attr-defined]
             elif action.dest in _NAMES and not action.option_strings:
                 action.complete = names  # type: ignore[attr-defined]
     return parser

@@ -33,6 +33,7 @@ def execute(context: Context) -> int:
     import shutil
     import tempfile
 
+    from memoryd.cli.screen import Gap, Paragraph, Screen
     from memoryd.clients import ALL
     from memoryd.clients.claude_code.folders import slug_of
     from memoryd.config import Config
@@ -56,28 +57,33 @@ def execute(context: Context) -> int:
     ingester = Ingester(ALL, database, paths, config)
     ingester.ingest(now)
     _write_transcript(os.path.join(folder, "00000000-0000-4000-8000-000000000001.jsonl"), os.path.realpath(shop), now)
-    print("You said to your agent, in a project called shop:")
-    for text in _SAID:
-        print(f"    {text}")
+    show = Screen(context.environment).show
+    show([Paragraph("You said to your agent, in a project called shop:")])
+    show([Paragraph(text, indent=4) for text in _SAID])
     ingester.ingest(now)
     sessions = due(database, paths, config, now, at_once=True)
     done = list(extract_due(database, paths, sessions, now, engine=OfflineEngine()))
-    print("\nmemoryd wrote:")
+    show([Gap(), Paragraph("memoryd wrote:")])
     for worked in done:
         for name in worked.outcome.saved:
-            print(f"\n  {name}")
+            show([Gap(), Paragraph(name, indent=2)])
             with open(os.path.join(worked.memory_dir, name), encoding="utf-8") as file:
-                print("    " + file.read().split("---\n", 2)[2].strip().replace("\n", "\n    "))
+                show([Paragraph(line, indent=4) for line in file.read().split("---\n", 2)[2].strip().splitlines()])
             for evidence in history.evidence_of(database, worked.memory_dir, name):
-                print(f'    (because you said: "{evidence.quote}")')
+                show([Paragraph(f'(because you said: "{evidence.quote}")', indent=4)])
         index = os.path.join(worked.memory_dir, INDEX_NAME)
         if os.path.exists(index):
-            print("\nThe index, which the next session loads:")
+            show([Gap(), Paragraph("The index, which the next session loads:")])
             with open(index, encoding="utf-8") as file:
-                print("    " + file.read().strip().replace("\n", "\n    "))
+                show([Paragraph(line, indent=4) for line in file.read().strip().splitlines()])
     database.close()
     shutil.rmtree(home)
-    print("\nIn your own projects: memoryd run. Then memoryd memories, memoryd why FILE, memoryd undo.")
+    show(
+        [
+            Gap(),
+            Paragraph("In your own projects: memoryd setup. Then memoryd memories, memoryd why FILE, memoryd undo."),
+        ]
+    )
     return 0
 
 

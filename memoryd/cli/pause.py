@@ -11,9 +11,9 @@ its end (`memoryd dream-stop` ends a dream). `dream-now`, `extract-now` and `bac
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from memoryd.cli.output import print_message
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def execute(context: Context) -> int:
         database.close()
     wake(context.paths)
     print(pause.sentence)
-    print("What you say is followed and read afterwards. To go on before: memoryd resume", file=sys.stderr)
+    print_message("What you say is followed and read afterwards. To go on before: memoryd resume")
     if running:
-        print(f"{count(running, 'job')} had begun and will come to an end.", file=sys.stderr)
+        print_message(f"{count(running, 'job')} had begun and will come to an end.")
     if running_instance(context.paths) is None:
-        print("No daemon runs; one that is started meanwhile keeps to it.", file=sys.stderr)
+        print_message("No daemon runs; one that is started meanwhile keeps to it.")
     return 0
 
 

@@ -8,10 +8,9 @@ Nothing relevant: nothing is printed. With --session, what that session was show
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from memoryd.cli.output import add_json_option, print_json
+from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, own_project_of
 from memoryd.errors import UsageError
 
@@ -88,11 +87,11 @@ def _show(context: Context, answer: RecallAnswer, memory_dir: str) -> None:
         print(answer.text)
     elif answer.why_not == NO_MEMORIES:
         place = short(memory_dir, context.paths.home)
-        print(f"There are no memories in {place} yet; memoryd projects tells where there are.", file=sys.stderr)
+        print_message(f"There are no memories in {place} yet; memoryd projects tells where there are.")
     else:
         closest = (
             "; memoryd recall --min-score 0 shows what comes closest" if answer.why_not == NOTHING_RELEVANT else ""
         )
-        print(f"Nothing: {answer.why_not}{closest}.", file=sys.stderr)
+        print_message(f"Nothing: {answer.why_not}{closest}.")
     if answer.fallback:
-        print(f"Chosen without the model: {answer.fallback}", file=sys.stderr)
+        print_message(f"Chosen without the model: {answer.fallback}")

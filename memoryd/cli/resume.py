@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
+
+from memoryd.cli.output import print_message
 
 if TYPE_CHECKING:
     import argparse
@@ -33,5 +34,5 @@ def execute(context: Context) -> int:
     wake(context.paths)
     print("The pause is over." if was_paused else "memoryd was not paused.")
     if was_paused and running_instance(context.paths) is None:
-        print("No daemon runs that would go on: memoryd run", file=sys.stderr)
+        print_message("No daemon runs that would go on: memoryd run")
     return 0

@@ -5,9 +5,9 @@ Nor does the model, after a refused key, trouble at its endpoint or a used-up bu
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from memoryd.cli.output import print_message
 from memoryd.formatting import count
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def execute(context: Context) -> int:
     print(f"{count(number, 'session')} will be tried again{', and so will the model' if is_lifted else ''}.")
     wake(context.paths)
     if pause is not None:
-        print(f"{pause.sentence} To go on: memoryd resume", file=sys.stderr)
+        print_message(f"{pause.sentence} To go on: memoryd resume")
     elif running_instance(context.paths) is None:
-        print("No daemon runs that would do it: memoryd extract-now does it here.", file=sys.stderr)
+        print_message("No daemon runs that would do it: memoryd extract-now does it here.")
     return 0

@@ -30,7 +30,7 @@ HELP = "share a memory with your team"
 
 _WHERE = (
     "Where shall the team's memories live? Type `ref` for a ref of its own on this project's remote (refs/memoryd/team: no branch,"
-    " no CI), or a git URL, a directory, or s3://bucket/folder. [ref] "
+    " no CI), `folder` for a folder that you commit yourselves, or a git URL, a directory, or s3://bucket/folder. [ref] "
 )
 
 

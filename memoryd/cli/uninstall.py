@@ -11,6 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from memoryd.cli.output import print_message
 from memoryd.errors import BusyError, ClientError, ServiceError, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def execute(context: Context) -> int:
     code = _remove_old_hooks(context)
     if context.arguments.purge and os.path.exists(paths.database):
         _purge(context)
+    if not context.arguments.keep_history and os.path.exists(paths.database):
+        _remove_notes(context)
     known = {**record._asdict(), "config": record.config._asdict() if record.config else None}
     for line in take_back(known, keeps_history=context.arguments.keep_history):
         print(line)
@@ -75,24 +78,24 @@ def _agreed(context: Context, record: SetupRecord) -> bool:
     home = context.paths.home
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("Uninstalling asks first, and there is nobody to ask.", "memoryd uninstall --yes")
-    print("This removes, as far as it is there:", file=sys.stderr)
-    for what, path in (
-        ("the plugin", record.plugin_folder),
-        ("the service", record.service_file),
-        ("what setup wrote into", record.config.file if record.config else ""),
-        (_state_going(context), context.paths.state_dir),
+    print_message("This removes, as far as it is there:")
+    for path, what in (
+        (record.plugin_folder, "the plugin"),
+        (record.service_file, "the service"),
+        (record.config.file if record.config else "", "what setup wrote into it"),
+        (context.paths.state_dir, _state_going(context)),
     ):
         if path:
-            print(f"  {what} {short(path, home)}", file=sys.stderr)
-    memories = "and the memories that memoryd wrote" if context.arguments.purge else "your memories stay"
-    print(f"  {memories}\nGo on? [y/N] ", end="", file=sys.stderr, flush=True)
+            print_message(f"  {short(path, home)}: {what}")
+    print_message("The memories that memoryd wrote go as well." if context.arguments.purge else "Your memories stay.")
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _state_going(context: Context) -> str:
     if context.arguments.keep_history:
-        return "its log and caches, not the history of your memories, in"
-    return "its state, log and the history of your memories (no undo, no why any more; --keep-history leaves it)"
+        return "log and caches, but not the history of your memories"
+    return "log, caches and the history of your memories: no undo and no why any more (--keep-history leaves it)"
 
 
 def _remove_service(context: Context, record: SetupRecord) -> None:
@@ -141,6 +144,18 @@ def _purge(context: Context) -> None:
         gone = purge(database, context.clock.now())
     for path in gone:
         print(f"Deleted {short(path, context.paths.home)}.")
+
+
+def _remove_notes(context: Context) -> None:
+    """Remove the notes of sessions, which may be in a directory of the user's; what is damaged goes with the rest."""
+    from contextlib import closing, suppress
+
+    from memoryd.errors import StateError
+    from memoryd.jobs.notes import remove_old
+    from memoryd.state.database import open_database
+
+    with suppress(StateError), closing(open_database(context.paths)) as database:
+        remove_old(database, context.paths, float("inf"), context.clock.now())
 
 
 def program_removal(prefix: str) -> str:

@@ -141,7 +141,7 @@ class _Reader:
                 raise self._wrong(("anthropic", name), "the name of a model")
         self._check_claude(config)
         self._check_address(config.sync.remote, ("sync", "remote"))
-        if config.team.store != "ref":
+        if config.team.store not in ("ref", "folder"):
             self._check_address(config.team.store, ("team", "store"))
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")

@@ -288,7 +288,7 @@ class TeamSettings(NamedTuple):
     store: Annotated[
         str,
         Key(
-            'Where they live: "ref" (a ref of its own on the project\'s remote), a git URL, a directory, or s3://bucket/folder.',
+            'Where they live: "ref" (a ref of its own on the project\'s remote), "folder" (committed by you), a git URL, a directory, s3://….',
             example='"ref"',
         ),
     ] = ""

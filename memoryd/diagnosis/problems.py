@@ -10,6 +10,7 @@ import shlex
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.formatting import ago, count, short
+from memoryd.sources.session import UNKNOWN_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -107,6 +108,10 @@ def unreadable_transcripts(unread: Sequence[tuple[str, str]]) -> Iterator[Proble
 
 
 def unreadable(path: str, why: str) -> Problem:
+    if why.startswith(UNKNOWN_TABLES):
+        return Problem(
+            f"{path} cannot be read: {why}. Its agent may be newer than memoryd.", "pip install --upgrade memoryd"
+        )
     rights = "u+rx" if os.path.isdir(path) else "u+r"
     return Problem(f"{path} cannot be read: {why}.", f"chmod {rights} {shlex.quote(path)}")
 

@@ -28,7 +28,7 @@ from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.review.verdict import held_by_engine, sorted_by_verdict
 from memoryd.security.redact import redact
-from memoryd.state import dreams
+from memoryd.state import dreams, inbox
 from memoryd.state.dream_verdicts import NotDone, not_done_by, note_not_done
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class DreamRunner:
         note_not_done(self._database, job.id, noted)
         names = tuple(change.name for group in accepted for change in group.changes)
         step(Progress("prune", "Making the index right", files=names))
-        return _Done(inputs, accepted, held, noted, inputs.turns_done(signal, proposal, held))
+        return _Done(inputs, accepted, held, noted, inputs.turns_done(signal, proposal, held), proposal.withdrawn)
 
     def _review(self, inputs: DreamInputs, signal: Signal) -> Review:
         memory_dir = inputs.snapshot.path
@@ -213,6 +213,9 @@ class DreamRunner:
         turns = done.turns_but(committed)
         waiting = [turn for turn in done.turns if turn not in turns]
         dreams.end(self._database, job, outcome, now, turns=turns, waiting=waiting, detail=detail)
+        # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
+        if done.withdrawn:
+            inbox.withdraw(self._database, done.withdrawn, now)
         return DreamOutcome(
             job.id,
             outcome,
@@ -249,6 +252,8 @@ class _Done(NamedTuple):
     held: tuple[HeldGroup, ...]
     refused: tuple[NotDone, ...]
     turns: tuple[int, ...]
+    withdrawn: frozenset[int] = frozenset()
+    """Rows of unconfirmed memories that the user took back or told anew."""
 
     def changeset(self, job: DreamJob) -> Changeset:
         passages = tuple(passage for group in self.accepted for passage in group.from_index)

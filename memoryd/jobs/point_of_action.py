@@ -10,7 +10,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall import shown as shown_log
-from memoryd.recall import surface
 from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
 from memoryd.recall.store import open_store
 from memoryd.rules import allowance
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.recall.store import IndexedMemory, Store
+    from memoryd.recall.surface import Memory
     from memoryd.rules.calls import Call
 
 _READING_SECONDS = 0.5
@@ -122,6 +122,8 @@ def _refused(
         for memory in store.known(directory_id, [trigger.memory_id]):
             if allowance.use(paths, memory_dir, memory.name, request.session_id, now):
                 return CallAnswer(refused_by=memory.name)
+            from memoryd.recall import surface  # noqa: PLC0415 - few calls are refused
+
             piece = surface.piece_of(_surfaced(memory_dir, memory), now)
             reason = _REASON.format(forbidden=forbidden, piece=piece.text, name=memory.name)
             return CallAnswer(refusal=reason, refused_by=memory.name)
@@ -149,6 +151,8 @@ def _handed_over(
     fresh = [memory for memory in found if memory.name not in shown][: config.recall.most_memories]
     if not fresh or left <= 0:
         return CallAnswer()
+    from memoryd.recall import surface  # noqa: PLC0415 - few calls have a rule
+
     pieces = surface.pieces_of(
         [_surfaced(memory_dir, memory) for memory in fresh],
         now,
@@ -159,8 +163,10 @@ def _handed_over(
     return CallAnswer(surface.rendered(pieces, _LEAD), shown=shown_now)
 
 
-def _surfaced(memory_dir: str, memory: IndexedMemory) -> surface.Memory:
+def _surfaced(memory_dir: str, memory: IndexedMemory) -> Memory:
     """A memory as it is now; what may hold a secret is looked over first."""
+    from memoryd.recall import surface  # noqa: PLC0415 - as above
+
     parsed = read_memory(memory_dir, memory.name)
     description, body = parsed.description, parsed.body
     if memory.has_secret or not is_unchanged(memory_dir, memory):

@@ -18,7 +18,7 @@ from memoryd.state import queries
 from memoryd.state.projects import all_projects, owner_of
 from memoryd.stores.git import MACHINES_REF, TEAM_REF
 from memoryd.stores.git_runner import GitRunner
-from memoryd.stores.open_store import open_store
+from memoryd.stores.open_store import FOLDER_SCHEME, open_store
 from memoryd.stores.protocol import exchange
 from memoryd.stores.replica import Replica
 
@@ -46,8 +46,8 @@ class Shared(NamedTuple):
     replicas: tuple[Replica, ...]
     staying: Mapping[str, str]
     """Roots of projects that are not exchanged, and why."""
-    team_of: str = ""
-    """Of a team: the memory directory of its project, or of one of them; empty: for one's own machines."""
+    is_team: bool = False
+    """For a team; else for one's own machines."""
 
     def open(self, paths: Paths, environment: Mapping[str, str]) -> SharedStore:
         return open_store(self.address, self.ref, paths, environment)
@@ -69,9 +69,9 @@ def all_shared(database: Database, config: Config, now: float) -> list[Shared]:
     return [*machines, *(_teams(database, config, now) if config.is_team_on else ())]
 
 
-def _teams(database: Database, config: Config, now: float) -> Iterator[Shared]:
-    """The team's memories of the projects that are worked on: each on its own remote, or all in one store."""
-    together: list[Replica] = []
+def _teams(database: Database, config: Config, now: float) -> list[Shared]:
+    """The team's memories of the projects that are worked on, by store: each on its own remote, or all in one."""
+    stores: dict[str, list[Replica]] = {}
     for project in queries.projects(database):
         is_at_work = project.active_at is None or now - project.active_at < _AT_WORK_SECONDS
         if project.collides_with or is_excluded(project.root, config.projects.exclude):
@@ -79,13 +79,16 @@ def _teams(database: Database, config: Config, now: float) -> Iterator[Shared]:
         team_dir = team_dir_of(project.memory_dir)
         if not os.path.isdir(project.root) or not (is_at_work or os.path.isdir(team_dir)):
             continue
-        if config.team.store == "ref":
-            if remote := remote_of(project.root):
-                yield Shared(remote, TEAM_REF, (Replica(team_dir, ""),), {}, project.memory_dir)
-        elif prefix := prefix_of(recorded_identity(database, project.root)):
-            together.append(Replica(team_dir, prefix))
-    if together:
-        yield Shared(config.team.store, TEAM_REF, tuple(together), {}, together[0].memory_dir)
+        if config.team.store == "folder":
+            address, prefix = FOLDER_SCHEME + project.root, ""
+        elif config.team.store == "ref":
+            address, prefix = remote_of(project.root), ""
+        else:
+            prefix = prefix_of(recorded_identity(database, project.root))
+            address = config.team.store if prefix else ""
+        if address:
+            stores.setdefault(address, []).append(Replica(team_dir, prefix))
+    return [Shared(address, TEAM_REF, tuple(replicas), {}, is_team=True) for address, replicas in stores.items()]
 
 
 def _machines(database: Database, config: Config) -> Shared:
@@ -132,9 +135,9 @@ def sync_all(
             try:
                 store = shared.open(paths, environment)
                 address = store.address
-                author = person_name(paths, environment) if shared.team_of else machine_name()
+                author = person_name(paths, environment) if shared.is_team else machine_name()
                 result = exchange(database, store, shared.replicas, author, now)
-                if shared.team_of and result.taken + result.dropped:
+                if shared.is_team and result.taken + result.dropped:
                     for replica in shared.replicas:
                         reindex_project(database, os.path.dirname(replica.memory_dir), now)
             except MemorydError as error:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from functools import cache
 from typing import NamedTuple
 
+from memoryd.language.date_words import weekday_names
 from memoryd.language.lexicon import pattern, small
 from memoryd.language.titles import title_of, without_fillers
 from memoryd.language.tokens import words_of
@@ -46,7 +48,23 @@ def swap_in(text: str) -> Swap | None:
 
 def has_change(text: str) -> bool:
     """Whether a sentence says that something is no longer as it was."""
-    return bool(pattern("replaced", "change").search(text))
+    return bool(_change().search(text))
+
+
+def only_ends(text: str) -> bool:
+    """Whether a sentence says that something no longer holds, and nothing of what holds instead."""
+    left = pattern("replaced", "ends").sub(" ", text)
+    return left != text and not has_change(left) and swap_in(text) is None
+
+
+def is_exception(text: str) -> bool:
+    """Whether a sentence limits a rule that was told before: "the openapi client is the exception"."""
+    return bool(pattern("replaced", "exception").search(text))
+
+
+@cache
+def _change() -> re.Pattern[str]:
+    return pattern("replaced", "change", weekday=weekday_names())
 
 
 def tells_anew(old: str, new: str) -> bool:
@@ -86,7 +104,7 @@ def says_again(old: str, new: str) -> bool:
 
 
 def _plain_words(text: str) -> list[str]:
-    bare = pattern("replaced", "change").sub(" ", text)
+    bare = _change().sub(" ", text)
     return [word for word in words_of(bare) if word not in small("function")]
 
 

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from memoryd.language.date_words import month_names, number_words, weekday_names
 from memoryd.language.lexicon import pattern, small
 from memoryd.language.stems import stem
-from memoryd.language.tokens import pairs_of, runs_in
+from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, runs_in, split, words_of
 
 _END = r"(?=\s*(?:[.,;:!?…—–(-]|$)|\s+(?:please|pls|again|now|then|actually|sorry|too|and|i|we|use)\b)"  # noqa: RUF001
 """Behind "forget that"; "forget that the user is logged in" and "don't store it on disk" are about the task."""
@@ -19,6 +19,10 @@ _TAKEN_BACK = re.compile(
     r"|\b(?:vergiss (?:das|es)(?: wieder)?|nimm das zurück|streich das|olvida(?:lo| eso)|olvídalo|borra eso|oublie(?: ça|[- ]le| ce que j'ai dit)|laisse tomber)\b"
     r"|(?:忘了(?:吧|它|刚才)|当我没说|不是(?:，|,)?我(?:看|记|说|搞)错|我(?:看|记|说|搞)错了|刚才(?:说的)?(?:不算|作废)|收回)|(?:今の(?:は)?(?:なし|忘れて)|さっきの(?:は)?(?:なし|忘れて|取り消し))"  # noqa: RUF001
 )
+
+
+_NAME_IN_CODE = re.compile(r"[a-z]\w*(?:[-_./]\w+)+")
+_CLAUSE_END = re.compile(r"[,;:.!?()—–]")  # noqa: RUF001
 
 
 def mentions_taking_back(text: str) -> tuple[bool, str]:
@@ -40,6 +44,49 @@ def subject_of(text: str) -> frozenset[str]:
         elif len(word) > 3 and word not in small("subjects") and not word.isdigit():  # noqa: PLR2004 - shorter words carry little
             found.add(stem(word))
     return frozenset(found)
+
+
+@lru_cache(maxsize=2048)
+def content_words(text: str) -> frozenset[str]:
+    """Stems of all words that are not among the commonest of their language, short ones too, and names as a whole: "uv",
+    "release-please". Days and their like are left out: two things may well be on a Friday.
+    """
+    found = {word for word in words_of(text) if _NAME_IN_CODE.fullmatch(word)}
+    for word in split(text):
+        if is_unspaced(word):
+            found.update(pair for pair in pairs_of(word) if len(pair) > 1)
+        elif len(word) > 1 and not word.isdigit() and not is_stop(word) and word not in _values():
+            found.add(stem(word))
+    return frozenset(found)
+
+
+def shared_words(text: str, other: str) -> frozenset[str]:
+    """What two texts both speak of."""
+    return content_words(text) & content_words(other)
+
+
+def is_contrasted(text: str, other: str) -> bool:
+    """Whether two texts say the same word of two different things: "backend bugs" and "frontend bugs"."""
+    first, second = _words_before(text), _words_before(other)
+    return any(
+        first[word].isdisjoint(second[word]) and not first[word] & second.keys() and not second[word] & first.keys()
+        for word in first.keys() & second.keys()
+        if first[word] and second[word]
+    )
+
+
+@lru_cache(maxsize=2048)
+def _words_before(text: str) -> dict[str, frozenset[str]]:
+    """For each word that carries meaning those right before it in the same clause, whatever little words are between."""
+    found: dict[str, set[str]] = {}
+    for clause in _CLAUSE_END.split(text):
+        last = ""
+        for word in split(clause):
+            if is_unspaced(word) or word.isdigit() or is_stop(word) or len(word) == 1:
+                continue
+            found.setdefault(stem(word), set()).update({last} if last else ())
+            last = stem(word)
+    return {word: frozenset(before) for word, before in found.items()}
 
 
 def covered_by(text: str, other: str) -> float:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.lexicon import pattern, small
-from memoryd.language.tokens import words_of
+from memoryd.language.tokens import is_without_spaces, words_of
 
 if TYPE_CHECKING:
     import re
@@ -47,6 +47,13 @@ def taken_back_by(sentence: str) -> TakeBack | None:
     return None
 
 
+def takes_back_before(sentence: str) -> bool:
+    """Whether a sentence takes back the one right before it in the same message: "no, scrap that, leave it as it is"."""
+    text = pattern("taken_back", "courtesy").sub("", sentence.strip())
+    match = pattern("taken_back", "takes_back").match(text)
+    return match is not None and not text[match.end() :].strip()[:1].isalnum()
+
+
 def says_nothing_else(text: str) -> bool:
     """Whether a message only takes words back: "sorry, don't remember that"."""
     text = pattern("taken_back", "courtesy").sub("", text.strip())
@@ -61,8 +68,11 @@ def is_correction(text: str, fact: str) -> bool:
 
 
 def speaks_of(text: str, named: frozenset[str]) -> bool:
-    """Whether all of these words stand in a text, each as a whole word."""
-    return named <= frozenset(words_of(text))
+    """Whether all of these words stand in a text: each as a whole word or its plural, or anywhere without spaces."""
+    there = frozenset(words_of(text))
+    return all(
+        word in there or f"{word}s" in there or (is_without_spaces(word) and word in text.casefold()) for word in named
+    )
 
 
 def _words_that_name(match: re.Match[str]) -> frozenset[str]:
@@ -70,7 +80,8 @@ def _words_that_name(match: re.Match[str]) -> frozenset[str]:
     groups = match.groupdict()
     is_named = any(value for name, value in groups.items() if name.startswith("about"))
     about = _clause(match.string[match.end() :]) if is_named else ""
-    return _content_words(f"{groups['thing'] or ''} {about}")
+    things = [value for name, value in groups.items() if name.startswith("thing") and value]
+    return _content_words(" ".join((*things, about)))
 
 
 def _clause(text: str) -> str:

@@ -43,10 +43,13 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
     else:
         target = revision.files[0]
         changes = [removals[0]._replace(after=_rewritten(snapshot, revision, now)), *removals[1:]]
+    evidence = [(target, piece) for piece in _evidence(snapshot, revision)]
+    if revision.is_renamed:  # the old name goes because of the same words
+        evidence += [(revision.files[0], piece) for piece in revision.evidence]
     return Group(
         tuple(changes),
         revision.line,
-        tuple((target, piece) for piece in _evidence(snapshot, revision)),
+        tuple(evidence),
         revision.reason,
         revision.from_index,
         revision.answers,

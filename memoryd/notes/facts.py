@@ -17,7 +17,7 @@ from memoryd.security.redact import redact, redacted_excerpt
 from memoryd.transcripts.opt_out import is_opt_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from memoryd.clients.tool_actions import ToolAction
     from memoryd.model import Entry, ToolCall
@@ -33,6 +33,7 @@ LINE_CHARACTERS = 200
 _ANSWER_CHARACTERS = 4_000
 _RESULT_CHARACTERS = 600
 _DETAIL_CHARACTERS = 300
+_WORD_CHARACTERS = 40
 _TAIL_CHARACTERS = 8_192
 _MOST_MESSAGES = 60
 _MOST_TURNS = 200
@@ -106,9 +107,13 @@ class SessionProblem(NamedTuple):
 
 
 class _Pending(NamedTuple):
+    """A call that has not been answered."""
+
     kind: str
     subject: str
     is_silent: bool = False
+    files: tuple[str, ...] = ()
+    """Those that it sets out to change."""
 
 
 class SessionFacts:
@@ -209,6 +214,8 @@ class SessionFacts:
             self._take_call(call)
 
     def _take_call(self, call: ToolCall) -> None:
+        if call.id and call.id in self._pending:
+            return  # some clients write a call once more when it is answered
         self.calls += 1
         self.calls_in_turn += 1
         self.tokens += len(bytes(call.given)) // BYTES_PER_TOKEN
@@ -216,7 +223,8 @@ class SessionFacts:
         action = action_of(call)
         subject = self._subject(action) or call.name
         is_silent = action.kind in ("plan", "skill")
-        self._pending[call.id] = _Pending(action.kind, subject, is_silent)
+        changes = tuple(map(self._place, action.files)) if action.kind in ("change", "run") else ()
+        self._pending[call.id] = _Pending(action.kind, subject, is_silent, changes)
         while len(self._pending) > _MOST_PENDING:
             del self._pending[next(iter(self._pending))]
         if action.kind == "run":
@@ -263,7 +271,11 @@ class SessionFacts:
 
     def _take_plan(self, action: ToolAction) -> None:
         def clean(step: PlanStep) -> PlanStep:
-            return PlanStep(_excerpt(step.text, LINE_CHARACTERS), *step[1:])
+            return PlanStep(
+                _excerpt(step.text, LINE_CHARACTERS),
+                _excerpt(step.status, _WORD_CHARACTERS),
+                _excerpt(step.id, _WORD_CHARACTERS),
+            )
 
         if action.plan is not None:
             self.plan = [clean(step) for step in action.plan][-_MOST_STEPS:]
@@ -289,6 +301,8 @@ class SessionFacts:
             is_error = call_id in results.errors or call_id in results.failed
             if is_error:
                 self.lines[-1] = self.lines[-1]._replace(failures=self.lines[-1].failures + 1)
+            if call_id in results.failed:
+                self._not_changed(pending.files)
             if ended := self._answered.get(pending.kind):
                 ended(pending.subject, answer_text(content), is_error)
             elif is_error:
@@ -311,11 +325,15 @@ class SessionFacts:
             self._solved(subject)
             return
         self._problem(f"Changing {subject} failed", _first_lines(text), subject)
-        if (file := self.files.get(subject)) is not None:  # nothing was changed after all
-            self.files[subject] = file._replace(changes=max(0, file.changes - 1))
-            if not self.files[subject].changes:
-                left = tuple(place for place in self.lines[-1].files if place != subject)
-                self.lines[-1] = self.lines[-1]._replace(files=left)
+
+    def _not_changed(self, places: Iterable[str]) -> None:
+        """A call that was refused or failed has changed nothing after all."""
+        for place in places:
+            if (file := self.files.get(place)) is not None and file.changes:
+                self.files[place] = file._replace(changes=file.changes - 1)
+                if file.changes == 1:
+                    left = tuple(known for known in self.lines[-1].files if known != place)
+                    self.lines[-1] = self.lines[-1]._replace(files=left)
 
     def _problem(self, what: str, error: str, subject: str = "") -> None:
         others = [known for known in self.problems if not subject or known.subject != subject or known.solved_in]

@@ -11,9 +11,7 @@ from memoryd.clock import elapsed
 from memoryd.errors import BusyError
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import FILE_BYTES, INDEX_NAME
-from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall.store import LearntMemory
-from memoryd.recall.weights import weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +119,8 @@ def _is_recent(at_ns: int, now: float) -> bool:
 
 
 def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
-    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.recall.weights import weights_of  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
     parsed = store.with_kept_keys([read_memory(memory_dir, name) for name in files])
@@ -178,6 +177,8 @@ def changed_at_ns(memory_dir: str, name: str) -> int | None:
 
 def read_memory(memory_dir: str, name: str) -> QuickParse:
     """What cannot be read says nothing, until it changes."""
+    from memoryd.memory.quick_parse import quick_parse  # noqa: PLC0415 - most tool calls have no memory to read
+
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with open(os.open(os.path.join(memory_dir, name), flags), "rb") as file:

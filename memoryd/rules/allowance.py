@@ -5,7 +5,6 @@ An allowance is for one session, or for whichever asks first; after an hour it i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from contextlib import suppress
@@ -53,5 +52,7 @@ def withdraw(paths: Paths, memory_dir: str, name: str) -> None:
 
 
 def _file(paths: Paths, memory_dir: str, name: str) -> str:
+    import hashlib  # noqa: PLC0415 - 5 ms that a call which nothing forbids need not pay
+
     digest = hashlib.blake2b(f"{memory_dir}\0{name}".encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     return os.path.join(paths.state_dir, "allowed-once", f"{digest}.json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.written_paths import simple_commands
@@ -14,12 +13,9 @@ if TYPE_CHECKING:
 
     from memoryd.clients.tool_actions import ToolAction
 
-_MODULE = re.compile(r"python(?:\d(?:\.\d+)?)?")
 _MOST_COMMANDS = 100
 _DEEPEST = 3
 """Shells in shells: `bash -c "bash -c …"`."""
-_CLUSTER = re.compile(r"-[A-Za-z]{2,}")
-_FILE_LIKE = re.compile(r"[\w.@+-]+\.[A-Za-z0-9]{1,8}")
 
 
 class ShellCommand(NamedTuple):
@@ -59,7 +55,7 @@ def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
             for command in commands
             if command.program not in programs.READERS
             for word in command.words[1:]
-            if "/" in word or _FILE_LIKE.fullmatch(word)
+            if "/" in word or ("." in word and word.rpartition(".")[2].isalnum())
         )
     )
     return Call(tuple(commands), changed, named)
@@ -70,7 +66,7 @@ def command_of(words: Sequence[str]) -> ShellCommand:
     program = os.path.basename(words[0])
     program = programs.SAME_PROGRAM.get(program, program)
     rest = list(words[1:])
-    if _MODULE.fullmatch(program) and rest[:1] == ["-m"] and len(rest) > 1:
+    if program.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         return command_of(rest[1:])
     with_value = programs.OPTIONS_WITH_VALUE.get(program, frozenset())
     plain: list[str] = []
@@ -95,9 +91,14 @@ def command_of(words: Sequence[str]) -> ShellCommand:
     return ShellCommand((program, *plain), frozenset(same.get(option, option) for option in single))
 
 
+def _is_cluster(option: str) -> bool:
+    """Whether one hyphen stands before several letters."""
+    return len(option) > 2 and option[1:].isalpha()  # noqa: PLR2004 - the hyphen and a letter
+
+
 def _single(option: str) -> list[str]:
     """`-rf` are two options; what begins with two hyphens is one."""
-    return [f"-{letter}" for letter in option[1:]] + [option] if _CLUSTER.fullmatch(option) else [option]
+    return [f"-{letter}" for letter in option[1:]] + [option] if _is_cluster(option) else [option]
 
 
 def is_run(pattern: str, command: ShellCommand) -> bool:
@@ -105,7 +106,7 @@ def is_run(pattern: str, command: ShellCommand) -> bool:
     words = pattern.split()
     more = words[-1:] == ["+"]
     wanted = command_of(words[:-1] if more else words)
-    options = {option for option in wanted.options if not _CLUSTER.fullmatch(option)}  # their letters are there too
+    options = {option for option in wanted.options if not _is_cluster(option)}  # their letters are there too
     if wanted.program != command.program or not options <= command.options:
         return False
     if command.program in programs.BY_TARGETS:
@@ -137,10 +138,9 @@ def _has_target(target: str, command: ShellCommand) -> bool:
     is_behind = command.words[1:2] == ("run",) or command.program in programs.INTERPRETERS
     names = command.words[: 3 if is_behind else 2]
     return any(
-        part.lower().startswith(target)
+        part.startswith(target)
         for name in names
-        for part in re.split(r"[\W_]+", os.path.basename(name))
-        if part
+        for part in "".join(letter if letter.isalnum() else " " for letter in os.path.basename(name).lower()).split()
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.rules.calls import is_run, work_of
@@ -83,6 +82,8 @@ def is_at(pattern: str, path: str) -> bool:
     """Whether a path is the one that a memory names, or is below it; a name without a folder is meant anywhere."""
     pattern = pattern.removeprefix("./")
     if "*" in pattern:
+        from fnmatch import fnmatchcase  # noqa: PLC0415 - few patterns have one
+
         return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
     folder = pattern.rstrip("/")
     if path == folder or path.startswith(f"{folder}/"):

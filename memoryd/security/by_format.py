@@ -122,11 +122,17 @@ _OTHERS = (
     ),
 )
 # or of its runs, which are fewer.
+_RANDOM = r"(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[a-z])(?=(?:[A-Za-z]{0,20}\d){3})[A-Za-z0-9]{16,}"
+"""Letters of both cases and three digits: the name of a test has hardly so many."""
 _OTHERS_IN_RUNS = (
     ("a bot token", " AA", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
     ("a Terraform token", ".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{50,}"),
     ("an Azure key", "JQQJ99", r"(?<![A-Za-z0-9])[A-Za-z0-9]{40,60}JQQJ99[A-Za-z0-9]{20,}"),
     ("an Azure key", "AZDO", r"(?<![A-Za-z0-9])[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,}"),
+    *(
+        ("an API key", piece, rf"(?<![A-Za-z0-9])[a-z]{{2,12}}{piece}{_RANDOM}")
+        for piece in ("_live_", "_test_", "_prod_")
+    ),
     ("a Mailchimp key", "-us", r"(?<![A-Za-z0-9])" + _HEX + r"{32}-us\d\d?(?!\w)"),
 )
 

@@ -14,7 +14,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Self
 
 from memoryd.clock import elapsed
-from memoryd.sources.session import NotATranscriptError
+from memoryd.sources.session import UNKNOWN_TABLES, NotATranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,5 +124,5 @@ def _in_words(error: sqlite3.Error) -> OSError | NotATranscriptError:
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return NotATranscriptError("no SQLite database, or a damaged one")
     if code == sqlite3.SQLITE_ERROR:
-        return UnknownTablesError(f"tables that this memoryd does not know ({error})")
+        return UnknownTablesError(f"{UNKNOWN_TABLES} ({error})")
     return OSError(errno.EIO, str(error))

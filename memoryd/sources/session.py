@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from memoryd.sources.lines import Line
 
 
+UNKNOWN_TABLES = "tables that this memoryd does not know"
+"""How the text of an error begins where a database has other tables than expected."""
+
+
 class NotATranscriptError(Exception):
     """What the scan saw as a session is something else by now; its text says what."""
 

@@ -37,7 +37,7 @@ class DirectoryPlace:
     def read(self, name: str, known_tag: str) -> Kept | None:
         self.requests += 1
         with self._opened() as (directory, _):
-            data = _content(directory, name)
+            data = read_file(directory, name)
         tag = hashlib.sha256(data).hexdigest()
         return None if tag == known_tag else Kept(data, tag)
 
@@ -45,12 +45,12 @@ class DirectoryPlace:
         self.requests += 1
         with self._opened() as (directory, mode), _locked(directory, mode):
             try:
-                tag = hashlib.sha256(_content(directory, name)).hexdigest()
+                tag = hashlib.sha256(read_file(directory, name)).hexdigest()
             except FileNotFoundError:
                 tag = ""
             if tag != expected_tag:
                 raise StoreChangedError
-            _write(directory, f".{name}.new", data, mode)  # that of a killed writer is written over, under the lock
+            write_file(directory, f".{name}.new", data, mode)  # that of a killed writer is written over, under the lock
             os.replace(f".{name}.new", name, src_dir_fd=directory, dst_dir_fd=directory)
             os.fsync(directory)
         return hashlib.sha256(data).hexdigest()
@@ -60,7 +60,7 @@ class DirectoryPlace:
         with self._opened() as (directory, mode):
             with suppress(FileExistsError):
                 os.mkdir(BLOBS, mode=mode | (mode & 0o444) >> 2, dir_fd=directory)
-            _write(directory, name, data, mode)
+            write_file(directory, name, data, mode)
 
     def remove(self, names: Iterable[str]) -> None:
         with self._opened() as (directory, _):
@@ -71,7 +71,7 @@ class DirectoryPlace:
 
     def older_than(self, folder: str, at: float) -> list[str]:
         self.requests += 1
-        with self._opened() as (directory, _), os.scandir(_folder(directory, folder)) as entries:
+        with self._opened() as (directory, _), os.scandir(open_folder(directory, folder)) as entries:
             return [entry.name for entry in entries if entry.stat(follow_symlinks=False).st_mtime < at]
 
     @contextmanager
@@ -108,14 +108,14 @@ def _locked(directory: int, mode: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _folder(directory: int, name: str) -> int:
+def open_folder(directory: int, name: str) -> int:
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
 
 
-def _content(directory: int, name: str) -> bytes:
+def read_file(directory: int, name: str) -> bytes:
     """Bytes of a regular file. Raises FileNotFoundError, and OSError where it is something else or too large."""
     folder, _, last = name.rpartition("/")
-    inside = _folder(directory, folder) if folder else os.dup(directory)
+    inside = open_folder(directory, folder) if folder else os.dup(directory)
     try:
         descriptor = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=inside)
     finally:
@@ -129,9 +129,9 @@ def _content(directory: int, name: str) -> bytes:
     return data
 
 
-def _write(directory: int, name: str, data: bytes, mode: int) -> None:
+def write_file(directory: int, name: str, data: bytes, mode: int) -> None:
     folder, _, last = name.rpartition("/")
-    inside = _folder(directory, folder) if folder else os.dup(directory)
+    inside = open_folder(directory, folder) if folder else os.dup(directory)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(last, flags, 0o600, dir_fd=inside), "wb") as file:

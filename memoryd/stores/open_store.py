@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.stores.base import StoreError
 from memoryd.stores.directory import directory_store
+from memoryd.stores.folder import FolderStore
 from memoryd.stores.git import GitStore
 from memoryd.stores.objects import SCHEMES, object_store
 
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.stores.base import SharedStore
 
+FOLDER_SCHEME = "folder:"
+"""Before the root of a checkout: the folder in it that its users commit."""
 _GIT_ADDRESS = re.compile(r"(?:https?|ssh|git|file)://[^\s]+|[\w.-]+(?:@[\w.-]+)?:[^\s:][^\s]*")
 
 
 def open_store(address: str, ref: str, paths: Paths, environment: Mapping[str, str]) -> SharedStore:
     """The store at an address. Raises StoreError where it is none; nothing is asked of it yet."""
+    if address.startswith(FOLDER_SCHEME):
+        return FolderStore(address.removeprefix(FOLDER_SCHEME))
     if address.startswith(SCHEMES):
         return object_store(address)
     place = paths.expand(address)

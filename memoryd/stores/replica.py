@@ -7,11 +7,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import parse_iso
-from memoryd.memory.commit import commit
+from memoryd.memory.commit import commit, recover
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
 from memoryd.model import Changeset, FileChange, Group
-from memoryd.state import sync
+from memoryd.state import changes, sync
 from memoryd.state.sync import KeptApart
 from memoryd.stores import keys
 
@@ -64,6 +64,11 @@ def read_local(database: Database, store: str, replica: Replica, apart: Mapping[
     is_there = True
     try:
         with open_directory(replica.memory_dir) as directory:
+            if changes.prepared(
+                database, replica.memory_dir
+            ):  # of a process that was killed: half of its files are there
+                with directory.locked():
+                    recover(database, directory, now)
             found, settled = _read(directory, replica, synced, now)
     except FileNotFoundError:
         is_there = False
@@ -175,14 +180,14 @@ def apply_incoming(
     if not taken and not dropped:
         return Applied({}, [], is_whole=True)
     with open_directory(replica.memory_dir, create=True) as directory, directory.locked():
-        changes: list[tuple[str, FileChange]] = []
+        planned: list[tuple[str, FileChange]] = []
         for key in (*taken, *dropped):
             name = replica.name(key)
             state = directory.read(name)
             here = sha256(state.data) if state else None
             if here != local.hashes.get(key):
                 continue  # edited since the round began
-            changes.append(
+            planned.append(
                 (
                     key,
                     FileChange(
@@ -195,10 +200,10 @@ def apply_incoming(
                     ),
                 )
             )
-        groups = tuple(Group((change,), why) for _, change in changes)
+        groups = tuple(Group((change,), why) for _, change in planned)
         done = commit(database, directory, Changeset("sync", why, groups), now) if groups else None
     conflicted = set(done.conflicted) if done else set()
-    applied = [key for number, (key, _) in enumerate(changes) if number not in conflicted]
+    applied = [key for number, (key, _) in enumerate(planned) if number not in conflicted]
     return Applied(
         {key: taken[key] for key in applied if key in taken},
         [key for key in applied if key not in taken],

@@ -126,6 +126,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             }
         ],
         "recall": None,
+        "rules": {"binding": [], "with_calls": 0, "followed": 0, "corrected": 0},
         "dreams": {"running": [], "next": [], "last": [], "outcomes": {}},
         "to_review": 0,
         "sync": [],
@@ -255,7 +256,7 @@ def test_the_config_can_name_the_clients_directory(environment: dict[str, str], 
     ("arguments", "message"),
     [
         (["stats"], "there is no command `stats`; did you mean `status`?"),
-        ([], "a command is missing; the first one to try is `memoryd run`"),
+        ([], "a command is missing; new here: `memoryd audit`"),
         (["status", "--jsn"], "unrecognized arguments: --jsn"),
         (["paths", "nowhere"], "argument name: invalid choice: 'nowhere'"),
     ],

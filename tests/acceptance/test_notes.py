@@ -149,3 +149,18 @@ def test_a_session_that_is_not_there_is_told_with_a_way_on(compacted: Compacted,
         assert said in done.stderr
         assert "fix: memoryd" in done.stderr
     assert "No session has notes" in memoryd(environment, "notes").stderr
+
+
+def test_sessions_with_notes_are_completed_and_go_with_an_uninstall(
+    compacted: Compacted, environment: dict[str, str], paths: Paths, tmp_path: Path
+) -> None:
+    os.makedirs(os.path.dirname(paths.config_file))
+    Path(paths.config_file).write_text(f'[notes]\ndirectory = "{tmp_path}/mine"\n')
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "own.md").write_text("my own\n")
+    compacted.work(compacted.session.long_turn(1))
+    compacted.compact()
+    assert memoryd(environment, "completion", "sessions").stdout.split() == [compacted.session.id]
+    assert "memoryd completion sessions" in memoryd(environment, "completion", "bash").stdout
+    assert memoryd(environment, "uninstall", "--yes").returncode == 0
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["own.md"]

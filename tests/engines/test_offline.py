@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from memoryd.engines.offline import Findings, find
@@ -94,15 +97,18 @@ def test_approval_keeps_what_it_approves_of() -> None:
     assert found == [] or "receipt" in found[0][1]
 
 
-def test_a_later_date_stands_beside_the_earlier_one() -> None:
+def test_a_later_date_stands_before_the_earlier_one() -> None:
     found = kept(
         "the checkout launch is on Friday and Dana from sales presents it to the board, so nothing risky until then",
         "ok next file",
         "Dana called: the checkout launch moved to the 30th because the training is not ready",
     )
-    assert len(found) == 2
-    assert any("2026-10-23" in body for _, body in found)
-    assert any("2026-10-30" in body for _, body in found)
+    ((_, body),) = found
+    assert body.startswith(
+        "Dana called: the checkout launch moved to the 30th (2026-10-30) (Before, on 2026-10-19: the "
+    )
+    assert "2026-10-23" in body
+    assert "**Why:** the training is not ready" in body
 
 
 @pytest.mark.parametrize(
@@ -122,9 +128,11 @@ def test_only_what_is_named_is_taken_back() -> None:
     assert [body for _, body in found] == ["never push to main\n"]
 
 
-def a_memory(body: str, session: str = "session", *, is_ours: bool = True, kind: str = "feedback") -> StoredMemory:
+def a_memory(
+    body: str, session: str = "session", *, is_ours: bool = True, kind: str = "feedback", name: str = "feedback_x.md"
+) -> StoredMemory:
     evidence = Evidence(session, "earlier", body, "hash", MONDAY - 600)
-    return StoredMemory("feedback_x.md", kind, body, body, is_ours, (evidence,))  # type: ignore[arg-type]
+    return StoredMemory(name, kind, body, body, is_ours, (evidence,))  # type: ignore[arg-type]
 
 
 def test_a_number_or_a_negation_makes_it_another_fact() -> None:
@@ -288,13 +296,83 @@ def test_the_same_subject_told_anew_replaces_the_memory_with_its_reason() -> Non
     assert (revised.files, revised.body) == (("feedback_x.md",), "remember the weekly sync is on Thursdays now\n")
 
 
-def test_a_suspected_contradiction_is_asked_and_changes_nothing() -> None:
-    memories = [a_memory("Gate hardware questions go to Pieter, he has the cabinet keys.\n", "another", kind="project")]
-    found = find(conversation("remember gate hardware is with Saskia now"), lambda: memories)
+PIETER = "Gate hardware questions go to Pieter, he has the cabinet keys.\n"
+
+
+def test_a_change_is_set_before_what_the_one_memory_said_that_it_is_about() -> None:
+    memories = [a_memory(PIETER, "another", kind="project"), a_memory("Lock the cabinet at night.\n", "b", name="b.md")]
+    (revised,) = find(conversation("remember gate hardware is with Saskia now"), lambda: memories).written
+    assert (revised.reason, revised.files, revised.type) == ("updated", ("feedback_x.md",), "project")
+    assert revised.body.startswith("remember gate hardware is with Saskia now (Before, on ")
+    assert PIETER.rstrip(".\n") in revised.body
+    assert "Pieter" not in revised.description
+
+
+def test_an_exception_is_set_behind_its_rule() -> None:
+    memories = [a_memory("Never commit generated files.\n\n**Why:** diffs get unreadable\n", "another")]
+    (revised,) = find(conversation("remember the generated client is the exception"), lambda: memories).written
+    assert revised.body == (
+        "Never commit generated files. remember the generated client is the exception\n"
+        "\n**Why:** diffs get unreadable\n"
+    )
+    assert revised.name == "never-commit-generated-files"
+
+
+def test_a_dream_asks_about_a_suspected_contradiction_and_changes_nothing() -> None:
+    memories = [a_memory(PIETER, "another", kind="project")]
+    found = find(conversation("remember gate hardware is with Saskia now"), lambda: memories, is_certain=True)
     assert [memory.files for memory in found.written] == [()]
     (asked,) = found.suspected
     assert (asked.files, asked.body) == (("feedback_x.md",), "")
     assert "Saskia" in asked.evidence[-1].quote
+
+
+def test_a_change_that_may_be_about_two_memories_is_about_neither() -> None:
+    memories = [
+        a_memory(PIETER, "another"),
+        a_memory("Gate hardware from Bolt comes in crates.\n", "b", name="b.md"),
+    ]
+    found = find(conversation("remember gate hardware is with Saskia now"), lambda: memories)
+    assert [memory.files for memory in found.written] == [()]
+
+
+LATER = [
+    line.split("\t")
+    for line in Path(__file__).with_name("later.tsv").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+
+
+def test_what_only_shares_words_with_a_memory_leaves_it_alone() -> None:
+    """Of 90 tasks, questions and other facts one passes for a change; of 77 changes at least 20 are set beside the older."""
+    amended: Counter[str] = Counter()
+    for relation, earlier, later in LATER:
+        memories = [a_memory(earlier, "old")]
+        amended[relation] += any(revised.files for revised in find(conversation(later), memories.copy).written)
+    assert len(LATER) == 247
+    assert amended["other"] <= 1
+    assert amended["change"] >= 20
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("no globals in the importer\n", "forget the global thing, we lost that one"),
+        ("nur karl darf an die kasse\n", "vergiss das mit karl"),
+        ("las facturas las firma Bruno\n", "lo de Bruno olvídalo, van solas"),
+        ("les seuils c'est Odile qui décide\n", "oublie le truc d'Odile"),
+        ("改表结构之前先问小郑\n", "小郑那条不用管了"),
+        ("リリースノートは手で書く\n", "リリースノートの件は忘れて"),
+    ],
+)
+def test_forget_the_thing_takes_back_the_one_memory_that_has_its_name(rule: str, sentence: str) -> None:
+    memories = [a_memory(rule, "another"), a_memory("Lock the cabinet at night.\n", "b", name="b.md")]
+    (gone,) = find(conversation(sentence), lambda: memories).written
+    assert (gone.reason, gone.files, gone.body) == ("taken_back", ("feedback_x.md",), "")
+
+
+def test_a_sentence_takes_back_the_request_right_before_it() -> None:
+    assert kept("remember to always render the fog last. no scrap that, leave it as it is") == []
 
 
 @pytest.mark.parametrize(

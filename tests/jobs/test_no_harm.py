@@ -375,6 +375,17 @@ def test_a_dream_leaves_turns_that_take_a_memory_back_to_extraction(dream_worksp
     assert dream_workspace.turns() == ["succeeded", None, "seen_by_dream"]
 
 
+def test_a_dream_withdraws_what_waits_and_was_taken_back(dream_workspace: DreamWorkspace) -> None:
+    dream_workspace.lock(NOW - 86_400)
+    dream_workspace.say("schematics are on the share under HW/rev-d")
+    dream_workspace.dream()
+    assert len(dream_workspace.waiting()) == 1
+    dream_workspace.clock.at += 86_400
+    dream_workspace.say("forget what I said about schematics", "thanks")
+    dream_workspace.dream()
+    assert dream_workspace.waiting() == []
+
+
 @pytest.mark.parametrize(
     ("memory", "said"),
     [

@@ -22,7 +22,9 @@ def long_data(session: WorkingSession, turns: int = 120) -> bytes:
 
 def test_there_are_ten_sections_within_their_limits() -> None:
     session = a_long_session()
-    facts = facts_of(long_data(session) + session.prompt("日本語 " * 2_000) + session.reply("ü" * 20_000))
+    facts = facts_of(
+        long_data(session) + session.prompt("日本語 " * 2_000) + session.reply("ü" * 20_000), look_lines=100
+    )
     written = dict.fromkeys(TITLES, "what a model wrote. " * 400)
     text = rendered(session.id, facts, written)
     assert [line[2:] for line in text.splitlines() if line.startswith("# ")] == list(TITLES)
@@ -32,7 +34,7 @@ def test_there_are_ten_sections_within_their_limits() -> None:
 
 def test_the_last_twenty_messages_and_files_are_there_and_the_oldest_are_shortened() -> None:
     session = a_long_session()
-    sections = sections_of(facts_of(long_data(session)), {})
+    sections = sections_of(facts_of(long_data(session), look_lines=100), {})
     for number in range(101, 121):
         said = f"step {number}: please make part {number} of the parser accept empty lines"
         assert said in sections["Task"]
@@ -55,7 +57,7 @@ def test_what_is_handed_back_begins_with_the_task_and_stays_within_its_length() 
     plan = [{"content": "write the changelog", "status": "pending"}]
     data = long_data(session) + session.prompt("and now the changelog " + "x" * 3_000)
     data += session.use("TodoWrite", todos=plan) + session.use("Bash", "boom", is_error=True, command="make docs")
-    text = handed_back(facts_of(data), {"Task": "A parser. " * 600}, "/s/notes.md", 9_400)
+    text = handed_back(facts_of(data, look_lines=100), {"Task": "A parser. " * 600}, "/s/notes.md", 9_400)
     assert len(text) <= 9_400
     headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert headings == [

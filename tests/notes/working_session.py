@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import Any
 
 from memoryd.clients import ALL
 from memoryd.notes.facts import SessionFacts
 from tests.transcript import Session, line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
@@ -53,14 +51,12 @@ class WorkingSession(Session):
         )
 
 
-def facts_of(data: bytes | Iterable[bytes]) -> SessionFacts:
-    """What is collected from these lines, through JSON after each of them: so it goes in several looks."""
-    from collections import Counter  # noqa: PLC0415 - only here
-
-    kept = ""
-    for raw in data.splitlines() if isinstance(data, bytes) else data:
-        facts = SessionFacts(kept)
-        for entry in ALL[0].decoder("")(raw, Counter()):
+def facts_of(data: bytes, *, look_lines: int = 7) -> SessionFacts:
+    """What is collected from these lines, in looks of so many: between two of them it is kept as JSON."""
+    lines, decode, facts = data.splitlines(), ALL[0].decoder(""), SessionFacts()
+    for number, raw in enumerate(lines):
+        if number % look_lines == 0:
+            facts = SessionFacts(facts.as_json())
+        for entry in decode(raw, Counter()):
             facts.take(entry)
-        kept = facts.as_json()
-    return SessionFacts(kept)
+    return facts

@@ -85,7 +85,7 @@ class Machine:
         self.store = store
         self.paths = paths_from({"HOME": str(place)})
         self.directory = place / "memory"
-        self.directory.mkdir(parents=True)
+        self.directory.mkdir(parents=True, exist_ok=True)
         self.database = open_database(self.paths)
         self.database.execute("PRAGMA synchronous = OFF")
         self.replica = Replica(str(self.directory), prefix)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 from memoryd.stores.directory import directory_store
+from memoryd.stores.folder import FolderStore
 from memoryd.stores.git import TEAM_REF, GitStore
 
 if TYPE_CHECKING:
@@ -85,7 +86,13 @@ class Places:
         self._number += 1
         place = self._folder / f"store-{self._number}"
         place.mkdir()
-        return {"git": self._git, "directory": self._directory, "objects": self._objects}[self._kind](place)
+        makers = {
+            "git": self._git,
+            "directory": self._directory,
+            "objects": self._objects,
+            "folder": self._folder_of_checkout,
+        }
+        return makers[self._kind](place)
 
     def _git(self, place: Path) -> Callable[[], SharedStore]:
         remote = bare_repository(place / "remote.git")
@@ -99,6 +106,9 @@ class Places:
 
     def _directory(self, place: Path) -> Callable[[], SharedStore]:
         return lambda: directory_store(str(place))
+
+    def _folder_of_checkout(self, place: Path) -> Callable[[], SharedStore]:
+        return lambda: FolderStore(str(place))
 
     def _objects(self, _place: Path) -> Callable[[], SharedStore]:
         server = self._server()

@@ -12,6 +12,7 @@ import msgspec
 
 from memoryd.sources.database import UnknownTablesError
 from memoryd.sources.rows import NumberedLines, SessionRow
+from memoryd.sources.session import UNKNOWN_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,7 @@ def sessions_in(database: ForeignDatabase) -> Iterator[SessionRow]:
         yield _session_row(row)
     newer, _ = database.rows("SELECT 1 FROM sqlite_master WHERE name = 'session_message'")
     if newer and database.rows("SELECT 1 FROM session_message LIMIT 1")[0]:
-        raise UnknownTablesError("messages in a table that this memoryd does not know")
+        raise UnknownTablesError(UNKNOWN_TABLES)
 
 
 def _session_row(row: tuple[Any, ...]) -> SessionRow:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import MEMORY_READER, present_clients
+from memoryd.clients import ALL, MEMORY_READER, present_clients
 from memoryd.diagnosis.problems import Check
-from memoryd.formatting import ago, count
+from memoryd.formatting import ago, count, short
+from memoryd.state import projects as known_projects
 from memoryd.state import queries
 
 if TYPE_CHECKING:
@@ -22,26 +23,33 @@ class OtherClient(NamedTuple):
     deletes_early: bool = False
     unknown_lines: int = 0
     """Lines of a type or shape that this memoryd does not know."""
+    unknown_databases: tuple[str, ...] = ()
+    """Databases with tables that this memoryd does not know."""
 
 
 class OtherClientFacts(NamedTuple):
     now: float
     clients: tuple[OtherClient, ...]
+    home: str = ""
 
 
 def read_other_clients(world: World) -> OtherClientFacts:
     with world.database() as database:
         damaged = queries.damaged(database) if database else []
+        roots = [project.root for project in known_projects.all_projects(database)] if database else []
     found = []
-    for client in present_clients(world.paths):
-        if client is MEMORY_READER:
+    present = present_clients(world.paths)
+    for client in ALL:
+        listed = [client.inventory(place) for place in client.session_places(world.paths, roots)]
+        files = [file for inventory in listed for file in inventory.found]
+        if client is MEMORY_READER or not (files or client in present):
             continue
-        files = [file for place in client.session_places(world.paths, ()) for file in client.inventory(place).found]
+        odd = [path for inventory in listed for path, kind in inventory.odd.items() if kind == "unknown tables"]
         newest = max((file.mtime_ns / 1e9 for file in files), default=None)
         own = [damage.lines for damage in damaged if damage.client == client.name]
         unknown = sum(lines.get("unknown_type", 0) + lines.get("unknown_shape", 0) for lines in own)
-        found.append(OtherClient(client.title, len(files), newest, client.deletes_early, unknown))
-    return OtherClientFacts(world.now, tuple(found))
+        found.append(OtherClient(client.title, len(files), newest, client.deletes_early, unknown, tuple(odd)))
+    return OtherClientFacts(world.now, tuple(found), world.paths.home)
 
 
 def judge_other_clients(facts: OtherClientFacts) -> Iterator[Check]:
@@ -55,3 +63,9 @@ def judge_other_clients(facts: OtherClientFacts) -> Iterator[Check]:
             text = f"{client.title}: {count(client.unknown_lines, 'line')} of a kind that this memoryd does not know"
             fix = "pip install --upgrade memoryd"
             yield Check("unknown_lines", "note", f"{text}, left out; it may be newer than memoryd", fix)
+        for path in client.unknown_databases:
+            text = f"{client.title}: {short(path, facts.home)} has tables that this memoryd does not know"
+            fix = "pip install --upgrade memoryd"
+            yield Check(
+                "unknown_lines", "note", f"{text}; what else is in it is read. It may be newer than memoryd", fix
+            )

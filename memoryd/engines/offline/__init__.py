@@ -27,9 +27,14 @@ def find(
     memories: Callable[[], Sequence[StoredMemory]] = lambda: (),
     instructions: Sequence[str] = (),
     unconfirmed: Sequence[StoredMemory] = (),
+    *,
+    is_certain: bool = False,
 ) -> Findings:
-    """What these messages, in the order they were said, add to the memories or change in them."""
-    found = FoundFacts(memories, instructions, unconfirmed)
+    """What these messages, in the order they were said, add to the memories or change in them.
+
+    With `is_certain`, memories are changed only where the old value is named beside the new one.
+    """
+    found = FoundFacts(memories, instructions, unconfirmed, is_certain=is_certain)
     last: UserMessage | None = None
     for message in messages:
         is_next = last is not None and last.session_id == message.session_id

@@ -9,10 +9,11 @@ from memoryd.engines.offline.classifier import is_joined, is_reason, worth_of
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
 from memoryd.language.lexicon import pattern
+from memoryd.language.replaced import has_change, is_exception
 from memoryd.language.requests import is_request
 from memoryd.language.sentences import sentences_of, without_secrets
 from memoryd.language.subjects import names_nothing, subject_of
-from memoryd.language.taken_back import speaks_of, taken_back_by
+from memoryd.language.taken_back import speaks_of, taken_back_by, takes_back_before
 from memoryd.language.tokens import runs_in
 
 if TYPE_CHECKING:
@@ -21,14 +22,21 @@ if TYPE_CHECKING:
 
     from memoryd.model import UserMessage
 
-WRITTEN = 0.75
+WRITTEN = 0.8
 """A fact that is at least as likely worth keeping is written down."""
 UNCONFIRMED = 0.38
 """One that is at least as likely waits until it is said again, or the user says yes."""
+AMENDS = 0.1
+"""One that speaks of a change or an exception is held against what is known from here on."""
 ASKED = 0.1
-"""What the user asks to be remembered in so many words is written down from here on."""
-JOINED = 0.5
-"""From here on a sentence belongs to the one before it."""
+"""What the user asks to be remembered in so many words is written down from here on: fewer words for it have been seen than
+there are things to ask for, so a model by words underrates it."""
+ASKED_TO_WAIT = 0.05
+"""From here on it waits to be confirmed; what is less likely is for the task at hand: "remember to push before lunch"."""
+JOINED = 0.35
+"""From here on a sentence belongs to the fact before it."""
+JOINED_BEFORE = 0.42
+"""From here on a fact belongs to the sentence before it: that is seldom so, and what it adds is mostly the task at hand."""
 REASON = 0.5
 _LEAST_APPROVED = 3
 _LEAST_WORDS = 3
@@ -64,11 +72,13 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
     if not sentences:
         return []
     likely = [
-        max(value, WRITTEN) if value >= ASKED and is_request(sentence) else value
+        _of_request(value) if is_request(sentence) else value
         for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
     ]
     seeds = [
-        likely[number] >= UNCONFIRMED and is_meant(sentence) and taken_back_by(sentence) is None
+        likely[number] >= (AMENDS if amends(sentence) else UNCONFIRMED)
+        and is_meant(sentence)
+        and taken_back_by(sentence) is None
         for number, sentence in enumerate(sentences)
     ]
     named = _named_back(sentences)
@@ -83,6 +93,16 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
         )
         for span in spans
     ]
+
+
+def _of_request(likely: float) -> float:
+    """How likely an explicit request is meant for later, where the model says so much of its words."""
+    return max(likely, WRITTEN if likely >= ASKED else UNCONFIRMED if likely >= ASKED_TO_WAIT else 0.0)
+
+
+def amends(text: str) -> bool:
+    """Whether words say that something holds otherwise now, or not for all."""
+    return has_change(text) or is_exception(text)
 
 
 def own_sentences(said: UserMessage) -> tuple[str, ...]:
@@ -122,25 +142,30 @@ def _spans(sentences: Sequence[str], seeds: Sequence[bool], apart: AbstractSet[i
         if not is_seed or (spans and number < spans[-1][1]):
             continue
         start, end = number, number + 1
-        while start > (spans[-1][1] if spans else 0) and not {start - 1, start} & apart and _belongs(sentences, start):
+        while (
+            start > (spans[-1][1] if spans else 0)
+            and not {start - 1, start} & apart
+            and _belongs(sentences, start, JOINED_BEFORE)
+        ):
             start -= 1
-        while end < len(sentences) and not {end - 1, end} & apart and _belongs(sentences, end):
+        while end < len(sentences) and not {end - 1, end} & apart and _belongs(sentences, end, JOINED):
             end += 1
         spans.append((start, end))
     return spans
 
 
-def _belongs(sentences: Sequence[str], number: int) -> bool:
-    """Whether a sentence belongs to the one before it."""
+def _belongs(sentences: Sequence[str], number: int, least: float) -> bool:
+    """Whether a sentence belongs to the one before it; `least` is how likely that has to be."""
     sentence = sentences[number]
     if (
-        not _says_something(sentences[number - 1])
+        not (_says_something(sentences[number - 1]) or has_change(sentences[number - 1]))
         or not is_meant(sentences[number - 1])
         or not is_meant(sentence)
         or taken_back_by(sentence) is not None
+        or takes_back_before(sentence)
     ):
         return False
-    return names_nothing(sentence) or is_joined(sentences[number - 1], sentence) >= JOINED
+    return names_nothing(sentence) or is_exception(sentence) or is_joined(sentences[number - 1], sentence) >= least
 
 
 def _stands_alone(sentences: Sequence[str], answer: str) -> bool:
@@ -176,4 +201,6 @@ def _taken_back(sentences: Sequence[str], spans: Sequence[tuple[int, int]]) -> s
         take_back = taken_back_by(sentence)
         if take_back is not None and not take_back.named:
             gone.update([span for span in spans if span[1] <= number][-1:])
+        elif takes_back_before(sentence):
+            gone.update(span for span in spans if span[1] == number)
     return gone

@@ -2,7 +2,8 @@
 
 Something changes only by the user's own words: the next message puts right or takes back what the one before it said, a
 "forget …" singles out one memory, an old value is named beside the new one, or the same subject is told anew word for word.
-Two facts that merely look alike are two facts; where the newer one sounds like a change, the user is asked about the older.
+Two facts that merely look alike are two facts. Where the newer one speaks of a change or an exception, and shares words with
+one memory more than with any other, it is set beside the older one in that memory: nothing of what was said is lost.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.offline.classifier import is_joined, is_reason
-from memoryd.engines.offline.facts import WRITTEN, StatedFact, own_sentences
+from memoryd.engines.offline.facts import UNCONFIRMED, WRITTEN, StatedFact, amends, own_sentences
 from memoryd.engines.offline.keys import keys_of
-from memoryd.engines.offline.wording import fact_evidence, memory_of, quote_of, revision_of
+from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, quote_of, revision_of
 from memoryd.language.certainty import is_meant
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import has_change, says_again, swap_in, tells_anew
-from memoryd.language.subjects import subject_of
+from memoryd.language.replaced import is_exception, only_ends, says_again, swap_in, tells_anew
+from memoryd.language.subjects import content_words, is_contrasted, shared_words, subject_of
 from memoryd.language.taken_back import is_correction, speaks_of, taken_back_by
 from memoryd.language.titles import slug_of, title_of
 from memoryd.language.tokens import words_of
@@ -34,6 +35,7 @@ _JOINED_BEHIND = 0.7
 _MOST_BEHIND = 2
 """Sentences of a message that can belong to the one before it as a whole."""
 _LEAST_SHARED = 2
+"""Words that a change shares with the memory that it is about. An exception has to have only one: it is one to something."""
 
 
 class Findings(NamedTuple):
@@ -62,15 +64,21 @@ class _Fact(NamedTuple):
 
 
 class FoundFacts:
-    """`memories` and `unconfirmed` are what is there already; the first is called only where something was found."""
+    """`memories` and `unconfirmed` are what is there already; the first is called only where something was found.
+
+    With `is_certain`, a memory that the words may change stays as it is, and the user is asked about it.
+    """
 
     def __init__(
         self,
         memories: Callable[[], Sequence[StoredMemory]],
         instructions: Sequence[str],
         unconfirmed: Sequence[StoredMemory] = (),
+        *,
+        is_certain: bool = False,
     ) -> None:
         self._memories = memories
+        self._is_certain = is_certain
         self._paragraphs = paragraphs_of(instructions)
         self._waiting = {memory.row_id: memory for memory in unconfirmed}
         self._facts: list[_Fact] = []
@@ -96,7 +104,7 @@ class FoundFacts:
         memory = revision_of(said, stated)
         if is_instructed(memory.body, self._paragraphs):
             return
-        if self._replaces(stated, memory, replaced):
+        if self._replaces(stated, memory, replaced) or self._amends(said, stated) or stated.likely < UNCONFIRMED:
             return
         if stated.likely < WRITTEN and self._is_known(stated.text):
             return
@@ -120,22 +128,47 @@ class FoundFacts:
             revised = memory_of(text, "", memory.evidence, named[0].type or "project")
             self._changed[named[0].name] = revised._replace(reason="updated", files=(named[0].name,), is_renamed=True)
             return True
-        alike = [one for one in ours if has_change(stated.text) and _is_alike(one.body, stated.text)]
-        if len(alike) == 1:
-            evidence = memory.evidence[-1]
-            line = f"you said since: {evidence.quote}"
-            self._suspected[alike[0].name] = Revision("taken_back", line, (alike[0].name,), evidence=(evidence,))
         return False
 
+    def _amends(self, said: UserMessage, stated: StatedFact) -> bool:
+        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one."""
+        if not amends(stated.text):
+            return False
+        earlier = [fact for fact in self._facts if fact.said.message_id != said.message_id]
+        ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
+        known: list[_Fact | StoredMemory] = [*earlier, *self._waiting.values(), *ours]
+        about = _spoken_of(stated.text, [one.memory.body if isinstance(one, _Fact) else one.body for one in known])
+        if about is None:
+            return False
+        older = known[about]
+        if isinstance(older, _Fact):
+            likely = max(older.stated.likely, stated.likely)
+            memory = amended(said, stated, older.memory.body, older.said.said_at, older.memory.type or "project")
+            memory = memory._replace(evidence=(*older.memory.evidence, *memory.evidence), keys=older.memory.keys)
+            self._facts[self._facts.index(older)] = _Fact(said, stated._replace(likely=likely), memory)
+            return True
+        memory = amended(said, stated, older.body, older.written_at, older.type or "project")
+        if older.row_id:
+            self._withdraw_row(older.row_id)
+            if not only_ends(stated.text):
+                kept = memory._replace(evidence=(*older.evidence, *memory.evidence))
+                self._facts.append(_Fact(said, stated, kept))
+            return True
+        if self._is_certain:
+            line = f"you said since: {memory.evidence[-1].quote}"
+            self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=memory.evidence)
+            return False
+        is_same = slug_of(memory.name) == slug_of(title_of(_fact_of(older.body)))
+        self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
+        return True
+
     def _withdraw_outdated(self, text: str) -> None:
-        """Withdraw what waits to be confirmed and is told otherwise now. It is no memory, so a likeness is enough."""
-        swap, is_change = swap_in(text), has_change(text)
+        """Withdraw what waits to be confirmed and is told otherwise now."""
+        swap = swap_in(text)
         outdated = [
             row_id
             for row_id, memory in self._waiting.items()
-            if tells_anew(_fact_of(memory.body), text)
-            or (swap and swap.fits(_fact_of(memory.body)))
-            or (is_change and _is_alike(memory.body, text))
+            if tells_anew(_fact_of(memory.body), text) or (swap and swap.fits(_fact_of(memory.body)))
         ]
         for row_id in outdated if len(outdated) == 1 else ():
             self._withdraw_row(row_id)
@@ -298,8 +331,19 @@ def _fact_of(body: str) -> str:
     return parts_of(body).fact
 
 
-def _is_alike(body: str, text: str) -> bool:
-    return len(subject_of(_fact_of(body)) & subject_of(text)) >= _LEAST_SHARED
+def _spoken_of(text: str, bodies: Sequence[str]) -> int | None:
+    """The one of several memories that words are about: none shares as many words with them."""
+    is_limit = is_exception(text)
+    shared = [
+        len(shared_words(_fact_of(body), text)) if is_limit or not is_contrasted(_fact_of(body), text) else 0
+        for body in bodies
+    ]
+    most = max(shared, default=0)
+    if shared.count(most) != 1:
+        return None
+    about = shared.index(most)
+    least = 1 if is_limit else min(_LEAST_SHARED, len(content_words(_fact_of(bodies[about]))))
+    return about if most >= least else None
 
 
 def _shares(memory: StoredMemory, text: str, old: str) -> bool:

@@ -13,6 +13,8 @@ from memoryd.language.approval import context_of, is_approval
 from memoryd.language.dates import day_of, with_absolute_dates
 from memoryd.language.evidence import evidence_of, quote_from
 from memoryd.language.lexicon import pattern
+from memoryd.language.parts import parts_of
+from memoryd.language.replaced import is_exception
 from memoryd.language.titles import slug_of, title_of
 from memoryd.language.tokens import is_without_spaces
 from memoryd.model import Revision
@@ -40,6 +42,21 @@ def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = N
         key = _dated(fact.key, said)
         memory = memory._replace(name=slug_of(title_of(key)), description=description_of(key, why))
     return memory
+
+
+def amended(said: UserMessage, fact: StatedFact, body: str, told_at: float | None, kind: MemoryType) -> Revision:
+    """A memory with what was said later beside it: an exception behind its rule, a change before what it changes."""
+    earlier, later = parts_of(body), revision_of(said, fact, kind)
+    newer = parts_of(later.body)
+    if is_exception(fact.text):
+        return memory_of(
+            joined((earlier.fact, newer.fact)), joined((*filter(None, (earlier.why, newer.why)),)), later.evidence, kind
+        )
+    day = day_of(told_at) if told_at is not None else None
+    before = "; ".join(filter(None, (earlier.fact.rstrip(".。"), earlier.why.rstrip(".。"))))
+    text = f"{newer.fact} (Before{f', on {day}' if day else ''}: {before})"
+    memory = memory_of(text, newer.why, later.evidence, kind)
+    return memory._replace(name=later.name, description=later.description)
 
 
 def fact_evidence(said: UserMessage, sentences: Sequence[str]) -> Evidence:

@@ -12,6 +12,9 @@ from memoryd.diagnosis.checks.other_clients import judge_other_clients, read_oth
 from memoryd.diagnosis.checks.other_tools import judge_other_tools, read_other_tools
 from memoryd.diagnosis.facts import World
 from memoryd.jobs.ingest import Ingester
+from memoryd.projects import Project
+from memoryd.state import projects
+from tests.clients.databases import GooseDatabase, OpencodeDatabase
 from tests.clients.homes import Codex, GeminiCli
 
 if TYPE_CHECKING:
@@ -38,6 +41,36 @@ def test_a_client_that_is_newer_than_memoryd_is_named_with_its_lines(paths: Path
         ("transcripts", "ok", "Gemini CLI: 1 session"),
     ]
     assert "deletes some at its next start" in checks[2].text
+
+
+def test_a_database_of_a_newer_client_is_named_and_the_rest_of_it_counts(paths: Paths) -> None:
+    opencode = OpencodeDatabase(Path(paths.home))
+    opencode.session()
+    opencode.writer.execute("INSERT INTO session_message VALUES ('m', 's', 'user', '{}')")
+    goose = GooseDatabase(Path(paths.home))
+    goose.writer.execute("ALTER TABLE sessions RENAME COLUMN working_dir TO place")
+    checks = list(judge_other_clients(read_other_clients(World(paths, Config(), time.time()))))
+    told = "has tables that this memoryd does not know"
+    assert [(check.verdict, check.text.partition(";")[0].partition(", the newest")[0]) for check in checks] == [
+        ("ok", "opencode: 1 session"),
+        ("note", f"opencode: ~/.local/share/opencode/opencode.db {told}"),
+        ("ok", "goose: 0 sessions"),
+        ("note", f"goose: ~/.local/share/goose/sessions/sessions.db {told}"),
+    ]
+    opencode.close()
+    goose.close()
+
+
+def test_aider_is_found_in_the_projects_that_are_known(paths: Paths, database: Database) -> None:
+    root = Path(paths.home, "acme")
+    root.mkdir()
+    with database.transaction():
+        projects.project_id_of(database, Project(str(root), "acme", f"{root}-memory"), 1.0)
+    world = World(paths, Config(), time.time())
+    assert [check.name for check in judge_other_clients(read_other_clients(world))] == ["client"]
+    (root / ".aider.chat.history.md").write_text("\n# aider chat started at 2026-10-18 09:00:00\n")
+    (check,) = judge_other_clients(read_other_clients(world))
+    assert check.text.startswith("aider: 1 session")
 
 
 def test_a_client_with_memories_of_its_own_is_named(paths: Paths) -> None:

@@ -31,7 +31,7 @@ class Learnt:
         unconfirmed: Sequence[StoredMemory],
     ) -> Iterator[str]:
         """Add a draft for each new fact and each value that was replaced; yields a line for each."""
-        self.found = find(said, lambda: memories, instructions, unconfirmed)
+        self.found = find(said, lambda: memories, instructions, unconfirmed, is_certain=True)
         by_file = {draft.files[0]: draft for draft in drafts if draft.files}
         for memory in self.found.written:
             newest = memory.evidence[-1]

@@ -1,0 +1,88 @@
+"""What is exchanged with which store: projects by what they are, not by where they lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.config import Config
+from memoryd.config.schema import ProjectSettings, SyncSettings, TeamSettings
+from memoryd.jobs.repository_identity import RepositoryIdentity, normalised, record_identities
+from memoryd.jobs.sync import all_shared, prefix_of
+from memoryd.projects import Project
+from memoryd.state.projects import update_projects
+from memoryd.stores.replica import Replica
+from tests.stores.places import git
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+MACHINES = Config(sync=SyncSettings("/shared"))
+
+
+def project_at(place: Path, remote: str = "", *, is_git: bool = True) -> Project:
+    """A project with a commit, and its memory directory."""
+    place.mkdir()
+    if is_git:
+        git(place, "init", "--quiet")
+        git(place, "commit", "--quiet", "--allow-empty", "-m", "begin")
+        if remote:
+            git(place, "remote", "add", "origin", remote)
+    memory = place.parent / f"{place.name}-memory"
+    memory.mkdir()
+    return Project(str(place), place.name, str(memory))
+
+
+@pytest.mark.parametrize("spelling", ["https://token@example.org/me/Shop.git", "ssh://git@example.org/me/Shop"])
+def test_a_project_has_one_folder_however_its_remote_is_spelled(spelling: str) -> None:
+    plain = prefix_of(RepositoryIdentity(normalised("git@example.org:me/Shop.git"), "1" * 40))
+    assert plain.startswith("projects/shop-")
+    assert prefix_of(RepositoryIdentity(normalised(spelling), "2" * 40)) == plain
+    assert prefix_of(RepositoryIdentity(normalised("git@example.org:you/Shop.git"))) != plain
+
+
+def test_without_a_remote_the_first_commit_tells() -> None:
+    assert prefix_of(RepositoryIdentity("", "1" * 40)).startswith("projects/commit-")
+    assert prefix_of(RepositoryIdentity()) == ""
+
+
+def test_projects_that_stay_at_home_are_named(database: Database, paths: Paths, tmp_path: Path) -> None:
+    shop = project_at(tmp_path / "shop", "git@example.org:me/shop.git")
+    notes = project_at(tmp_path / "notes", is_git=False)
+    private = project_at(tmp_path / "private")
+    update_projects(database, [shop, notes, private], 1.0)
+    record_identities(paths, [shop.root, notes.root, private.root], 1.0)
+    config = MACHINES._replace(projects=ProjectSettings(exclude=(private.root,)))
+    (shared,) = all_shared(database, config, 1.0)
+    prefix = prefix_of(RepositoryIdentity("example.org/me/shop"))
+    assert shared.replicas == (Replica(shop.memory_dir, prefix),)
+    assert set(shared.staying) == {notes.root, private.root}
+
+
+def test_two_clones_of_one_repository_are_exchanged_with_one_store(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    clones = [project_at(tmp_path / name, "git@example.org:me/shop.git") for name in ("first", "second")]
+    update_projects(database, clones, 1.0)
+    record_identities(paths, [clone.root for clone in clones], 1.0)
+    (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="ref")), 1.0)
+    assert [replica.memory_dir for replica in machines.replicas] == [clone.memory_dir for clone in clones]
+    assert len({replica.prefix for replica in machines.replicas}) == 1
+    assert team.address == "git@example.org:me/shop.git"
+    assert [replica.memory_dir for replica in team.replicas] == [f"{clone.memory_dir}/team" for clone in clones]
+
+
+def test_teams_share_a_directory_by_project(database: Database, paths: Paths, tmp_path: Path) -> None:
+    projects = [project_at(tmp_path / name, f"git@example.org:me/{name}.git") for name in ("shop", "app")]
+    update_projects(database, projects, 1.0)
+    record_identities(paths, [project.root for project in projects], 1.0)
+    (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")), 1.0)
+    assert len({replica.prefix for replica in team.replicas}) == 2
+
+
+def test_a_team_that_is_named_and_not_switched_on_is_off(database: Database) -> None:
+    assert all_shared(database, Config(team=TeamSettings(enabled=False, store="ref")), 1.0) == []
