@@ -12,7 +12,7 @@ CLIENT ?= 2.1.325
 CLIENTS ?=
 CODEX ?= 0.169.0
 
-.PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench torture train eval requirements clean
+.PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench bench-recall torture train eval requirements clean
 
 help:
 	@echo "make run         set up, then watch your transcripts in the foreground"
@@ -22,6 +22,7 @@ help:
 	@echo "make failed      linters, types and the tests that failed the last time, one after the other"
 	@echo "make acceptance  set up, fetch Claude Code, then the tests with the real client"
 	@echo "make bench       speed and memory, as ratios to a limit measured in the same run"
+	@echo "make bench-recall how well questions find the sessions that answer them, on the sets in EVAL=directory"
 	@echo "make eval        quality of what is extracted, dreamt and recalled, on the sets in EVAL=directory"
 	@echo "make train       fit the weights of the embedded engine and of recall to what is labelled in training"
 	@echo "make torture     the long campaigns behind the short ones in make test"
@@ -137,6 +138,10 @@ failed-acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT) $(OTHER_CLI
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m bench
+
+# Beside BM25, where its packages are installed: pip install bm25s rank-bm25
+bench-recall: $(VENV)/installed-dev
+	$(BIN)/python -m bench.recall_quality $(EVAL) --svg docs/benchmarks.svg
 
 torture: $(VENV)/installed-dev
 	$(BIN)/pytest --torture -m torture
