@@ -53,14 +53,25 @@ def worth_examples(messages: Iterable[Message], weight: float) -> Iterator[Label
 
 
 def joined_examples(messages: Iterable[Message], following: Iterable[Following]) -> Iterator[Labelled]:
-    """Neighbours of which one is worth keeping: whether the other one belongs to it."""
+    """A sentence worth keeping and the next one: whether that belongs to it."""
     for message in messages:
         for number, (fact, next_fact) in enumerate(zip(message.facts, message.facts[1:], strict=False)):
-            if fact is not None or next_fact is not None:
+            if fact is not None:
                 features = pair_features(*message.sentences[number : number + 2], is_next_message=False)
                 yield features, fact == next_fact, 1.0
     for pair in following:
         yield pair_features(pair.first, pair.second, is_next_message=True), pair.relation != "new", pair.weight
+
+
+def joined_before_examples(messages: Iterable[Message]) -> Iterator[Labelled]:
+    """A sentence worth keeping and the one before it: whether that belongs to it. In one model with the other question, each
+    would be answered by how often the other one is true: what follows a fact often belongs to it, what precedes it seldom.
+    """
+    for message in messages:
+        for number, (fact, next_fact) in enumerate(zip(message.facts, message.facts[1:], strict=False)):
+            if next_fact is not None:
+                features = pair_features(*message.sentences[number : number + 2], is_next_message=False)
+                yield features, fact == next_fact, 1.0
 
 
 def reason_examples(messages: Iterable[Message], following: Iterable[Following]) -> Iterator[Labelled]:
@@ -109,6 +120,7 @@ def fit(messages: list[Message], casual: list[Message], following: list[Followin
             ]
         ),
         fitted(list(joined_examples(both, following))),
+        fitted(list(joined_before_examples(both))),
         fitted(list(reason_examples(both, following))),
     ]
     kinds = fitted([*type_examples(messages, 1.0), *type_examples(casual, CASUAL)], balanced=True)

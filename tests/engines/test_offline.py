@@ -111,6 +111,26 @@ def test_a_later_date_stands_before_the_earlier_one() -> None:
     assert "**Why:** the training is not ready" in body
 
 
+def test_two_long_facts_that_share_two_words_by_chance_stay_two() -> None:
+    found = kept(
+        "whenever a payment change looks slow, open https://graphs.example/d/pay-3, that is the board the night shift watches",
+        "ok next file",
+        "heads up, the payment vendor hands us to a new team next Monday, Ruth does the handover, so host names change then and"
+        " writing them into the code now is a waste",
+    )
+    assert len(found) == 2
+    assert not any("Before" in body for _, body in found)
+
+
+def test_what_follows_a_rule_and_belongs_to_it_stays_with_it() -> None:
+    ((_, body),) = kept(
+        "never push images to the registry from a laptop. pushes go through the pipeline of the branch. someone pushed a local"
+        " build in June and broke the shop for an hour"
+    )
+    assert "pipeline" in body
+    assert "June" in body
+
+
 @pytest.mark.parametrize(
     "taken_back",
     ["hmm no, scratch that", "scratch that please", "forget what I said about the tabs", "actually, i take that back"],

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from memoryd.model import MemoryType
 
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
-Table = Literal["worth", "joined", "reason", "user", "feedback", "project", "reference"]
-TABLES: tuple[Table, ...] = ("worth", "joined", "reason", *TYPES)
+Table = Literal["worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference"]
+TABLES: tuple[Table, ...] = ("worth", "joined", "joined_before", "reason", *TYPES)
 WEIGHTS_FILE = "weights.bin"
 _LARGEST = 30.0
 """A score beyond it is as good as certain, and its exponential might not fit."""
@@ -70,6 +70,11 @@ def worth_of(sentences: Sequence[str], answer: str) -> list[float]:
 def is_joined(first: str, second: str, *, is_next_message: bool = False) -> float:
     """How likely the second sentence belongs to what the first one says: it adds to it, limits it or puts it right."""
     return loaded().probability("joined", pair_features(first, second, is_next_message=is_next_message))
+
+
+def is_joined_before(first: str, second: str) -> float:
+    """How likely the first sentence belongs to what the second one says, where that is worth remembering."""
+    return loaded().probability("joined_before", pair_features(first, second, is_next_message=False))
 
 
 def is_reason(first: str, second: str, *, is_next_message: bool = False) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.classifier import is_joined, is_reason, worth_of
+from memoryd.engines.offline.classifier import is_joined, is_joined_before, is_reason, worth_of
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
 from memoryd.language.lexicon import pattern
@@ -17,12 +17,12 @@ from memoryd.language.taken_back import speaks_of, taken_back_by, takes_back_bef
 from memoryd.language.tokens import runs_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     from memoryd.model import UserMessage
 
-WRITTEN = 0.8
+WRITTEN = 0.75
 """A fact that is at least as likely worth keeping is written down."""
 UNCONFIRMED = 0.38
 """One that is at least as likely waits until it is said again, or the user says yes."""
@@ -33,10 +33,10 @@ ASKED = 0.1
 there are things to ask for, so a model by words underrates it."""
 ASKED_TO_WAIT = 0.05
 """From here on it waits to be confirmed; what is less likely is for the task at hand: "remember to push before lunch"."""
-JOINED = 0.35
+JOINED = 0.5
 """From here on a sentence belongs to the fact before it."""
 JOINED_BEFORE = 0.42
-"""From here on a fact belongs to the sentence before it: that is seldom so, and what it adds is mostly the task at hand."""
+"""From here on it belongs to the fact behind it; chosen by cross-validation. Without it a reason may stand without its rule."""
 REASON = 0.5
 _LEAST_APPROVED = 3
 _LEAST_WORDS = 3
@@ -145,27 +145,31 @@ def _spans(sentences: Sequence[str], seeds: Sequence[bool], apart: AbstractSet[i
         while (
             start > (spans[-1][1] if spans else 0)
             and not {start - 1, start} & apart
-            and _belongs(sentences, start, JOINED_BEFORE)
+            and _are_one_fact(sentences[start - 1], sentences[start], is_joined_before, JOINED_BEFORE)
         ):
             start -= 1
-        while end < len(sentences) and not {end - 1, end} & apart and _belongs(sentences, end, JOINED):
+        while (
+            end < len(sentences)
+            and not {end - 1, end} & apart
+            and _are_one_fact(sentences[end - 1], sentences[end], is_joined, JOINED)
+        ):
             end += 1
         spans.append((start, end))
     return spans
 
 
-def _belongs(sentences: Sequence[str], number: int, least: float) -> bool:
-    """Whether a sentence belongs to the one before it; `least` is how likely that has to be."""
-    sentence = sentences[number]
+def _are_one_fact(first: str, second: str, likely: Callable[[str, str], float], least: float) -> bool:
+    """Whether two neighbours belong together; `likely` judges by their words, and has to reach `least`."""
     if (
-        not (_says_something(sentences[number - 1]) or has_change(sentences[number - 1]))
-        or not is_meant(sentences[number - 1])
-        or not is_meant(sentence)
-        or taken_back_by(sentence) is not None
-        or takes_back_before(sentence)
+        not (_says_something(first) or has_change(first))
+        or not is_meant(first)
+        or not is_meant(second)
+        or taken_back_by(first) is not None
+        or taken_back_by(second) is not None
+        or takes_back_before(second)
     ):
         return False
-    return names_nothing(sentence) or is_exception(sentence) or is_joined(sentences[number - 1], sentence) >= least
+    return names_nothing(second) or is_exception(second) or likely(first, second) >= least
 
 
 def _stands_alone(sentences: Sequence[str], answer: str) -> bool:

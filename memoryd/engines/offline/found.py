@@ -36,6 +36,8 @@ _MOST_BEHIND = 2
 """Sentences of a message that can belong to the one before it as a whole."""
 _LEAST_SHARED = 2
 """Words that a change shares with the memory that it is about. An exception has to have only one: it is one to something."""
+_LEAST_PART = 0.25
+"""And how many of the words of the shorter of the two these have to be: two long sentences share two words by chance."""
 
 
 class Findings(NamedTuple):
@@ -342,7 +344,8 @@ def _spoken_of(text: str, bodies: Sequence[str]) -> int | None:
     if shared.count(most) != 1:
         return None
     about = shared.index(most)
-    least = 1 if is_limit else min(_LEAST_SHARED, len(content_words(_fact_of(bodies[about]))))
+    words = len(content_words(_fact_of(bodies[about])))
+    least = 1 if is_limit else max(min(_LEAST_SHARED, words), _LEAST_PART * min(words, len(content_words(text))))
     return about if most >= least else None
 
 
