@@ -49,7 +49,7 @@ class Place:
         return prefetch(self.paths, self.config, environment, self.clock, str(self.library.place), session_id, given)
 
     def ready(self, session_id: str = "s") -> RecallAnswer:
-        return ready_memories(self.paths, self.config, self.clock, str(self.library.place), session_id)
+        return ready_memories(self.paths, self.config, str(self.library.place), session_id, self.clock.now())
 
 
 def test_what_a_model_picked_comes_once_and_is_marked(paths: Paths, tmp_path: Path) -> None:
