@@ -255,7 +255,8 @@ def _quoted(
 ) -> list[_Match]:
     """The unconfirmed memories that are probable enough."""
     texts = {name: one.text for name, one in quotes.items()}
-    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now())
+    wait = not task.request.is_waited_for
+    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now(), wait=wait)
     found = rank.candidates(store, directory, query) if directory is not None else []
     return [
         _Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
