@@ -254,7 +254,7 @@ def test_audit_tells_what_was_said_more_than_once_and_what_keeps_it(shell: Shell
         "You said 1 thing to your agents more than once, in 2 messages of yours in 2 sessions."
     )
     assert '"use pnpm, not npm"\n    2 times in 2 sessions of claude-code, 2026-10-18\n' in done.stdout
-    assert done.stderr.endswith("memoryd backfill\n")
+    assert done.stderr.endswith("memoryd setup\n")
     report = as_json(shell.environment, "audit", "--days", "100000")
     assert list(report) == ["sessions", "messages", "repeated"]
     assert list(report["repeated"][0]) == ["text", "times", "sessions", "first_at", "last_at", "said"]
