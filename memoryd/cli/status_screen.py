@@ -141,9 +141,13 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     if status.dreams.outcomes:
         yield "dreams", _counted_dreams(status)
     if status.recall is not None and status.recall.shown:
-        shown, sessions, used = status.recall
-        shown_words = "1 memory" if shown == 1 else f"{shown:,} memories"
-        yield "recall", f"{shown_words} shown to {count(sessions, 'session')} in 7 days, {used:,} read or quoted"
+        use = status.recall
+        shown_words = "1 memory" if use.shown == 1 else f"{use.shown:,} memories"
+        yield (
+            "recall",
+            f"{shown_words} shown to {count(use.sessions, 'session')} in 7 days, {use.used:,} read or quoted",
+        )
+        yield "", f"about {use.in_words}"
     yield from _rules(status)
     if status.to_review:
         wait = "waits" if status.to_review == 1 else "wait"

@@ -1,7 +1,8 @@
 """Show what the model calls used and cost, by day, by project or by job. Without a model there is nothing to show.
 
 `--by memory` shows what memories have cost your sessions: how often each was handed over, about how many tokens that were, and in
-how many sessions it was then read or quoted.
+how many sessions it was then read or quoted. `--by session` shows the same for each session that was handed any, and about how many
+tokens came with a prompt (the median).
 
 A call that was sent and never answered counts as what it may have cost at most, marked with ~. What your own claude did is
 on your plan: it is shown at list price, in brackets. Where an endpoint had lost what it should have kept in its cache, and
@@ -14,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.formatting import count, short, shown
+from memoryd.formatting import ago, count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from memoryd.state.model_calls import Spent, UsageRow
 
 NAME = "usage"
-HELP = "what model calls used and cost, by day, project or job"
+HELP = "what model calls used and cost, and what memories cost your sessions"
+_TOKENS = "Tokens are about a quarter of the bytes; your client's model reads them, memoryd pays nothing."
 _DAYS = 30
 _MOST_DAYS = 3650
 _DAY = 86_400
@@ -32,7 +34,10 @@ _NOON = 43_200  # from noon to noon no change of the clock leads to another day
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--by", choices=("day", "project", "job", "memory"), default="day", help="what a line stands for (day)"
+        "--by",
+        choices=("day", "project", "job", "memory", "session"),
+        default="day",
+        help="what a line stands for (day)",
     )
     parser.add_argument("--days", type=int, default=_DAYS, help=f"how far back (today and the {_DAYS - 1} days before)")
     add_json_option(parser)
@@ -47,11 +52,11 @@ def execute(context: Context) -> int:
     if not 1 <= context.arguments.days <= _MOST_DAYS:
         raise UsageError(f"--days must be from 1 to {_MOST_DAYS}.", "memoryd usage --days 30")
     today_is = day_of(context.clock.now())
-    if context.arguments.by == "memory":
-        return _memories(context, day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0])
+    since = day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0]
+    if context.arguments.by in ("memory", "session"):
+        return (_memories if context.arguments.by == "memory" else _sessions)(context, since)
     database = open_for_reading(context.paths)
     try:
-        since = day_of(today_is[0] + _NOON - (context.arguments.days - 1) * _DAY)[0]
         rows = model_calls.usage(database, since) if database else []
         today = model_calls.spent_between(database, *today_is) if database else 0.0
     finally:
@@ -102,10 +107,48 @@ def _memories(context: Context, since: float) -> int:
             f"{shown(name):<{width}}  {outcome.shown:>11,}  {outcome.with_calls:>10,}  {outcome.sessions:>8,}"
             f"  {outcome.tokens:>8,}  {outcome.used:>5,}"
         )
+    print(_TOKENS, file=sys.stderr)
+    return 0
+
+
+def _sessions(context: Context, since: float) -> int:
+    """What memories have cost each session, the latest first, and all of them together."""
+    from memoryd.clock import iso
+    from memoryd.recall.outcomes import session_costs, use_of
+
+    costs = session_costs(context.paths, since)
+    rows = [(cost, use_of([cost])) for cost in costs]
+    if context.arguments.json:
+        print_json(
+            [
+                {
+                    "session": cost.session,
+                    "last_at": iso(cost.last_at),
+                    "shown": cost.shown,
+                    "prompts": use.prompts,
+                    "calls": len(cost.with_calls),
+                    "tokens": cost.tokens,
+                    "prompt_tokens": use.prompt_tokens,
+                    "used": cost.used,
+                }
+                for cost, use in rows
+            ]
+        )
+        return 0
+    if not rows:
+        print("No memory was handed over in this time.", file=sys.stderr)
+        return 0
+    width = max(len("session"), *(len(shown(cost.session)) for cost in costs))
     print(
-        "Tokens are about a quarter of the bytes; your client's model reads them, memoryd pays nothing.",
-        file=sys.stderr,
+        f"{'session':<{width}}  {'last':<12}  {'memories':>8}  {'prompts':>7}  {'calls':>5}  {'tokens':>8}"
+        f"  {'a prompt':>8}  {'used':>5}"
     )
+    for cost, use in rows:
+        print(
+            f"{shown(cost.session):<{width}}  {f'{ago(context.clock.now() - cost.last_at)} ago':<12}  {cost.shown:>8,}  {use.prompts:>7,}"
+            f"  {len(cost.with_calls):>5,}  {cost.tokens:>8,}  {use.prompt_tokens:>8,}  {cost.used:>5,}"
+        )
+    print(f"Together about {use_of(costs).in_words}. {_TOKENS}", file=sys.stderr)
     return 0
 
 

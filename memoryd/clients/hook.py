@@ -176,13 +176,14 @@ def _recalled(
         is_waited_for=True,
     )
     clock = SystemClock()
-    ready = ready_memories(paths, config, clock, memory_dir, call.session_id, most_characters=HOOK_CHARACTERS)
+    now = clock.now()  # the same for all that comes with this prompt
+    ready = ready_memories(paths, config, memory_dir, call.session_id, now, most_characters=HOOK_CHARACTERS)
     request = request._replace(most_characters=HOOK_CHARACTERS - len(ready.text))
     found = recall(paths, config, environment, clock, memory_dir, request)
 
     def record() -> None:
-        set_aside(paths, call.session_id, clock.now(), is_aside=False)
-        record_shown(paths, memory_dir, request, found, clock.now())
+        set_aside(paths, call.session_id, now, is_aside=False)
+        record_shown(paths, memory_dir, request, found, now)
         if config.recall.selector == "model" and call.session_id and is_worth_asking(call.prompt):
             start_prefetch(memory_dir, request, environment)
 
@@ -197,6 +198,7 @@ def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memor
     from memoryd.jobs.point_of_action import CallRequest, at_call, record_call
     from memoryd.jobs.prefetch import is_ready
     from memoryd.projects import root_of
+    from memoryd.recall.shown import is_set_aside
 
     now = SystemClock().now()
     request = CallRequest(call.session_id, call.cwd, root_of(call.cwd), call.action, call.call_id)
@@ -205,12 +207,14 @@ def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memor
         text = _CLIENT.hook_refusal(event, found.refusal)
     else:
         context = found.text
-        if config.features.recall and is_ready(paths, call.session_id):
+        if config.features.recall and is_ready(paths, call.session_id) and not is_set_aside(paths, call.session_id):
             from memoryd.jobs.recall import ready_memories
             from memoryd.recall.surface import HOOK_CHARACTERS
 
             most = HOOK_CHARACTERS - len(context)
-            ready = ready_memories(paths, config, SystemClock(), memory_dir, call.session_id, most_characters=most)
+            ready = ready_memories(
+                paths, config, memory_dir, call.session_id, now, most_characters=most, with_call=True
+            )
             context = "\n\n".join(filter(None, (context, ready.text)))
         text = _CLIENT.hook_answer(event, context) if context else ""
     return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))

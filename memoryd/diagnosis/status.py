@@ -20,7 +20,7 @@ from memoryd.jobs import gates
 from memoryd.jobs.holds import engine_wait
 from memoryd.memory.stats import MemoryStats
 from memoryd.model import Skip
-from memoryd.recall.shown import use_since
+from memoryd.recall.outcomes import use_since
 from memoryd.state import dreams, inbox, notices, pauses, queries, sync, waiting
 from memoryd.state.database import open_for_reading
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memoryd.diagnosis.facts import ChosenEngine
     from memoryd.model import Due, Wait, WaitingSession
     from memoryd.paths import Paths
-    from memoryd.recall.shown import Use
+    from memoryd.recall.outcomes import Use
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamReport
     from memoryd.state.pauses import Pause

@@ -91,8 +91,10 @@ def write_keys(
                 why_not = wait.why
                 break
             keys, why_not = _asked(database, paths, config, environment, clock, found.memory_dir, some)
-            memory_keys.record_keys(database, keys, clock.now())
+            # Also before: keys that are kept are not asked for again, so after a kill nobody would let recall read them.
             _read_again(paths, found, keys)
+            memory_keys.record_keys(database, keys, clock.now())
+            _read_again(paths, found, keys)  # what a prompt took in meanwhile
             written += sum(map(bool, keys.values()))
             without -= len(keys)
     return KeysOutcome(written, without, why_not)

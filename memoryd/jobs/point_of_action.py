@@ -91,7 +91,7 @@ def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest,
 def record_call(paths: Paths, memory_dir: str, request: CallRequest, answer: CallAnswer, now: float) -> None:
     """Note what came of it; after the answer was given, so that a kill hides no memory. Raises OSError."""
     if answer.shown:
-        shown_log.record(paths, request.session_id, memory_dir, answer.shown, now, with_call=True)
+        shown_log.record(paths, request.session_id, memory_dir, answer.shown, now, text=answer.text, with_call=True)
     if answer.refused_by:
         shown_log.record_refusal(
             paths,

@@ -138,18 +138,24 @@ def recall(
         chosen, answer = _chosen(task, store)
     finally:
         store.close()
-    return answer if chosen is None else _surfaced(task, chosen, answer)
+    return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())
 
 
 def ready_memories(
-    paths: Paths, config: Config, clock: Clock, memory_dir: str, session_id: str, *, most_characters: int = 0
+    paths: Paths,
+    config: Config,
+    memory_dir: str,
+    session_id: str,
+    now: float,
+    *,
+    most_characters: int = 0,
+    with_call: bool = False,
 ) -> RecallAnswer:
     """What a model has picked for an earlier prompt of this session and is not shown yet, taken and noted as shown.
 
     For whoever hands something to the session next: the hook of a prompt or of a tool call. Empty, and as cheap as a look
     for a file, where there is nothing. Raises StateError.
     """
-    now = clock.now()
     names = prefetch.take_ready(paths, session_id, memory_dir, now)
     if not names:
         return RecallAnswer()
@@ -162,18 +168,22 @@ def ready_memories(
         if name not in shown and (mtime_ns := changed_at_ns(memory_dir, name)) is not None
     ]
     request = Request("", session_id, most_characters=most_characters)
-    task = _Task(paths, config, {}, clock, memory_dir, request)
-    answer = _surfaced(task, _Chosen(matches, {}, most_bytes), RecallAnswer(selector="model"), surface.LATER)
-    record_shown(paths, memory_dir, request, answer, now)
+    answer = RecallAnswer(selector="model")
+    answer = _surfaced(request, _Chosen(matches, {}, most_bytes), answer, now, surface.LATER)
+    record_shown(paths, memory_dir, request, answer, now, with_call=with_call)
     return answer
 
 
-def record_shown(paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float) -> None:
+def record_shown(
+    paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float, *, with_call: bool = False
+) -> None:
     """Record what a session was shown, so that it is not shown again. Called after the answer: a kill must not hide a memory."""
     if not request.session_id or not answer.shown:
         return
     try:
-        shown_log.record(paths, request.session_id, memory_dir, answer.shown, now)
+        shown_log.record(
+            paths, request.session_id, memory_dir, answer.shown, now, text=answer.text, with_call=with_call
+        )
     except OSError as error:
         raise StateError(
             f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"
@@ -245,7 +255,8 @@ def _quoted(
 ) -> list[_Match]:
     """The unconfirmed memories that are probable enough."""
     texts = {name: one.text for name, one in quotes.items()}
-    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now())
+    wait = not task.request.is_waited_for
+    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now(), wait=wait)
     found = rank.candidates(store, directory, query) if directory is not None else []
     return [
         _Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
@@ -331,9 +342,10 @@ def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
     return _Match(rank.Candidate(known, 0.0, ()), parsed, may_have_secret=True)
 
 
-def _surfaced(task: _Task, chosen: _Chosen, answer: RecallAnswer, lead: str = surface.LEAD) -> RecallAnswer:
+def _surfaced(
+    request: Request, chosen: _Chosen, answer: RecallAnswer, now: float, lead: str = surface.LEAD
+) -> RecallAnswer:
     """Answer with as many memories as fit."""
-    request, now = task.request, task.clock.now()
     memories = [_surface_memory(match, chosen.gone) for match in chosen.matches]
     pieces = surface.pieces_of(memories, now, most_bytes=chosen.most_bytes, most_characters=request.most_characters)
     if not pieces:

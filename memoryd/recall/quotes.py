@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall.store import LearntMemory
 from memoryd.recall.weights import weights_of
@@ -26,19 +28,23 @@ def name_of_quote(row_id: int) -> str:
     return f"unconfirmed:{row_id}"
 
 
-def up_to_date_quotes(store: Store, memory_dir: str, quotes: Mapping[str, bytes], now: float) -> Directory | None:
+def up_to_date_quotes(
+    store: Store, memory_dir: str, quotes: Mapping[str, bytes], now: float, *, wait: bool = True
+) -> Directory | None:
     """The terms of the quotes of a directory, by their names; what has left the inbox is forgotten. None where there are none.
 
-    A quote never changes: a name that is known stands for the same words.
+    A quote never changes: a name that is known stands for the same words. Without `wait`, while another process writes, the
+    terms are those that are known, and may be of quotes that have left; whoever asks next takes in the rest.
     """
     place = place_of_quotes(memory_dir)
     directory = store.directory(place)
     known = {one.name for one in store.known(directory.id)} if directory is not None else set()
     if known != quotes.keys():
-        with store.transaction():
+        learnt = _learnt(store, {name: quotes[name] for name in quotes if name not in known})
+        with suppress(*() if wait else (BusyError,)), store.transaction(wait=wait):
             directory_id = store.record_check(place, 0, now)
             store.forget(directory_id, known - quotes.keys())
-            store.learn(directory_id, _learnt(store, {name: quotes[name] for name in quotes if name not in known}))
+            store.learn(directory_id, learnt)
         directory = store.directory(place)
     return directory if quotes else None
 

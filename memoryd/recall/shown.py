@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from memoryd.paths import Paths
 
@@ -26,14 +26,6 @@ class Shown(NamedTuple):
 
     name: str
     bytes: int
-
-
-class Use(NamedTuple):
-    """How often memories were shown, in how many sessions, and how often that was of use."""
-
-    shown: int
-    sessions: int
-    used: int
 
 
 def shown_to(paths: Paths, session_id: str, memory_dir: str) -> list[Shown]:
@@ -56,11 +48,26 @@ def spent(paths: Paths, session_id: str) -> int:
 
 
 def record(
-    paths: Paths, session_id: str, memory_dir: str, pieces: Iterable[Shown], at: float, *, with_call: bool = False
+    paths: Paths,
+    session_id: str,
+    memory_dir: str,
+    pieces: Sequence[Shown],
+    at: float,
+    *,
+    text: str = "",
+    with_call: bool = False,
 ) -> None:
-    """`with_call`: with a tool call, not with a prompt. Raises OSError."""
+    """`text`: all that was handed over; what it has beside the memories is noted with the first of them.
+
+    `with_call`: with a tool call, not with a prompt. Memories that came together have the same `at`. Raises OSError.
+    """
     more = {"with": "call"} if with_call else {}
-    lines = [{"shown": one.name, "bytes": one.bytes, "memory_dir": memory_dir, "at": at, **more} for one in pieces]
+    lines: list[dict[str, Any]] = [
+        {"shown": one.name, "bytes": one.bytes, "memory_dir": memory_dir, "at": at, **more} for one in pieces
+    ]
+    beside = len(text.encode("utf-8", "replace")) - sum(one.bytes for one in pieces)
+    if lines and beside > 0:
+        lines[0]["beside"] = beside
     _add(paths, session_id, lines)
 
 
@@ -138,20 +145,6 @@ def sessions_since(paths: Paths, since: float) -> Iterator[tuple[str, list[dict[
         recent = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_mtime >= since]
     for path in recent:
         yield os.path.basename(path).removesuffix(".jsonl"), [line for line in _lines(path) if _at(line) >= since]
-
-
-def use_since(paths: Paths, since: float) -> Use | None:
-    """What came of recall since then; None where no session was ever shown anything."""
-    try:
-        logs = [lines for _, lines in sessions_since(paths, since)]
-    except OSError:
-        return None
-    times = sessions = used = 0
-    for lines in logs:
-        times += (here := sum("shown" in line for line in lines))
-        sessions += here > 0
-        used += sum("used" in line for line in lines)
-    return Use(times, sessions, used)
 
 
 def drop_before(paths: Paths, since: float) -> None:

@@ -85,6 +85,36 @@ def test_a_session_gets_it_once_and_nobody_as_often_as_he_asks(environment: dict
     assert as_json(environment, *given)["selected"] == as_json(environment, *given)["selected"] == first["selected"]
 
 
+def test_what_it_cost_a_session_is_told(environment: dict[str, str], project: Path) -> None:
+    given = memoryd(environment, "recall", "--session", "s", "--project", str(project), PROMPT).stdout
+    (row,) = as_json(environment, "usage", "--by", "session")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*Z", row.pop("last_at"))
+    tokens = -(-(len(given.encode()) - len("\n")) // 4)
+    assert row == {
+        "session": "s",
+        "shown": 1,
+        "prompts": 1,
+        "calls": 0,
+        "tokens": tokens,
+        "prompt_tokens": tokens,
+        "used": 0,
+    }
+    assert all(f"`{field}`" in documented("usage") for field in row)
+    told = as_json(environment, "status")["recall"]
+    assert told == {
+        "shown": 1,
+        "sessions": 1,
+        "used": 0,
+        "tokens": tokens,
+        "prompts": 1,
+        "prompt_tokens": tokens,
+        "session_tokens": tokens,
+    }
+    done = memoryd(environment, "usage", "--by", "session")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["session", "s"]
+    assert done.stderr.startswith(f"Together about {tokens} tokens handed over")
+
+
 def test_the_manual_of_a_tool_in_use_is_left_out(environment: dict[str, str], project: Path) -> None:
     place = Path(as_json(environment, "context", "--project", str(project))["memory_dir"])
     (place / "manual.md").write_bytes(

@@ -23,6 +23,7 @@ from memoryd.diagnosis.facts import ChosenEngine
 from memoryd.diagnosis.problems import Problem
 from memoryd.jobs.ingest import Ingester
 from memoryd.model import Due, Wait
+from memoryd.recall.shown import Shown, record
 from memoryd.service.units import AGENT, UNIT
 from memoryd.state import dreams, jobs, pauses, queries
 from memoryd.state.waiting import waiting_sessions
@@ -289,3 +290,18 @@ def test_spend_against_the_cap(paths: Paths, spent: float, meaning: str) -> None
 def test_a_model_without_a_price_is_free(paths: Paths) -> None:
     engine = ChosenEngine("anthropic", "qwen3:14b", "http://localhost:11434", has_price=False)
     assert "\nspent     nothing: this model has no price\n" in screen(look(paths)._replace(engine=engine))
+
+
+# --- recall -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_recall_handed_over_is_told_with_its_price(paths: Paths, ingester: Ingester) -> None:
+    ingester.ingest(NOW)
+    assert "recall" not in screen(look(paths))
+    for session, number in (("s", 40), ("t", 400), ("u", 4000)):
+        record(paths, session, "/memory", [Shown("a.md", number)], NOW - HOUR)
+        os.utime(paths.session_file("recalled", session, ".jsonl"), (NOW - HOUR, NOW - HOUR))
+    assert (
+        "recall    3 memories shown to 3 sessions in 7 days, 0 read or quoted\n"
+        "          about 1,110 tokens handed over: 100 a prompt and 100 a session (median)\n"
+    ) in screen(look(paths))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from memoryd.config import Recall
 from memoryd.jobs.prefetch import prefetch, take_ready
 from memoryd.jobs.recall import RecallAnswer, ready_memories
 from memoryd.recall import shown as shown_log
+from memoryd.recall.outcomes import session_costs
 from memoryd.recall.surface import LATER, MARK
 from tests.jobs.model_workspace import VARIABLE, ToldClock, config_with_model
 from tests.messages_server import MessagesServer, Reply, text
@@ -49,7 +51,7 @@ class Place:
         return prefetch(self.paths, self.config, environment, self.clock, str(self.library.place), session_id, given)
 
     def ready(self, session_id: str = "s") -> RecallAnswer:
-        return ready_memories(self.paths, self.config, self.clock, str(self.library.place), session_id)
+        return ready_memories(self.paths, self.config, str(self.library.place), session_id, self.clock.now())
 
 
 def test_what_a_model_picked_comes_once_and_is_marked(paths: Paths, tmp_path: Path) -> None:
@@ -83,6 +85,39 @@ def test_what_was_picked_long_ago_or_for_another_project_is_about_something_else
         assert take_ready(paths, "s", "/elsewhere", place.clock.now()) == ()
         place.prefetch()
         assert take_ready(paths, "s", str(place.library.place), place.clock.now() + 3601) == ()
+
+
+def test_what_a_model_picked_comes_with_the_next_tool_call_once_unless_memory_is_left_aside(
+    environment: dict[str, str], paths: Paths, tmp_path: Path
+) -> None:
+    environment |= {"MEMORYD_MEMORY_DIR": str(tmp_path / "memory"), "PYTHONPATH": os.getcwd()}
+    sent = {"cwd": str(tmp_path), "transcript_path": "", "tool_name": "Bash", "tool_use_id": "t"}
+
+    def call(session_id: str, command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "memoryd", "hook", "pre-tool-use"],
+            env=environment,
+            cwd=tmp_path,
+            input=json.dumps({**sent, "session_id": session_id, "tool_input": {"command": command}}).encode(),
+            capture_output=True,
+            check=True,
+        )
+        return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]) if done.stdout else ""
+
+    with MessagesServer(lambda _: picks(RELEASE)) as server:
+        place = Place(paths, tmp_path / "memory", server)
+        place.clock.at = time.time()
+        place.prefetch("s")
+        place.prefetch("aside")
+    shown_log.set_aside(paths, "aside", place.clock.now(), is_aside=True)
+    text = call("s", "ls")
+    assert text.startswith(f"<{MARK}>\n{LATER}")
+    assert text.endswith(f"</{MARK}>")
+    assert FIVE[RELEASE][0] in text
+    assert call("s", "ls -l") == ""
+    assert call("aside", "ls") == ""
+    (cost,) = session_costs(paths)
+    assert (cost.session, cost.with_prompts, cost.with_calls) == ("s", (), (-(-len(text.encode()) // 4),))
 
 
 def test_a_prompt_does_not_wait_for_the_model_and_the_next_one_gets_its_choice(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
+from memoryd.clock import elapsed
+from memoryd.errors import BusyError
 from memoryd.recall import rank
 from memoryd.recall.quotes import up_to_date_quotes
-from memoryd.recall.store import open_store
+from memoryd.recall.store import BUSY_SECONDS, open_store
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -31,3 +36,20 @@ def test_a_quote_is_found_as_long_as_it_waits(paths: Paths) -> None:
     assert names(paths, both, "tabs or spaces in yaml?")[:1] == ["unconfirmed:1"]
     assert names(paths, {"unconfirmed:1": TABS}, "when do we deploy?") == []
     assert names(paths, {}, "tabs in yaml") == []
+
+
+def test_whoever_is_waited_for_does_not_wait_for_another_who_writes(paths: Paths) -> None:
+    known, both = {"unconfirmed:1": TABS}, {"unconfirmed:1": TABS, "unconfirmed:2": DEPLOY}
+    assert names(paths, known, "tabs in yaml") == ["unconfirmed:1"]
+    with closing(open_store(paths)) as writer, closing(open_store(paths)) as store:
+        with writer.transaction():
+            begin = elapsed()
+            directory = up_to_date_quotes(store, "/memory", both, 1.0, wait=False)
+            assert elapsed() - begin < BUSY_SECONDS / 2
+            assert directory is not None
+            assert [memory.name for memory in store.known(directory.id)] == ["unconfirmed:1"]
+            with store._database.waiting(0), pytest.raises(BusyError):
+                up_to_date_quotes(store, "/memory", both, 1.0)
+        directory = up_to_date_quotes(store, "/memory", both, 1.0, wait=False)
+        assert directory is not None
+        assert directory.memories == 2

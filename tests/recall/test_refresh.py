@@ -15,8 +15,9 @@ import pytest
 from memoryd.config import Config
 from memoryd.model import WaitingSession
 from memoryd.recall import shown
+from memoryd.recall.outcomes import Use, use_since
 from memoryd.recall.refresh import MemoryPlace, after_work, nightly
-from memoryd.recall.shown import Shown, Use
+from memoryd.recall.shown import Shown
 from memoryd.recall.store import open_store
 from tests.jobs.model_workspace import ToldClock
 from tests.recall.memories import FIVE, RELEASE, ROLE, TESTS, TRACKER, Library, topic
@@ -99,13 +100,15 @@ def test_what_a_session_read_or_quoted_of_what_it_was_shown_is_noted(room: Room)
     assert shown.unused(room.paths, room.session.id, room.memory_dir) == [ROLE]
     for file in Path(room.paths.state_dir, "recalled").iterdir():
         os.utime(file, (room.clock.at, room.clock.at))
-    assert shown.use_since(room.paths, room.clock.at - 1) == Use(4, 1, 3)
+    assert use_since(room.paths, room.clock.at - 1) == Use(
+        4, 1, 3, tokens=10, prompts=1, prompt_tokens=10, session_tokens=10
+    )
 
 
 def test_what_nobody_was_shown_is_of_no_use(room: Room) -> None:
     room.transcript.write_bytes(room.session.reply("Releases are cut from the branch stable, so I tag there."))
     room.care()
-    assert shown.use_since(room.paths, 0.0) is None
+    assert use_since(room.paths, 0.0) is None
 
 
 def test_a_session_without_a_transcript_or_a_project_without_memories_is_nothing(room: Room) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.recall import shown
-from memoryd.recall.shown import Shown, Use
+from memoryd.recall.outcomes import Use, use_since
+from memoryd.recall.shown import Shown
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -43,7 +44,7 @@ def test_a_session_that_was_shown_nothing_leaves_nothing(paths: Paths) -> None:
 
 
 def test_what_was_of_use_is_counted_once(paths: Paths) -> None:
-    assert shown.use_since(paths, 0.0) is None
+    assert use_since(paths, 0.0) is None
     shown.record(paths, "s", PLACE, SHOWN, NOW)
     shown.forget(paths, "s", NOW + 1)
     shown.record(paths, "s", PLACE, SHOWN[:1], NOW + 2)
@@ -52,9 +53,9 @@ def test_what_was_of_use_is_counted_once(paths: Paths) -> None:
     assert shown.unused(paths, "s", PLACE) == ["é.md"]
     for name in Path(paths.state_dir, "recalled").iterdir():
         os.utime(name, (NOW, NOW))
-    assert shown.use_since(paths, NOW) == Use(3, 1, 1)
-    assert shown.use_since(paths, NOW - 1) == Use(3, 1, 1)
-    assert shown.use_since(paths, NOW + 2) == Use(0, 0, 0)
+    assert use_since(paths, NOW) == Use(3, 1, 1, tokens=11, prompts=2, prompt_tokens=3, session_tokens=11)
+    assert use_since(paths, NOW - 1) == use_since(paths, NOW)
+    assert use_since(paths, NOW + 2) == Use()
 
 
 def test_sessions_that_are_too_old_go(paths: Paths) -> None:
