@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memoryd.stores.replica import LocalFiles, Replica
 
 RETRIES = 3
-_ELSEWHERE = re.compile(r"(?:projects/[a-z0-9._-]{1,100}|global)/([^/]+)")
+_ELSEWHERE = re.compile(r"(?:(?:projects|team)/[a-z0-9._-]{1,100}|global)/([^/]+)")
 
 
 class RoundResult(NamedTuple):
