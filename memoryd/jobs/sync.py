@@ -14,8 +14,10 @@ from memoryd.jobs.repository_identity import record_identities, recorded_identit
 from memoryd.jobs.team import reindex_project, team_dir_of
 from memoryd.projects import is_excluded
 from memoryd.security.invisible import without_invisible
-from memoryd.state import queries
+from memoryd.security.redact import redact
+from memoryd.state import queries, sync
 from memoryd.state.projects import all_projects, owner_of
+from memoryd.stores.base import StoreError
 from memoryd.stores.git import MACHINES_REF, TEAM_REF
 from memoryd.stores.git_runner import GitRunner
 from memoryd.stores.open_store import FOLDER_SCHEME, open_store
@@ -173,9 +175,21 @@ def sync_all(
                     for replica in shared.replicas:
                         reindex_project(database, os.path.dirname(replica.memory_dir), now)
             except MemorydError as error:
-                yield SyncOutcome(shared, address, error=error)
+                yield _failed(database, shared, address, error, now)
+            except Exception as error:  # noqa: BLE001 - one store must not keep the others back, whatever is wrong with it
+                told = StoreError(
+                    f"{address} cannot be used: {type(error).__name__}: {redact(str(error))}", "memoryd doctor"
+                )
+                yield _failed(database, shared, address, told, now)
             else:
                 yield SyncOutcome(shared, address, result)
+
+
+def _failed(database: Database, shared: Shared, address: str, error: MemorydError, now: float) -> SyncOutcome:
+    """Record that the exchange with a store failed, so that `status` tells of it."""
+    last = sync.last_round(database, address)
+    sync.put_round(database, last._replace(at=now, error=error.sentence, fix=error.fix))
+    return SyncOutcome(shared, address, error=error)
 
 
 def machine_name() -> str:
