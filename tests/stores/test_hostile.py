@@ -19,7 +19,7 @@ from memoryd.stores.directory import directory_store
 from memoryd.stores.git import TEAM_REF, GitStore
 from memoryd.stores.keys import refusal_of_content, refusal_of_name, twin_key, twins
 from memoryd.stores.manifest import MANIFEST_NAME
-from tests.stores.machines import Machine, memory
+from tests.stores.machines import Machine, machines, memory
 from tests.stores.places import GIT_ENVIRONMENT, bare_repository, git
 
 if TYPE_CHECKING:
@@ -301,6 +301,49 @@ def test_a_ref_that_stays_locked_is_told_in_the_words_of_git(tmp_path: Path) -> 
         victim.exchange()
     assert "lock" in sync.last_round(victim.database, store.address).error
     victim.close()
+
+
+def test_an_older_or_another_state_with_the_same_number_deletes_nothing(tmp_path: Path) -> None:
+    """A folder that a program synchronises keeps one of two offline writers; a backup that was put back is written again."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    laptop, desktop = machines(tmp_path, lambda: directory_store(str(shared)), 2)
+    laptop.write("a.md", FINE)
+    laptop.exchange()
+    desktop.exchange()
+    backup = (shared / MANIFEST_NAME).read_bytes()
+    laptop.write("b.md", memory("From the laptop."))
+    laptop.exchange()
+    (shared / MANIFEST_NAME).write_bytes(backup)
+    desktop.write("c.md", memory("From the desktop."))
+    desktop.exchange()
+    assert laptop.exchange().dropped == 0
+    assert set(laptop.files) == {"a.md", "b.md", "c.md"}
+    laptop.close()
+    desktop.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://me:p@ss@host/x", "https://host/x?private_token=ss", "https://host/x#ss", "ssh://ss@host/x"],
+)
+def test_an_address_is_shown_without_what_may_be_a_password(tmp_path: Path, url: str) -> None:
+    shown_address = GitStore(url, TEAM_REF, str(tmp_path), GIT_ENVIRONMENT).address
+    assert shown_address == f"{url.partition(':')[0]}://host/x {TEAM_REF}"
+
+
+def test_the_name_of_an_author_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    store = directory_store(str(tmp_path / "shared"))
+    listing = store.list_files("", is_needed=True)
+    assert listing is not None
+    store.write_files(listing, {"fine.md": FINE}, (), "x", 1.0)
+    manifest = json.loads((tmp_path / "shared" / MANIFEST_NAME).read_text())
+    manifest["author"] = "Ma\x1b[2Jra\u202e" + "a" * 1_000
+    (tmp_path / "shared" / MANIFEST_NAME).write_text(json.dumps(manifest))
+    found = store.list_files("", is_needed=True)
+    assert found is not None
+    assert found.author == ("Ma[2Jra" + "a" * 1_000)[:60]
 
 
 def test_settings_and_hooks_of_the_user_do_not_run_with_a_push(tmp_path: Path) -> None:
