@@ -104,6 +104,11 @@ def test_values_are_read_and_paths_made_absolute(paths: Paths) -> None:
             "[sync]\nremote = 'memories'",
             "line 2: `sync.remote` must be an absolute path or one below ~/, not 'memories'.",
         ),
+        (
+            "[sync]\nremote = '/mnt/nas'\n[team]\nstore = '/mnt/nas/'",
+            "line 4: `team.store` must be another place than `sync.remote`, which is for your own machines alone.",
+        ),
+        ("[sync]\nremote = 's3://b/m'\n[team]\nstore = 's3://b/m/'", "line 4: `team.store` must be another place than"),
         ("[team]\nstore = 'reff'", "line 2: `team.store` must be an absolute path or one below ~/, not 'reff'."),
         ("[scan]\ninterval_seconds =", "line 2: is not valid TOML: invalid value."),
         ("[scan\n", "line 1: is not valid TOML: expected ']' at the end of a table declaration."),

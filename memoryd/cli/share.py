@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.sync import person_name
-    from memoryd.jobs.team import share
+    from memoryd.jobs.sync import person_name, reason_to_stay
+    from memoryd.jobs.team import ShareError, share
     from memoryd.state.database import open_database
 
     project = own_project_of(context)
@@ -49,6 +49,9 @@ def execute(context: Context) -> int:
         raise not_one(context, project.memory_dir, context.arguments.file)
     with memory_of(project) as directory:
         name = memory_name(context, directory, context.arguments.file)
+    with closing(open_database(context.paths)) as database:
+        if reason := reason_to_stay(database, project):
+            raise ShareError(f"Nothing of this project can be shared: {reason}.", "memoryd projects")
     if not context.config.is_team_on:
         _choose_store(context)
     author = person_name(context.paths, context.environment)

@@ -136,7 +136,7 @@ def _status(context: Context, database: Database) -> int:
         print(f"{address}: {count(len(shared.replicas), 'project')}")
         if last.error:
             print(f"  failing: {shown(last.error)}\n  fix: {shown(last.fix)}")
-        print(f"  {exchanged(last, 0, now).removeprefix(address + ', ')}")
+        print(f"  {shown(exchanged(last, 0, now).removeprefix(address + ', '))}")
         for root, why in shared.staying.items():
             print(f"  {short(root, home)} stays at home: {why}")
         for file in sync.kept_apart(database, address):

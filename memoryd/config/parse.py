@@ -143,6 +143,10 @@ class _Reader:
         self._check_address(config.sync.remote, ("sync", "remote"))
         if config.team.store not in ("ref", "folder"):
             self._check_address(config.team.store, ("team", "store"))
+        if config.sync.remote and self._place(config.sync.remote) == self._place(config.team.store):
+            raise self._wrong(
+                ("team", "store"), "another place than `sync.remote`, which is for your own machines alone"
+            )
         if 0 < config.anthropic.context_window_tokens < LEAST_WINDOW_TOKENS:
             raise self._wrong(("anthropic", "context_window_tokens"), f"0 or at least {LEAST_WINDOW_TOKENS}")
         return config
@@ -154,6 +158,10 @@ class _Reader:
             )
         if address and not re.search(r":", address):
             self._directory(address, path)
+
+    def _place(self, address: str) -> str:
+        """An address in one spelling, to be compared."""
+        return self._paths.expand(address) or address.rstrip("/").removesuffix(".git")
 
     def _check_claude(self, config: Config) -> None:
         settings = config.claude

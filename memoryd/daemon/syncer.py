@@ -23,6 +23,8 @@ SETTLE_SECONDS = 2.0
 """So long after the last change here it goes out."""
 CHILD_SECONDS = 5.0
 """How long an exchange may take to end itself when the daemon is told to stop; a kill would do no harm either."""
+MOST_SECONDS = 900.0
+"""An exchange that takes longer hangs: on a network share that does not answer, for instance."""
 _NOT_THEIRS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
@@ -51,6 +53,8 @@ class Syncer:
             self._began_at = self._changed_at = None
             return
         if self._child.is_running:
+            if self._began_at is not None and now - self._began_at >= MOST_SECONDS:
+                self._end_late(now)
             return
         stamps = _stamps(database)
         if stamps != self._stamps:
@@ -64,11 +68,23 @@ class Syncer:
 
     def times(self, config: Config) -> Iterator[float]:
         """Times at which an exchange falls due."""
-        if self._child.is_running or self._began_at is None:
-            return  # its end wakes us; or nothing is exchanged
+        if self._began_at is None:
+            return  # nothing is exchanged
+        if self._child.is_running:
+            yield self._began_at + MOST_SECONDS  # unless its end wakes us before
+            return
         yield self._began_at + config.sync.interval_seconds
         if self._changed_at is not None:
             yield self._changed_at + SETTLE_SECONDS
+
+    def _end_late(self, now: float) -> None:
+        """End an exchange that hangs; the next one comes after the period."""
+        self.stop()
+        self._began_at = now
+        self._log.error("exchange hung", seconds=MOST_SECONDS)
+        self._say(
+            f"The exchange of memories took longer than {MOST_SECONDS / 60:g} minutes and was ended: memoryd sync"
+        )
 
     def _report(self, database: Database, code: int) -> None:
         if code:

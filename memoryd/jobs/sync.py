@@ -14,8 +14,10 @@ from memoryd.jobs.repository_identity import record_identities, recorded_identit
 from memoryd.jobs.team import reindex_project, team_dir_of
 from memoryd.projects import is_excluded
 from memoryd.security.invisible import without_invisible
-from memoryd.state import queries
+from memoryd.security.redact import redact
+from memoryd.state import queries, sync
 from memoryd.state.projects import all_projects, owner_of
+from memoryd.stores.base import StoreError
 from memoryd.stores.git import MACHINES_REF, TEAM_REF
 from memoryd.stores.git_runner import GitRunner
 from memoryd.stores.open_store import FOLDER_SCHEME, open_store
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.jobs.repository_identity import RepositoryIdentity
     from memoryd.paths import Paths
+    from memoryd.projects import Project
     from memoryd.state.database import Database
     from memoryd.stores.base import SharedStore
     from memoryd.stores.protocol import RoundResult
@@ -72,23 +75,33 @@ def all_shared(database: Database, config: Config, now: float) -> list[Shared]:
 def _teams(database: Database, config: Config, now: float) -> list[Shared]:
     """The team's memories of the projects that are worked on, by store: each on its own remote, or all in one."""
     stores: dict[str, list[Replica]] = {}
-    for project in queries.projects(database):
-        is_at_work = project.active_at is None or now - project.active_at < _AT_WORK_SECONDS
-        if project.collides_with or is_excluded(project.root, config.projects.exclude):
+    staying: dict[str, dict[str, str]] = {}
+    projects = {project.root: project for project in all_projects(database)}
+    for report in queries.projects(database):
+        is_at_work = report.active_at is None or now - report.active_at < _AT_WORK_SECONDS
+        if is_excluded(report.root, config.projects.exclude):
             continue
-        team_dir = team_dir_of(project.memory_dir)
-        if not os.path.isdir(project.root) or not (is_at_work or os.path.isdir(team_dir)):
+        team_dir = team_dir_of(report.memory_dir)
+        if not os.path.isdir(report.root) or not (is_at_work or os.path.isdir(team_dir)):
             continue
         if config.team.store == "folder":
-            address, prefix = FOLDER_SCHEME + project.root, ""
+            address, prefix = FOLDER_SCHEME + report.root, ""
         elif config.team.store == "ref":
-            address, prefix = remote_of(project.root), ""
+            address, prefix = remote_of(report.root), ""
         else:
-            prefix = prefix_of(recorded_identity(database, project.root))
+            prefix = prefix_of(recorded_identity(database, report.root), "team")
             address = config.team.store if prefix else ""
-        if address:
-            stores.setdefault(address, []).append(Replica(team_dir, prefix))
-    return [Shared(address, TEAM_REF, tuple(replicas), {}, is_team=True) for address, replicas in stores.items()]
+        if not address:
+            continue
+        replicas = stores.setdefault(address, [])
+        if reason := reason_to_stay(database, projects[report.root]):
+            staying.setdefault(address, {})[report.root] = reason
+        else:
+            replicas.append(Replica(team_dir, prefix))
+    return [
+        Shared(address, TEAM_REF, tuple(replicas), staying.get(address, {}), is_team=True)
+        for address, replicas in stores.items()
+    ]
 
 
 def _machines(database: Database, config: Config) -> Shared:
@@ -99,10 +112,8 @@ def _machines(database: Database, config: Config) -> Shared:
         prefix = prefix_of(recorded_identity(database, project.root))
         if is_excluded(project.root, config.projects.exclude):
             staying[project.root] = "it is excluded in the config"
-        elif project.is_shared:
-            staying[project.root] = "it shares its memory directory with other projects"
-        elif owner_of(database, project.memory_dir) != project.root:
-            staying[project.root] = "its memory directory is that of another project"
+        elif reason := reason_to_stay(database, project):
+            staying[project.root] = reason
         elif not prefix:
             staying[project.root] = (
                 "it is no git repository with a remote or a commit, so other machines cannot know it"
@@ -112,13 +123,34 @@ def _machines(database: Database, config: Config) -> Shared:
     return Shared(config.sync.remote, MACHINES_REF, tuple(replicas.values()), staying)
 
 
-def prefix_of(identity: RepositoryIdentity) -> str:
-    """Folder of a project in the store: the same on every machine. Empty where nothing tells what the project is."""
+def reason_to_stay(database: Database, project: Project) -> str:
+    """Why the memory directory of a project is exchanged with nobody: it is not this project's alone. Empty: it is.
+
+    A project without a root is a memory directory that was named by its path.
+    """
+    owner = owner_of(database, project.memory_dir)
+    is_shared = project.is_shared or (
+        not project.root
+        and not owner
+        and any(other.memory_dir == project.memory_dir for other in all_projects(database))
+    )
+    if is_shared:
+        return "it shares its memory directory with other projects"
+    if project.root and owner not in ("", project.root):
+        return "its memory directory is that of another project"
+    return ""
+
+
+def prefix_of(identity: RepositoryIdentity, top: str = "projects") -> str:
+    """Folder of a project in the store: the same on every machine. Empty where nothing tells what the project is.
+
+    `top` keeps what is for one's own machines (`projects`) apart from what is for the team (`team`).
+    """
     told = identity.remote or identity.first_commit
     if not told:
         return ""
     name = _NOT_IN_NAMES.sub("-", told.rpartition("/")[2].lower()).strip(".-")[:60] if identity.remote else "commit"
-    return f"projects/{name or 'project'}-{hashlib.sha256(told.encode()).hexdigest()[:16]}/"
+    return f"{top}/{name or 'project'}-{hashlib.sha256(told.encode()).hexdigest()[:16]}/"
 
 
 def sync_all(
@@ -131,6 +163,8 @@ def sync_all(
     with only_process(paths, "", "sync", "Another memoryd is exchanging memories right now."):
         record_identities(paths, [project.root for project in all_projects(database)], now)
         for shared in all_shared(database, config, now):
+            if shared.is_team and not shared.replicas:
+                continue  # all its projects stay
             address = shared.address
             try:
                 store = shared.open(paths, environment)
@@ -141,9 +175,21 @@ def sync_all(
                     for replica in shared.replicas:
                         reindex_project(database, os.path.dirname(replica.memory_dir), now)
             except MemorydError as error:
-                yield SyncOutcome(shared, address, error=error)
+                yield _failed(database, shared, address, error, now)
+            except Exception as error:  # noqa: BLE001 - one store must not keep the others back, whatever is wrong with it
+                told = StoreError(
+                    f"{address} cannot be used: {type(error).__name__}: {redact(str(error))}", "memoryd doctor"
+                )
+                yield _failed(database, shared, address, told, now)
             else:
                 yield SyncOutcome(shared, address, result)
+
+
+def _failed(database: Database, shared: Shared, address: str, error: MemorydError, now: float) -> SyncOutcome:
+    """Record that the exchange with a store failed, so that `status` tells of it."""
+    last = sync.last_round(database, address)
+    sync.put_round(database, last._replace(at=now, error=error.sentence, fix=error.fix))
+    return SyncOutcome(shared, address, error=error)
 
 
 def machine_name() -> str:

@@ -35,13 +35,18 @@ def with_team_lines(text: str, directory: MemoryDirectory, topic: Callable[[str]
     if not names:
         return text
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    lines = [f"{gap}{HEADING}", *(entry(f"{TEAM_FOLDER}/{name}", topic(f"{TEAM_FOLDER}/{name}")) for name in names)]
-    while len(lines) > 1:
-        whole = text + "\n".join(lines) + "\n"
-        if whole.count("\n") <= MOST_LINES and len(whole.encode("utf-8", "surrogateescape")) <= MOST_BYTES:
-            return whole
-        lines.pop()
-    return text
+    whole = f"{text}{gap}{HEADING}\n"
+    room_lines = MOST_LINES - whole.count("\n")
+    room_bytes = MOST_BYTES - len(whole.encode("utf-8", "surrogateescape"))
+    lines: list[str] = []
+    for name in names:  # read one by one, since most of a large team's folder has no room here
+        line = entry(f"{TEAM_FOLDER}/{name}", topic(f"{TEAM_FOLDER}/{name}")) + "\n"
+        room_lines -= line.count("\n")
+        room_bytes -= len(line.encode("utf-8", "surrogateescape"))
+        if room_lines < 0 or room_bytes < 0:
+            break
+        lines.append(line)
+    return whole + "".join(lines) if lines else text
 
 
 def _team_files(directory: MemoryDirectory) -> list[str]:

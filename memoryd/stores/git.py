@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memoryd.security.redact import redact
 from memoryd.stores.base import RemoteFile, StoreChangedError, StoreError, StoreListing
 from memoryd.stores.git_runner import GitRunner, last_line
+from memoryd.stores.keys import clean_author
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +27,7 @@ TEAM_REF = "refs/memoryd/team"
 """No branch: not fetched by default, no CI, not in anybody's list of branches."""
 _FETCHED, _OUTGOING = "refs/memoryd/fetched", "refs/memoryd/outgoing"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_USER = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/@]*@", re.IGNORECASE)
+_URL = re.compile(r"([a-z][a-z0-9+.-]*://)([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
 _MOVED = (
     "[rejected]",
     "cannot lock ref",
@@ -35,6 +36,8 @@ _MOVED = (
     "reference already exists",
     "failed to lock",
 )
+_MOST_REFUSALS = 3
+"""A ref that refuses so many pushes without having moved is not being written by others: it is locked, or cannot be written."""
 _MOST_KEPT_COMMITS = 2_000
 """After so many fetched or pushed versions the cache is packed anew."""
 
@@ -47,12 +50,13 @@ class GitStore:
             raise StoreError(f"{url!r} is no address of a git repository.", "memoryd config")
         self._url = url
         self._ref = ref
+        self._refused_version, self._refusals = "", 0
         name = hashlib.sha256(f"{url}\n{ref}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
         self._git = GitRunner(os.path.join(cache_dir, f"{name}.git"), environment)
 
     @property
     def address(self) -> str:
-        url = _USER.sub(r"\1", self._url)
+        url = _without_secrets(self._url)
         return url if self._ref == MACHINES_REF else f"{url} {self._ref}"
 
     @property
@@ -109,8 +113,7 @@ class GitStore:
         tree = self._git.run("ls-tree", "-r", "-z", "-l", "--full-tree", version)
         told = self._git.run("show", "-s", "--no-show-signature", "--format=%an", version)
         if tree.code or told.code:
-            self._git.forget_repository()
-            raise StoreError(f"The copy of {self.address} was damaged; it is fetched anew.", "memoryd sync")
+            raise self._damaged()
         files: dict[str, RemoteFile] = {}
         odd: dict[str, str] = {}
         for entry in tree.out.split(b"\0"):
@@ -121,9 +124,11 @@ class GitStore:
             key = path.decode("utf-8", "surrogateescape")
             if kind != "blob" or mode not in ("100644", "100755", "100664"):
                 odd[key] = "a symlink" if mode == "120000" else "another repository"
+            elif not size.isdecimal():  # git prints BAD for an object that is missing
+                raise self._damaged()
             else:
                 files[key] = RemoteFile(name, int(size))
-        author = told.out.decode("utf-8", "replace").strip()
+        author = clean_author(told.out.decode("utf-8", "replace"))
         return StoreListing(version, files, is_continuation, author, odd)
 
     def _has(self, commit: str) -> bool:
@@ -159,13 +164,19 @@ class GitStore:
         )
         if answer.code:
             told = answer.out.decode("utf-8", "replace") + answer.err
-            if any(word in told for word in _MOVED):
+            if any(word in told for word in _MOVED) and not self._is_stuck(listing.version):
                 raise StoreChangedError
             raise self._unreachable(answer)
         files = {key: file for key, file in listing.files.items() if key not in deletes}
         files |= {key: RemoteFile(_blob_name(data), len(data)) for key, data in puts.items()}
         self._pack_sometimes()
-        return StoreListing(commit, files, author=author, odd=listing.odd)
+        return StoreListing(commit, files, author=clean_author(author), odd=listing.odd)
+
+    def _is_stuck(self, version: str) -> bool:
+        """Whether a push on top of this version was refused again and again, though nobody else has written."""
+        self._refusals = self._refusals + 1 if version == self._refused_version else 1
+        self._refused_version = version
+        return self._refusals >= _MOST_REFUSALS
 
     def _commit(
         self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float
@@ -203,6 +214,11 @@ class GitStore:
         if self._git.run("rev-parse", "--git-dir").code or self._git.run("fsck", "--connectivity-only").code:
             self._git.forget_repository()
 
+    def _damaged(self) -> StoreError:
+        """Delete the cache, which is fetched anew next time."""
+        self._git.forget_repository()
+        return StoreError(f"The copy of {self.address} was damaged; it is fetched anew.", "memoryd sync")
+
     def _unreachable(self, answer: GitResult) -> StoreError:
         told = redact(last_line(answer.err)).replace(self._url, self.address)
         return StoreError(f"{self.address} cannot be used: {told}", f"git ls-remote {self.address.split(' ')[0]}")
@@ -219,6 +235,15 @@ def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
             size = int(facts[2])
             yield facts[0], out[at : at + size]
             at += size + 1
+
+
+def _without_secrets(url: str) -> str:
+    """The address without login, query and fragment, each of which can hold a password."""
+    match = _URL.fullmatch(url)
+    if match is None:
+        return url
+    scheme, host, path = match.groups()
+    return re.split(r"[?#]", f"{scheme}{host.rpartition('@')[2]}{path}", maxsplit=1)[0]
 
 
 def _blob_name(data: bytes) -> str:

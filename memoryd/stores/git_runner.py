@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LOCAL_SECONDS = 120.0
 NETWORK_SECONDS = 120.0
+_KILLED_SECONDS = 5.0
 
 _SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -34,6 +35,7 @@ _SETTINGS = (
     "fetch.recurseSubmodules=false",
     "fetch.writeCommitGraph=false",
     "submodule.recurse=false",
+    "credential.interactive=false",
     "protocol.allow=never",
     *(f"protocol.{name}.allow=always" for name in ("https", "http", "ssh", "git", "file")),
 )
@@ -72,6 +74,7 @@ class GitRunner:
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "",
             "SSH_ASKPASS_REQUIRE": "never",
+            "GCM_INTERACTIVE": "never",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_OPTIONAL_LOCKS": "0",
         }
@@ -102,7 +105,7 @@ class GitRunner:
             if process.poll() is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
+                _close(process)
         return GitResult(process.returncode, out, err.decode("utf-8", "replace"))
 
     def make_repository(self) -> None:
@@ -120,6 +123,19 @@ class GitRunner:
     def forget_repository(self) -> None:
         """Delete the repository: all that it holds is in the store."""
         shutil.rmtree(self.repository, ignore_errors=True)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that was killed. A helper in a session of its own may hold its pipes open: not for long then."""
+    try:
+        process.communicate(timeout=_KILLED_SECONDS)
+    except subprocess.TimeoutExpired:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_KILLED_SECONDS)
 
 
 def last_line(text: str) -> str:

@@ -22,6 +22,7 @@ MOST_NAME_BYTES = 200
 _DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{device}{number}" for device in ("com", "lpt") for number in "0123456789¹²³"
 }
+_AUTHOR_CHARACTERS = 60
 _DECODED_TIMES = 4
 _LIKE_A_SLASH = frozenset("\u2044\u2215\u2216\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -117,3 +118,8 @@ def refusal_of_content(data: bytes) -> str | None:
     if (secret := find_secret(document.text)) is not None:
         return f"it holds a secret ({secret})"
     return None
+
+
+def clean_author(name: str) -> str:
+    """The name of a writer as it may be shown: no control or invisible characters, and not long."""
+    return without_invisible(_CONTROL.sub("", name)).strip()[:_AUTHOR_CHARACTERS]

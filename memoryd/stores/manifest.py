@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memoryd.stores.base import RemoteFile, StoreChangedError, StoreError, StoreListing
+from memoryd.stores.keys import clean_author
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -22,6 +23,8 @@ BLOBS = "blobs"
 MOST_MANIFEST_BYTES = 128 << 20
 _FORMAT = 1
 _BLOB = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
+_KEPT_VERSIONS = 500
+"""A machine that knows none of these versions takes and gives, and deletes nothing."""
 _SWEEP_EVERY = 256
 """So many versions apart, blobs are looked for that no manifest names: writers that were killed or refused leave them."""
 _SWEEP_SECONDS = 86_400.0
@@ -67,6 +70,12 @@ class _Manifest(NamedTuple):
     generation: int
     author: str
     entries: Mapping[str, _Entry]
+    versions: tuple[str, ...] = ()
+    """A random token for each of the last versions, this one at the end: they tell what it descends from. A number would not,
+    where two wrote offline or an older state was put back."""
+
+    def version(self, tag: str) -> str:
+        return f"{self.id}:{self.versions[-1] if self.versions else ''}:{tag}"
 
 
 class ManifestStore:
@@ -86,7 +95,7 @@ class ManifestStore:
         return self._place.requests
 
     def list_files(self, known: str, *, is_needed: bool = False) -> StoreListing | None:
-        known_id, known_generation, known_tag = _parts(known)
+        known_id, known_token, known_tag = _parts(known)
         try:
             kept = self._place.read(MANIFEST_NAME, "" if is_needed else known_tag)
         except FileNotFoundError:
@@ -95,9 +104,9 @@ class ManifestStore:
         if kept is None:
             return None
         manifest = self._parsed(kept.data)
-        version = f"{manifest.id}:{manifest.generation}:{kept.tag}"
+        version = manifest.version(kept.tag)
         self._read = version, manifest
-        is_continuation = not known or (manifest.id == known_id and manifest.generation >= known_generation)
+        is_continuation = not known or (manifest.id == known_id and known_token in manifest.versions)
         return _listing(version, manifest, is_continuation=is_continuation)
 
     def read_files(self, listing: StoreListing, keys: Collection[str]) -> dict[str, bytes]:
@@ -126,7 +135,8 @@ class ManifestStore:
             written[key] = _Entry(digest, len(data), f"{digest}-{os.urandom(8).hex()}")
             self._place.create(f"{BLOBS}/{written[key].blob}", data)
         entries = {key: entry for key, entry in before.entries.items() if key not in deletes} | written
-        manifest = _Manifest(before.id, before.generation + 1, author, entries)
+        versions = (*before.versions, os.urandom(8).hex())[-_KEPT_VERSIONS:]
+        manifest = _Manifest(before.id, before.generation + 1, clean_author(author), entries, versions)
         # Refused, the blobs stay for the sweep: a client that lost the answer and asked again is refused by its own success.
         tag = self._place.replace(MANIFEST_NAME, _rendered(manifest), _parts(listing.version)[2])
         self._place.remove(
@@ -134,7 +144,7 @@ class ManifestStore:
         )
         if manifest.generation % _SWEEP_EVERY == 0:
             self._sweep(manifest, now)
-        version = f"{manifest.id}:{manifest.generation}:{tag}"
+        version = manifest.version(tag)
         self._read = version, manifest
         return _listing(version, manifest)
 
@@ -160,11 +170,22 @@ class ManifestStore:
             ) from error
 
 
-def _manifest(*, format: Any, id: Any, generation: Any, author: Any, files: Any) -> _Manifest:  # noqa: A002 - as written
+def _manifest(  # a manifest without tokens is the continuation of nothing
+    *,
+    format: Any,  # noqa: A002 - as written
+    id: Any,  # noqa: A002 - as written
+    generation: Any,
+    author: Any,
+    files: Any,
+    versions: Any = (),
+) -> _Manifest:
     """A manifest by the names that stand in it. Raises ValueError, TypeError and AttributeError where it is none."""
     if format != _FORMAT or not re.fullmatch(r"[0-9a-f]{1,64}", id):
         raise ValueError(format)
-    return _Manifest(id, int(generation), str(author), {key: _entry(*entry) for key, entry in files.items()})
+    if not all(re.fullmatch(r"[0-9a-f]{16}", token) for token in versions):
+        raise ValueError(versions)
+    entries = {key: _entry(*entry) for key, entry in files.items()}
+    return _Manifest(id, int(generation), clean_author(str(author)), entries, tuple(versions))
 
 
 def _entry(digest: Any, size: Any, blob: Any) -> _Entry:
@@ -179,6 +200,7 @@ def _rendered(manifest: _Manifest) -> bytes:
         "id": manifest.id,
         "generation": manifest.generation,
         "author": manifest.author,
+        "versions": list(manifest.versions),
         "files": {key: list(manifest.entries[key]) for key in sorted(manifest.entries)},
     }
     return json.dumps(told, indent=0, ensure_ascii=True).encode()
@@ -189,8 +211,8 @@ def _listing(version: str, manifest: _Manifest, *, is_continuation: bool = True)
     return StoreListing(version, files, is_continuation, manifest.author)
 
 
-def _parts(version: str) -> tuple[str, int, str]:
-    """Id, generation and tag of a version."""
+def _parts(version: str) -> tuple[str, str, str]:
+    """Id, token and tag of a version."""
     name, _, rest = version.partition(":")
-    generation, _, tag = rest.partition(":")
-    return name, int(generation) if generation.isdecimal() else 0, tag
+    token, _, tag = rest.partition(":")
+    return name, token, tag

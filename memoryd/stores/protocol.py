@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memoryd.stores.replica import LocalFiles, Replica
 
 RETRIES = 3
-_ELSEWHERE = re.compile(r"(?:projects/[a-z0-9._-]{1,100}|global)/([^/]+)")
+_ELSEWHERE = re.compile(r"(?:(?:projects|team)/[a-z0-9._-]{1,100}|global)/([^/]+)")
 
 
 class RoundResult(NamedTuple):
@@ -210,31 +210,41 @@ class _Exchange:
         left_alone = {*local.odd, *refused}
         hashes = {key: file.hash for key, file in remote.items()}
         found = difference(local.synced, local.hashes, hashes, left_alone)
-        seen = {file.key: file for file in self._known_apart if file.direction == "in"}
-        wanted = []
-        contents: dict[str, bytes] = {}
-        for key in found.keys("take", "compare", "keep deleted"):
-            if found.steps[key] == "take" and key in seen and seen[key].hash == hashes[key]:
-                self._apart.append(seen[key])  # judged before, and still the same
-            elif (reason := keys.refusal_of_size(remote[key].size)) is not None:
-                self._refuse(replica.memory_dir, key, "in", hashes[key], reason)
-                contents[key] = b""  # not even read
-            else:
-                wanted.append(key)
-        contents |= self._store.read_files(listing, wanted)
-        taken: dict[str, bytes] = {}
-        for key, data in contents.items():
-            if key in wanted and (reason := keys.refusal_of_content(data)) is not None:
-                self._refuse(replica.memory_dir, key, "in", hashes[key], reason)
-            elif data and found.steps[key] == "take":
-                taken[key] = data
-        same = [key for key in found.keys("compare") if sha256(contents[key]) == local.hashes[key]]
-        lost = {key: contents[key] for key in found.keys("compare", "keep deleted") if key not in same}
+        contents = self._judged_contents(listing, replica, found.keys("take", "compare", "keep deleted"))
+        taken = {key: contents[key] for key in found.keys("take") if key in contents}
+        both = {key: contents[key] for key in found.keys("compare", "keep deleted") if key in contents}
+        for key in found.keys("compare"):
+            if key not in both:
+                reason = "what the store has under its name was not taken, and is left as it is"
+                self._refuse(replica.memory_dir, key, "out", local.hashes[key], reason)
+        same = {key for key, data in both.items() if sha256(data) == local.hashes.get(key)}
+        lost = {key: data for key, data in both.items() if key not in same}
         self._note(replica, local, {key: (contents[key], hashes[key]) for key in same}, found.keys("forget"))
         self._take_in(replica, local, taken, found.keys("drop"), hashes, listing.author)
         puts = self._checked_puts(replica, local, [*found.keys("put"), *(key for key in lost if key in local.hashes)])
         self._keep_lost(replica, lost, puts, listing.author)
-        return _Outgoing(replica, local, puts, found.keys("delete", "keep deleted"))
+        deletes = [*found.keys("delete"), *(key for key in found.keys("keep deleted") if key in lost)]
+        return _Outgoing(replica, local, puts, deletes)
+
+    def _judged_contents(self, listing: StoreListing, replica: Replica, wanted: list[str]) -> dict[str, bytes]:
+        """Contents of the files of the store that are memories; the others are named, and stay in the store as they are."""
+        seen = {file.key: file for file in self._known_apart if file.direction == "in"}
+        unread: list[str] = []
+        for key in wanted:
+            file = listing.files[key]
+            if key in seen and seen[key].hash == file.hash:
+                self._apart.append(seen[key])  # judged before, and still the same
+            elif (reason := keys.refusal_of_size(file.size)) is not None:
+                self._refuse(replica.memory_dir, key, "in", file.hash, reason)  # not even read
+            else:
+                unread.append(key)
+        fine: dict[str, bytes] = {}
+        for key, data in self._store.read_files(listing, unread).items():
+            if (reason := keys.refusal_of_content(data)) is not None:
+                self._refuse(replica.memory_dir, key, "in", listing.files[key].hash, reason)
+            else:
+                fine[key] = data
+        return fine
 
     def _refused_keys(
         self, listing: StoreListing, replica: Replica, local: LocalFiles, remote: Mapping[str, object]
@@ -292,7 +302,7 @@ class _Exchange:
         """Keep the versions of the store that the local ones replace, before they do."""
         why = f"kept here against the version from {author or self._store.address}"
         for key, data in lost.items():
-            if keys.refusal_of_content(data) is None and sha256(data) != sha256(puts.get(key, b"")):
+            if sha256(data) != sha256(puts.get(key, b"")):
                 recorded = changes.record_lost(
                     self._database, replica.memory_dir, why, replica.name(key), data, puts.get(key), self._now
                 )

@@ -112,6 +112,19 @@ def test_a_secret_that_is_written_into_the_team_folder_by_hand_stays_at_home_and
     assert "ghp_" not in next((tomas.memory_dir / "team").glob("project*.md")).read_text()
 
 
+def test_nothing_is_shared_from_a_memory_directory_of_several_projects(team: tuple[Home, Home], tmp_path: Path) -> None:
+    mara, _ = team
+    mara.environment["MEMORYD_MEMORY_DIR"] = str(tmp_path / "all")
+    mara.run("remember", "--type", "project", "the cutover is on the first monday of march because of the audit")
+    mara.run("sync")
+    (path,) = (tmp_path / "all").glob("project*.md")
+    for name in ("cutover", str(path)):
+        done = mara.run("share", name)
+        assert done.returncode != 0
+        assert "Nothing of this project can be shared: it shares its memory directory" in done.stderr
+    assert not (tmp_path / "all/team").exists()
+
+
 def test_what_is_about_the_person_is_never_shared(team: tuple[Home, Home]) -> None:
     mara, _ = team
     mara.run("remember", "--type", "user", "i am a database engineer and new to frontend work")

@@ -32,7 +32,7 @@ class Started:
 
     def __init__(self, *_: object) -> None:
         self.starts = 0
-        self.is_running = False
+        self.is_running = self.is_terminated = False
         self.code: int | None = None
 
     def start(self, *arguments: str, config_file: str | None = None) -> None:
@@ -47,6 +47,15 @@ class Started:
         code, self.code = self.code, None
         self.is_running = self.is_running and code is None
         return code
+
+    def terminate(self) -> None:
+        self.is_terminated = True
+
+    def wait(self, seconds: float) -> bool:
+        return seconds >= 0
+
+    def kill(self) -> None:
+        self.is_running = False
 
 
 class Watched:
@@ -122,7 +131,19 @@ def test_one_runs_at_a_time(watched: Watched) -> None:
     watched.look(100.0)
     watched.change()
     assert watched.look(500.0) == 1
-    assert list(watched.syncer.times(ON)) == []
+    assert list(watched.syncer.times(ON)) == [1_000.0]
+
+
+def test_one_that_hangs_is_ended_and_told_and_the_next_comes_after_the_period(watched: Watched) -> None:
+    watched.look(100.0)
+    assert watched.look(999.0) == 1
+    assert watched.child.is_running
+    assert watched.look(1_000.0) == 1
+    assert watched.child.is_terminated
+    assert not watched.child.is_running
+    assert watched.said == ["The exchange of memories took longer than 15 minutes and was ended: memoryd sync"]
+    assert list(watched.syncer.times(ON)) == [1_060.0]
+    assert watched.look(1_060.0) == 2
 
 
 def test_nothing_is_started_where_nothing_is_shared(watched: Watched) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.config import Config
 from memoryd.config.schema import ProjectSettings, SyncSettings, TeamSettings
+from memoryd.errors import UsageError
+from memoryd.jobs import sync
 from memoryd.jobs.repository_identity import RepositoryIdentity, normalised, record_identities
-from memoryd.jobs.sync import all_shared, prefix_of
+from memoryd.jobs.sync import all_shared, prefix_of, sync_all
 from memoryd.projects import Project
 from memoryd.state.projects import update_projects
+from memoryd.state.sync import last_round
+from memoryd.stores.directory import directory_store
 from memoryd.stores.replica import Replica
 from tests.stores.places import git
 
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
+    from memoryd.stores.base import SharedStore
 
 MACHINES = Config(sync=SyncSettings("/shared"))
 
@@ -82,6 +88,62 @@ def test_teams_share_a_directory_by_project(database: Database, paths: Paths, tm
     record_identities(paths, [project.root for project in projects], 1.0)
     (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")), 1.0)
     assert len({replica.prefix for replica in team.replicas}) == 2
+
+
+@pytest.mark.parametrize("store", ["ref", "folder", "/shared"])
+def test_a_memory_directory_of_several_projects_is_exchanged_with_the_team_of_none(
+    database: Database, paths: Paths, tmp_path: Path, store: str
+) -> None:
+    roots = [project_at(tmp_path / name, f"git@example.org:me/{name}.git").root for name in ("shop", "app")]
+    projects = [Project(root, root, str(tmp_path / "all"), is_shared=True) for root in roots]
+    update_projects(database, projects, 1.0)
+    record_identities(paths, roots, 1.0)
+    teams = all_shared(database, Config(team=TeamSettings(enabled=True, store=store)), 1.0)
+    assert [team.replicas for team in teams if team.replicas] == []
+    assert {root for team in teams for root in team.staying} == set(roots)
+    assert list(sync_all(database, paths, Config(team=TeamSettings(enabled=True, store=store)), {}, 1.0)) == []
+
+
+def test_a_project_whose_name_clashes_is_not_exchanged_with_its_team(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    older, younger = (project_at(tmp_path / name, f"git@example.org:me/{name}.git") for name in ("shop", "app"))
+    update_projects(database, [older, younger._replace(memory_dir=older.memory_dir)], 1.0)
+    record_identities(paths, [older.root, younger.root], 1.0)
+    (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")), 1.0)
+    assert [replica.memory_dir for replica in team.replicas] == [f"{older.memory_dir}/team"]
+    assert set(team.staying) == {younger.root}
+
+
+def test_one_place_for_machines_and_team_would_keep_them_apart(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    shop = project_at(tmp_path / "shop", "git@example.org:me/shop.git")
+    update_projects(database, [shop], 1.0)
+    record_identities(paths, [shop.root], 1.0)
+    (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="/shared")), 1.0)
+    assert machines.replicas[0].prefix.startswith("projects/shop-")
+    assert team.replicas[0].prefix.startswith("team/shop-")
+
+
+@pytest.mark.parametrize("error", [ValueError("BAD"), UsageError("obstore is not installed.", "pip install obstore")])
+def test_a_store_that_fails_in_any_way_is_recorded_and_keeps_no_other_back(
+    database: Database, paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    shop = project_at(tmp_path / "shop", "git@example.org:me/shop.git")
+    update_projects(database, [shop], 1.0)
+
+    def fail(address: str, *_: object) -> SharedStore:
+        if address == "/shared":
+            raise error
+        return directory_store(str(tmp_path))
+
+    monkeypatch.setattr(sync, "open_store", fail)
+    config = MACHINES._replace(team=TeamSettings(enabled=True, store="/other"))
+    failed, fine = sync_all(database, paths, config, {"PATH": os.environ["PATH"]}, 1.0)
+    assert str(error) in str(failed.error)
+    assert fine.error is None
+    assert str(error) in last_round(database, "/shared").error
 
 
 def test_a_team_that_is_named_and_not_switched_on_is_off(database: Database) -> None:

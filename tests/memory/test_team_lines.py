@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from memoryd.memory.commit import reindex
 from memoryd.memory.directory import open_directory
+from memoryd.memory.index import Topic
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.memory.team_lines import HEADING, without_team_lines
+from memoryd.memory.team_lines import HEADING, with_team_lines, without_team_lines
 from tests.stores.machines import memory
 
 if TYPE_CHECKING:
@@ -59,3 +60,19 @@ def test_links_in_the_team_folder_get_no_line(database: Database, tmp_path: Path
     (tmp_path / "a.md").write_bytes(memory("Mine"))
     (tmp_path / "team/link.md").symlink_to("/etc/passwd")
     assert "team/" not in index_of(database, tmp_path)
+
+
+def test_only_as_many_files_are_read_as_there_is_room_for(tmp_path: Path) -> None:
+    (tmp_path / "team").mkdir()
+    for number in range(1_000):
+        (tmp_path / f"team/their_{number:04}.md").touch()
+    read: list[str] = []
+
+    def topic(name: str) -> Topic:
+        read.append(name)
+        return Topic(name, "Theirs")
+
+    with open_directory(str(tmp_path)) as directory:
+        text = with_team_lines("", directory, topic)
+    assert text.count("\n") == MOST_LINES
+    assert len(read) <= MOST_LINES

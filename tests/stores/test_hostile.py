@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.state import sync
+from memoryd.stores.base import StoreError
 from memoryd.stores.directory import directory_store
 from memoryd.stores.git import TEAM_REF, GitStore
 from memoryd.stores.keys import refusal_of_content, refusal_of_name, twin_key, twins
 from memoryd.stores.manifest import MANIFEST_NAME
-from tests.stores.machines import Machine, memory
+from tests.stores.machines import Machine, machines, memory
 from tests.stores.places import GIT_ENVIRONMENT, bare_repository, git
 
 if TYPE_CHECKING:
@@ -180,6 +181,40 @@ def test_a_blob_that_is_not_what_the_list_says_is_refused(tmp_path: Path) -> Non
     victim.close()
 
 
+@pytest.mark.parametrize("edit", [memory("Mine, changed."), None])
+@pytest.mark.parametrize("theirs", [memory("x" * 70_000), memory("The token is ghp_" + "a1B2c3D4" * 4 + "e5F6."), b""])
+def test_a_refused_version_is_neither_overwritten_nor_deleted_in_the_store(
+    tmp_path: Path, theirs: bytes, edit: bytes | None
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    store = directory_store(str(shared))
+    victim = Machine(tmp_path / "home", directory_store(str(shared)), prefix="")
+    victim.write("fine.md", FINE)
+    victim.exchange()
+    listing = store.list_files("", is_needed=True)
+    assert listing is not None
+    store.write_files(listing, {"fine.md": theirs}, (), "x", 1.0)
+    if edit is None:
+        victim.remove("fine.md")
+    else:
+        victim.write("fine.md", edit)
+    for _ in range(2):
+        victim.exchange()
+        listing = store.list_files("", is_needed=True)
+        assert listing is not None
+        assert store.read_files(listing, ["fine.md"]) == {"fine.md": theirs}
+        assert victim.files == ({} if edit is None else {"fine.md": edit})
+        apart = {file.direction for file in sync.kept_apart(victim.database, store.address)}
+        assert apart == ({"in"} if edit is None else {"in", "out"})
+    victim.write("fine.md", memory("Mine, again."))
+    store.write_files(listing, {"fine.md": memory("Theirs.")}, (), "x", 1.0)
+    assert victim.exchange().given == 1  # once theirs can be kept in the history, it goes on
+    assert memory("Theirs.") in victim.history
+    assert sync.kept_apart(victim.database, store.address) == []
+    victim.close()
+
+
 def test_a_link_in_the_place_of_a_blob_or_of_the_list_is_not_followed(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -231,6 +266,84 @@ def test_an_address_of_a_repository_cannot_be_an_option_or_a_program(tmp_path: P
         with pytest.raises(Exception, match=r"cannot be used|no address"):
             GitStore(address, TEAM_REF, str(tmp_path / "cache"), GIT_ENVIRONMENT).list_files("")
     assert not marker.exists()
+
+
+def test_a_copy_that_lacks_an_object_is_fetched_anew(tmp_path: Path) -> None:
+    remote = bare_repository(tmp_path / "remote.git")
+    store = GitStore(str(remote), TEAM_REF, str(tmp_path / "cache"), GIT_ENVIRONMENT)
+    listing = store.list_files("")
+    assert listing is not None
+    store.write_files(listing, {"fine.md": FINE}, (), "x", 1.0)
+    (cache,) = (tmp_path / "cache").iterdir()
+    blob = git(remote, "rev-parse", f"{TEAM_REF}:fine.md")
+    for pack in cache.glob("objects/pack/*.pack"):
+        packed = pack.read_bytes()
+        for path in cache.glob(f"objects/pack/{pack.stem}.*"):
+            path.unlink()
+        git(cache, "unpack-objects", "-q", given=packed)
+    (cache / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(StoreError, match="damaged; it is fetched anew"):
+        store.list_files("", is_needed=True)
+    found = store.list_files("", is_needed=True)
+    assert found is not None
+    assert store.read_files(found, ["fine.md"]) == {"fine.md": FINE}
+
+
+def test_a_ref_that_stays_locked_is_told_in_the_words_of_git(tmp_path: Path) -> None:
+    remote = bare_repository(tmp_path / "remote.git")
+    store = GitStore(str(remote), TEAM_REF, str(tmp_path / "cache"), GIT_ENVIRONMENT)
+    victim = Machine(tmp_path / "home", store, prefix="")
+    victim.write("fine.md", FINE)
+    victim.exchange()
+    (remote / f"{TEAM_REF}.lock").touch()  # of a process that was killed
+    victim.write("fine.md", memory("Changed."))
+    with pytest.raises(StoreError, match=r"lock"):
+        victim.exchange()
+    assert "lock" in sync.last_round(victim.database, store.address).error
+    victim.close()
+
+
+def test_an_older_or_another_state_with_the_same_number_deletes_nothing(tmp_path: Path) -> None:
+    """A folder that a program synchronises keeps one of two offline writers; a backup that was put back is written again."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    laptop, desktop = machines(tmp_path, lambda: directory_store(str(shared)), 2)
+    laptop.write("a.md", FINE)
+    laptop.exchange()
+    desktop.exchange()
+    backup = (shared / MANIFEST_NAME).read_bytes()
+    laptop.write("b.md", memory("From the laptop."))
+    laptop.exchange()
+    (shared / MANIFEST_NAME).write_bytes(backup)
+    desktop.write("c.md", memory("From the desktop."))
+    desktop.exchange()
+    assert laptop.exchange().dropped == 0
+    assert set(laptop.files) == {"a.md", "b.md", "c.md"}
+    laptop.close()
+    desktop.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://me:p@ss@host/x", "https://host/x?private_token=ss", "https://host/x#ss", "ssh://ss@host/x"],
+)
+def test_an_address_is_shown_without_what_may_be_a_password(tmp_path: Path, url: str) -> None:
+    shown_address = GitStore(url, TEAM_REF, str(tmp_path), GIT_ENVIRONMENT).address
+    assert shown_address == f"{url.partition(':')[0]}://host/x {TEAM_REF}"
+
+
+def test_the_name_of_an_author_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    store = directory_store(str(tmp_path / "shared"))
+    listing = store.list_files("", is_needed=True)
+    assert listing is not None
+    store.write_files(listing, {"fine.md": FINE}, (), "x", 1.0)
+    manifest = json.loads((tmp_path / "shared" / MANIFEST_NAME).read_text())
+    manifest["author"] = "Ma\x1b[2Jra\u202e" + "a" * 1_000
+    (tmp_path / "shared" / MANIFEST_NAME).write_text(json.dumps(manifest))
+    found = store.list_files("", is_needed=True)
+    assert found is not None
+    assert found.author == ("Ma[2Jra" + "a" * 1_000)[:60]
 
 
 def test_settings_and_hooks_of_the_user_do_not_run_with_a_push(tmp_path: Path) -> None:
