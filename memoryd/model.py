@@ -85,7 +85,9 @@ class Turn(NamedTuple):
         return (self.prompt_id, *self.copied_from)
 
 
-Oddity = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name", "unknown tables"]
+Oddity = Literal[
+    "directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name", "unknown tables", "may be shipped"
+]
 
 
 class Found(NamedTuple):

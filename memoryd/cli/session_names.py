@@ -37,7 +37,9 @@ def session_meant(context: Context, kept: list[KeptNotes]) -> NotedSession:
     path = os.path.abspath(os.path.expanduser(given))
     fitting = [place for place in sessions if path == place.path]
     fitting = fitting or [place for place in sessions if given and place.session_id.startswith(given)]
-    fitting = fitting or [place for place in sessions if place.session_id in _by_title(given, kept)]
+    if not fitting:
+        titled = _by_title(given, kept)
+        fitting = [place for place in sessions if place.session_id in titled]
     ids = list(dict.fromkeys(place.session_id for place in fitting))
     if len(ids) == 1:
         return fitting[0]

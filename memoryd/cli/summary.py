@@ -46,6 +46,8 @@ def execute(context: Context) -> int:
         summary = summary_of(database, context.paths, context.config, context.environment, context.clock, notes, facts)
     if summary.why_no_model:
         print_message(f"{summary.why_no_model} This was made from the transcript.")
+    if summary.is_transcript_gone:
+        print_message("The transcript is gone: these are the notes that were kept, without the last messages.")
     if context.arguments.json:
         print_json(_as_json(notes, summary))
     else:

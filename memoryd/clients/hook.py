@@ -30,6 +30,8 @@ EVENTS = _CLIENT.hook_events
 _MOST_INPUT_BYTES = 8 << 20
 _BESIDE_NOTES_CHARACTERS = 1_500
 """Of an index that is handed over together with notes."""
+_FOLLOW_SECONDS = 0.3
+"""For new memories that are read once the answer was said: the client waits for the process to end."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -131,7 +133,7 @@ def _follow_rules(paths: Paths, memory_dir: str) -> None:
     from memoryd.clock import SystemClock
     from memoryd.jobs.call_hook import follow_rules
 
-    follow_rules(paths, memory_dir, SystemClock().now())
+    follow_rules(paths, memory_dir, SystemClock().now(), seconds=_FOLLOW_SECONDS)
 
 
 def _nothing() -> None:
@@ -254,7 +256,7 @@ def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
 
     try:
         return notes_for(_CLIENT.name, call, paths, config, taken)
-    except (MemorydError, OSError, ValueError) as error:
+    except (MemorydError, OSError, ValueError, _LateError) as error:
         _log(paths, ["session-start"], error)
         return ""
 

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from memoryd.recall.store import Store
 
 
-def follow_rules(paths: Paths, memory_dir: str = "", now: float = 0.0) -> bool:
+def follow_rules(paths: Paths, memory_dir: str = "", now: float = 0.0, *, seconds: float | None = None) -> bool:
     """Put the hook into the plugins or take it out, after the memories of a directory have changed; whether that changed any.
 
     Clients read their hooks when a session begins. What cannot be written now is tried again with the next change.
+    `seconds`: somebody waits, and no more memories are read than can be in so long.
     """
     with suppress(MemorydError), closing(open_store(paths)) as store:
         if memory_dir:
-            up_to_date_index(store, memory_dir, now)
+            up_to_date_index(store, memory_dir, now, seconds=seconds)
         return set_call_hooks(paths, store)
     return False
 

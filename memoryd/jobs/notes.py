@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from memoryd import atomic_file
 from memoryd.clients import client_named
+from memoryd.clock import elapsed
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs import gates
 from memoryd.jobs.notes_due import due
@@ -37,8 +38,12 @@ KEPT_DAYS = 7
 RESUMED_SECONDS = 2 * 86_400.0
 """A session that is gone on with after so long gets its notes back too."""
 _FOLDER = "session-memory"
+HOOK_SECONDS = 2.5
+"""So long a hook reads: the client waits for five, and the rest of the answer takes time too."""
 _BATCH_BYTES = 16 << 20
-"""So much is read between two stores: a hook has seconds, and what it has read is not lost when they are over."""
+"""So much is read between two stores."""
+_HOOK_BATCH_BYTES = 1 << 20
+"""The same in a hook: what it has read is not lost when its time is over."""
 _TRIES = 5
 
 
@@ -65,24 +70,34 @@ def update_due(database: Database, paths: Paths, config: Config, now: float) -> 
 
 
 def update(
-    database: Database, paths: Paths, config: Config, place: NotedSession, now: float, *, any_length: bool = False
+    database: Database,
+    paths: Paths,
+    config: Config,
+    place: NotedSession,
+    now: float,
+    *,
+    any_length: bool = False,
+    seconds: float | None = None,
 ) -> KeptNotes | None:
     """Bring the notes of a session up to date; also of a short one, if of `any_length`. None where there are none.
+
+    `seconds`: somebody waits. What was not read by then is read the next time; the notes are those of what was.
 
     1. read what is new, from where the last look ended, or all of it where the transcript was rewritten
     2. make the file anew and store both, unless somebody else was faster: then begin again
     """
     tries_left = _TRIES
+    most_bytes, until = (_BATCH_BYTES, None) if seconds is None else (_HOOK_BATCH_BYTES, elapsed() + seconds)
     while tries_left:
         known = kept_notes.notes_of(database, place.session_id)
-        made, facts, is_complete = read_on(place, known, now)
+        made, facts, is_complete = read_on(place, known, now, most_bytes)
         is_wanted = any_length or facts.tokens >= kept_notes.NOTED_TOKENS or bool(known and known.file)
         file = notes_file(paths, config, place.session_id) if is_wanted and not facts.opted_out else ""
         made = made._replace(file=file)
         is_current = known == made and (not file or os.path.exists(file))
         if not is_current and not kept_notes.store(database, made, partial(_write, made, facts, known)):
             tries_left -= 1
-        elif is_complete:
+        elif is_complete or (until is not None and elapsed() > until):
             return made._replace(revision=made.revision + (not is_current)) if file else None
     raise BusyError(f"The notes of session {place.session_id} are made by another process.", "memoryd notes")
 
@@ -153,7 +168,7 @@ def update_before_compaction(
     ):
         return None
     try:
-        return update(database, paths, config, place, now, any_length=True)
+        return update(database, paths, config, place, now, any_length=True, seconds=HOOK_SECONDS)
     except (OSError, NotATranscriptError):  # it is not written yet, or gone: what was noted counts
         return kept_notes.notes_of(database, place.session_id)
 

@@ -18,6 +18,7 @@ from memoryd.notes.facts import BYTES_PER_TOKEN
 from memoryd.notes.recent import KeepLimits, as_text, recent_messages
 from memoryd.notes.sections import rendered
 from memoryd.security.redact import redacted_excerpt
+from memoryd.sources.session import NotATranscriptError
 from memoryd.state import jobs, settings
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class SessionSummary(NamedTuple):
     skills: tuple[str, ...]
     why_no_model: str = ""
     """Why a model was to be asked and was not, or did not answer."""
+    is_transcript_gone: bool = False
+    """The notes are there, the transcript cannot be read any more."""
 
 
 def summary_of(
@@ -65,13 +68,20 @@ def summary_of(
     notes: KeptNotes,
     facts: SessionFacts,
 ) -> SessionSummary:
-    """Raises OSError and NotATranscriptError where the transcript cannot be read."""
+    """Raises OSError and NotATranscriptError where the transcript cannot be read, and there are no notes either."""
     source: Literal["notes", "model", "transcript"] = "notes" if notes.file else "transcript"
     text, why = rendered(notes.session_id, facts, notes.written), ""
     if not notes.file and credentials.is_chosen(config):
         by_model, why = _by_model(database, paths, config, environment, clock, notes)
         source, text = ("model", by_model) if by_model else (source, text)
-    messages = recent_messages(client_named(notes.client), notes.path, KeepLimits())
+    messages: list[RecentMessage] = []
+    is_gone = False
+    try:
+        messages = recent_messages(client_named(notes.client), notes.path, KeepLimits())
+    except (OSError, NotATranscriptError):
+        if not notes.file:
+            raise
+        is_gone = True
     return SessionSummary(
         source,
         text,
@@ -81,6 +91,7 @@ def summary_of(
         facts.plan_text,
         tuple(facts.skills),
         why,
+        is_gone,
     )
 
 

@@ -53,7 +53,11 @@ class ForeignDatabase:
             self._connect()
 
     def all_rows(self, sql: str, values: tuple[Any, ...], first: Any, key: int = 0) -> Iterator[tuple[Any, ...]]:
-        """All rows of a query whose last parameter is the key to begin behind; `key` is the column that holds it."""
+        """All rows of a query whose last parameter is the key to begin behind; `key` is the column that holds it.
+
+        A key that is text is bound as the bytes that were read: the query has to say `CAST(? AS TEXT)`, since SQLite sorts
+        all bytes behind all texts.
+        """
         is_all = False
         while not is_all:
             rows, is_all = self.rows(sql, (*values, first))

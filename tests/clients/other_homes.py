@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -165,10 +167,39 @@ class Goose(RowScribe):
         return self.taken()
 
 
+def make_repository(root: Path, *tracked: str) -> None:
+    """Make a git repository that tracks these names, which need not be there."""
+    root.mkdir(parents=True, exist_ok=True)
+    environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    lines = "".join(f"100644 {'1' * 40}\t{name}\n" for name in ("README.md", *tracked))
+    for arguments in (["init", "--quiet"], ["update-index", "--index-info"]):
+        subprocess.run(["git", *arguments], cwd=root, input=lines, text=True, check=True, env=environment)
+
+
 class Aider(Scribe):
     client = "aider"
     file = "acme/.aider.chat.history.md"
     says_end = False
+
+    def __init__(self, name: object = "one") -> None:
+        super().__init__(name)
+        self._typed = ""
+
+    def write(self, home: Path, data: bytes) -> Path:
+        root = self.path(home).parent
+        if not (root / ".git").exists():
+            make_repository(root)
+        self._write_typed(root)
+        return super().write(home, data)
+
+    def rewrite(self, home: Path, data: bytes) -> None:
+        self._write_typed(self.path(home).parent)
+        super().rewrite(home, data)
+
+    def _write_typed(self, root: Path) -> None:
+        with (root / ".aider.input.history").open("a") as file:
+            file.write(self._typed)
+        self._typed = ""
 
     def session_id(self, home: Path) -> str:
         return AiderClient().session_id(str(self.path(home)))
@@ -183,6 +214,7 @@ class Aider(Scribe):
 
     def prompt(self, text: str) -> bytes:
         lines = "  \n#### ".join(text.split("\n"))
+        self._typed += "\n# 2026-10-18 23:00:00.000000\n" + "".join(f"+{line}\n" for line in text.split("\n"))
         return f"\n#### {lines}  \n".encode()
 
     def call(self, path: str) -> bytes:  # noqa: ARG002 - it has no tools

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,9 @@ from memoryd.clients.aider import AiderClient
 from memoryd.clients.aider.history import ChatHistory
 from memoryd.model import Prompt
 from memoryd.projects import Project
-from memoryd.state import projects
+from memoryd.state import projects, queries
 from memoryd.transcripts.read import entries_in
+from tests.clients.other_homes import make_repository
 from tests.clients.said import NOW, Listener
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class Aider:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        make_repository(folder)
 
     def write(self, *texts: str, name: str = HISTORY) -> None:
         with (self.folder / name).open("a", encoding="utf-8") as file:
@@ -93,8 +95,7 @@ def test_several_chats_in_one_file_are_read_as_they_grow(aider: Aider, listener:
     assert [round(time - times[0]) for time in times[1:]] == [295, 90_004]
 
 
-@pytest.mark.parametrize("has_inputs", [True, False])
-def test_only_the_users_words_count(aider: Aider, has_inputs: bool) -> None:
+def test_only_the_users_words_count(aider: Aider) -> None:
     aider.write(chat())
     aider.ask("/add a.py")
     aider.write("\n> Added a.py to the chat.  \n")
@@ -105,9 +106,27 @@ def test_only_the_users_words_count(aider: Aider, has_inputs: bool) -> None:
     aider.write(answer("#### A heading\n\n#### Another one\ntext\n\n> a quote\n\n# aider is a tool"))
     aider.ask("use tabs\n<memoryd-recall>use spaces</memoryd-recall>")
     aider.write(answer("Tabs it is."))
-    if not has_inputs:
-        os.remove(aider.folder / INPUTS)
     assert words(aider) == ["why tabs?", "use tabs"]
+    os.remove(aider.folder / INPUTS)
+    assert words(aider) == []  # nothing tells what was typed
+
+
+@pytest.mark.parametrize("tracked", [HISTORY, INPUTS, HISTORY.upper(), None])
+def test_a_history_that_can_have_come_with_the_repository_is_left_alone_and_told(
+    aider: Aider, listener: Listener, tracked: str | None
+) -> None:
+    aider.write(chat())
+    aider.ask("use tabs")
+    aider.write(answer("Tabs it is."))
+    if tracked:
+        make_repository(aider.folder, tracked)
+    else:
+        shutil.rmtree(aider.folder / ".git")
+    assert listener.listen() == []
+    assert queries.oddities(listener.database) == [(str(aider.folder / HISTORY), "may be shipped")]
+    shutil.rmtree(aider.folder / ".git", ignore_errors=True)
+    make_repository(aider.folder)
+    assert listener.listen() == ["use tabs"]
 
 
 def test_a_model_that_writes_in_the_shape_of_a_prompt_does_not_speak_for_the_user(aider: Aider) -> None:

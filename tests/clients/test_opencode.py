@@ -11,6 +11,7 @@ import pytest
 
 from memoryd.clients.opencode import OpencodeClient
 from memoryd.model import Cursor
+from memoryd.sources import database as database_module
 from memoryd.state import queries
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import read_new_turns
@@ -56,6 +57,18 @@ def test_a_message_counts_once_it_is_complete(opencode: OpencodeDatabase, listen
     opencode.end_reply(reply)
     assert listener.listen() == ["use tabs"]
     assert listener.ends() == ["end_turn"]
+
+
+def test_a_message_keeps_the_parts_behind_the_first_batch_of_rows(
+    opencode: OpencodeDatabase, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "READ_SECONDS", 0.0)
+    opencode.session()
+    message = opencode.message("ses_one", "user", agent="build")
+    for text in ("use tabs", "and no semicolons", "ever"):
+        opencode.part(message, "ses_one", type="text", text=text)
+    (said,) = listener.listen()
+    assert said.split() == ["use", "tabs", "and", "no", "semicolons", "ever"]
 
 
 def test_what_comes_later_to_a_message_makes_nothing_be_read_again(opencode: OpencodeDatabase) -> None:

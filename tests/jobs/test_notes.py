@@ -214,6 +214,25 @@ def test_after_a_compaction_notes_are_handed_back_once_however_short_the_session
     assert "left some days ago" in handed(NOW + 3 * DAY, is_compacted=False)
 
 
+def test_a_hook_whose_time_is_over_hands_back_what_it_has_read_and_goes_on_from_there(
+    workspace: Workspace, session: WorkingSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notes_job, "HOOK_SECONDS", 0.0)
+    monkeypatch.setattr(notes_job, "_HOOK_BATCH_BYTES", 10_000)
+    work(workspace, session)
+    place, size = place_of(workspace, session), workspace.transcript(session).stat().st_size
+    args = (workspace.database, workspace.paths, workspace.config, place, NOW)
+    assert hand_back(*args, is_compacted=True)
+    first = kept_notes.notes_of(workspace.database, session.id)
+    assert first is not None
+    assert 0 < first.cursor.offset < size
+    assert is_whole(file_of(workspace, session).read_text())
+    update_before_compaction(*args)
+    second = kept_notes.notes_of(workspace.database, session.id)
+    assert second is not None
+    assert first.cursor.offset < second.cursor.offset < size
+
+
 def test_a_session_that_vanished_is_handed_what_was_noted(workspace: Workspace, session: WorkingSession) -> None:
     work(workspace, session)
     look(workspace)

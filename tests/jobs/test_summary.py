@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,6 +60,20 @@ def test_notes_messages_files_plan_and_skills_without_a_model(workspace: Workspa
     assert SECRET not in shown
     for piece in ("# Worklog", "- [ ] write docs", "[user]\nplan it", "[assistant]\nPlanned.", "## src/part7.py"):
         assert piece in shown
+
+
+@pytest.mark.parametrize("has_notes", [True, False])
+def test_notes_are_enough_where_the_transcript_is_gone(workspace: Workspace, has_notes: bool) -> None:
+    session = WorkingSession()
+    workspace.append(session, session.long_turn(1))
+    path = workspace.transcript(session)
+    notes, facts, _ = read_on(NotedSession(session.id, "claude-code", str(path)), None, NOW)
+    notes = notes._replace(file="/s/notes.md" if has_notes else "")
+    path.unlink()
+    with nullcontext() if has_notes else pytest.raises(FileNotFoundError):
+        summary = summary_of(workspace.database, workspace.paths, workspace.config, {}, ToldClock(), notes, facts)
+        assert (summary.source, summary.messages, summary.is_transcript_gone) == ("notes", (), True)
+        assert "# Worklog" in as_markdown(summary)
 
 
 @pytest.mark.usefixtures("loaded_sdk")

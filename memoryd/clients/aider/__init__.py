@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memoryd.sources.session import OpenSession
 
 _HISTORY = ".aider.chat.history.md"
+INPUTS_NAME = ".aider.input.history"
 
 
 class AiderClient(SessionFiles):
@@ -36,12 +37,21 @@ class AiderClient(SessionFiles):
         return name == _HISTORY
 
     def inventory(self, place: SessionPlace, only: Collection[str] | None = None) -> Inventory:
-        """A project is not listed to find one file: there are many projects, and most of them have none."""
+        """A project is not listed to find one file: there are many projects, and most of them have none.
+
+        A history that can have come with the repository, or whose record of what was typed can have, is left out: others
+        would speak as the user.
+        """
+        from memoryd.clients.shipped import may_be_tracked
         from memoryd.model import Inventory
 
-        if os.path.lexists(os.path.join(place.root, _HISTORY)):
-            return super().inventory(place, only)
-        return Inventory(place.root, (), missing=not os.path.isdir(place.root))
+        history = os.path.join(place.root, _HISTORY)
+        if not os.path.lexists(history):
+            return Inventory(place.root, (), missing=not os.path.isdir(place.root))
+        found = super().inventory(place, only)
+        if found.found and may_be_tracked(place.root, (_HISTORY, INPUTS_NAME)):
+            return Inventory(place.root, (), {**found.odd, history: "may be shipped"})
+        return found
 
     def session_id(self, path: str) -> str:
         import hashlib

@@ -43,7 +43,7 @@ class Block(msgspec.Struct, gc=False, omit_defaults=True):
     """How many prompts of the chat had the same words before."""
     at: float | None = None
     is_typed: bool = True
-    """A prompt: aider's record of what was typed has it, or there is no such record."""
+    """A prompt: aider's record of what was typed has it."""
 
 
 _encode = msgspec.json.Encoder().encode

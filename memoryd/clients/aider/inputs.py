@@ -9,22 +9,19 @@ import os
 from datetime import datetime
 from typing import NamedTuple
 
+from memoryd.clients.aider import INPUTS_NAME
 from memoryd.sources.lines import whole_lines
 from memoryd.sources.session import NotATranscriptError, open_regular
 
-_INPUTS_NAME = ".aider.input.history"
-
 
 class Inputs(NamedTuple):
-    """What was typed, and when; None where there is no record."""
+    """What was typed, and when; nothing where there is no record."""
 
-    times: dict[str, list[float]] | None
+    times: dict[str, list[float]]
 
     def look_up(self, text: str, chat: str, number: int) -> tuple[bool, float | None]:
         """Whether words were typed, as the `number`-th of the same ones in a chat, and when."""
         started = local_time(chat)
-        if self.times is None:
-            return True, started
         times = self.times.get(_plain(text))
         if times is None:
             return False, None
@@ -35,9 +32,9 @@ class Inputs(NamedTuple):
 def read_inputs(folder: str) -> Inputs:
     """The record in a folder; an unreadable one counts as none."""
     try:
-        descriptor = open_regular(os.path.join(folder, _INPUTS_NAME))
+        descriptor = open_regular(os.path.join(folder, INPUTS_NAME))
     except (OSError, NotATranscriptError):
-        return Inputs(None)
+        return Inputs({})
     times: dict[str, list[float]] = {}
     at: float | None = None
     text: list[str] = []
@@ -60,7 +57,7 @@ def read_inputs(folder: str) -> Inputs:
                 text.append(content[1:])
         keep()
     except OSError:
-        return Inputs(None)
+        return Inputs({})
     finally:
         os.close(descriptor)
     return Inputs(times)

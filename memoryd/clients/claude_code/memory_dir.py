@@ -8,13 +8,12 @@ import stat
 from typing import TYPE_CHECKING
 
 from memoryd.atomic_file import read_regular
-from memoryd.git_index import UnreadableIndexError, tracked_names
+from memoryd.clients.shipped import may_be_tracked
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 _SETTINGS_BYTES = 1 << 20
-_INDEX_BYTES = 64 << 20
 
 
 def memory_dir_setting(root: str, paths: Paths) -> str | None:
@@ -48,12 +47,4 @@ def _may_be_shipped(root: str) -> bool:
         is_folder = stat.S_ISDIR(os.lstat(os.path.join(root, ".claude")).st_mode)
     except OSError:
         return True
-    index = read_regular(os.path.join(root, ".git", "index"), _INDEX_BYTES + 1)
-    if not is_folder or index is None or len(index) > _INDEX_BYTES:
-        return True
-    try:
-        # Disks that do not tell case apart make `.Claude` the same folder.
-        folded = {name.decode("utf-8", "replace").casefold() for name in tracked_names(index)}
-    except UnreadableIndexError:
-        return True
-    return not folded.isdisjoint((".claude", ".claude/settings.local.json"))
+    return not is_folder or may_be_tracked(root, (".claude", ".claude/settings.local.json"))

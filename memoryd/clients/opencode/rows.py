@@ -200,7 +200,7 @@ class OpencodeSession(NumberedLines):
         return found
 
     def _parts(self, message_id: str) -> list[LinePart]:
-        sql = "SELECT id, data FROM part WHERE message_id = ? AND id > ? ORDER BY id"
+        sql = "SELECT id, data FROM part WHERE message_id = ? AND id > CAST(? AS TEXT) ORDER BY id"
         found = (_line_part(data) for _, data in self.database.all_rows(sql, (message_id,), ""))
         return [part for part in found if part is not None]
 

@@ -16,6 +16,7 @@ from memoryd.projects import Project
 from memoryd.state import projects
 from tests.clients.databases import GooseDatabase, OpencodeDatabase
 from tests.clients.homes import Codex, GeminiCli
+from tests.clients.other_homes import make_repository
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -63,7 +64,7 @@ def test_a_database_of_a_newer_client_is_named_and_the_rest_of_it_counts(paths: 
 
 def test_aider_is_found_in_the_projects_that_are_known(paths: Paths, database: Database) -> None:
     root = Path(paths.home, "acme")
-    root.mkdir()
+    make_repository(root)
     with database.transaction():
         projects.project_id_of(database, Project(str(root), "acme", f"{root}-memory"), 1.0)
     world = World(paths, Config(), time.time())

@@ -1,0 +1,38 @@
+"""The hook when something takes too long: only what was late is missing."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memoryd.clients import hook
+from memoryd.clients.base import HookCall
+from memoryd.config import Config
+from memoryd.jobs import notes_hook
+from memoryd.jobs.call_hook import follow_rules
+from memoryd.recall.store import open_store
+
+if TYPE_CHECKING:
+    import pytest
+
+    from memoryd.paths import Paths
+
+
+def test_notes_that_are_late_do_not_silence_the_rest(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> str:
+        hook._late(0, None)
+        return "never"
+
+    monkeypatch.setattr(notes_hook, "notes_for", late)
+    call = HookCall("start", "0f8d3c1e", "/code/acme", is_compacted=True)
+    assert hook._notes_for(call, paths, Config(), 0) == ""
+
+
+def test_rules_are_followed_only_as_long_as_there_is_time(paths: Paths, tmp_path: Path) -> None:
+    for number in range(300):
+        Path(tmp_path, f"m{number}.md").write_text(f"---\nname: m{number}\ndescription: use tabs\n---\nUse tabs.\n")
+    follow_rules(paths, str(tmp_path), 1.0, seconds=0.0)
+    with closing(open_store(paths)) as store:
+        known = store.directory(str(tmp_path))
+    assert known is None or known.is_unfinished
