@@ -34,7 +34,7 @@ class Forbidden(NamedTuple):
 
     def fits(self, call: Call) -> bool:
         if self.verb == "run":
-            return any(is_run(self.pattern, command) for command in call.commands)
+            return call.is_understood and any(is_run(self.pattern, command) for command in call.commands)
         return any(is_at(self.pattern, path) for path in call.changed)
 
 
