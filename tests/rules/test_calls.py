@@ -180,6 +180,11 @@ def test_paths_are_told_from_the_root_of_the_project() -> None:
         ("CHANGELOG.md", "CHANGELOG.md.orig", False),
         ("src/**/gen/*.ts", "src/a/gen/b.ts", True),
         ("api/gen/", "api/generated/x.py", False),
+        ("package.json", "/tmp/other/package.json", False),
+        ("db/", "/tmp/other/db/x.py", False),
+        ("*.lock", "/tmp/other/a.lock", False),
+        ("/etc/hosts", "/etc/hosts", True),
+        ("/etc/*.conf", "/etc/a.conf", True),
     ],
 )
 def test_a_path_is_the_one_that_is_named_or_lies_below_it(pattern: str, path: str, is_there: bool) -> None:
