@@ -178,5 +178,7 @@ def _started(program: str, words: Sequence[str]) -> Sequence[str]:
 
 
 def _relative(path: str, cwd: str, root: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = os.path.expanduser(path)
     path = os.path.normpath(os.path.join(cwd, path))
     return path[len(root) :].lstrip("/") if path.startswith(f"{root.rstrip('/')}/") else path
