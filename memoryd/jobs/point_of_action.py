@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall import shown as shown_log
@@ -141,6 +140,8 @@ def _changes_a_rule(store: Store, memory_dir: str, root: str, call: Call) -> boo
     is_removed = _removes(memory_dir, written, call)
     if not asks and not inside and not is_removed:
         return False
+    from fnmatch import fnmatchcase  # noqa: PLC0415 - few calls write there
+
     names = {name for place, name, _, _ in store.binding() if place == memory_dir}
     return bool(names) and (asks or is_removed or any(fnmatchcase(name, path) for name in names for path in inside))
 
