@@ -51,6 +51,7 @@ def execute(context: Context) -> int:
 
     project = project_of(context)
     arguments = context.arguments
+    _check_options(arguments)
     if not arguments.file:
         return _list(context, project)
     with memory_of(project) as directory:
@@ -61,6 +62,22 @@ def execute(context: Context) -> int:
     if is_done and follow_rules(context.paths, project.memory_dir, context.clock.now()):
         print("Sessions that are open now learn of it when they are started again.", file=sys.stderr)
     return 0 if is_done else 1
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Raises UsageError where an option would be left aside."""
+    from memoryd.errors import UsageError
+
+    patterns = arguments.run or arguments.edit
+    if not arguments.file and (patterns or arguments.off or arguments.allow_once or arguments.session):
+        raise UsageError("Which memory? This option needs the name of its file.", "memoryd enforce FILE …")
+    if patterns and (arguments.off or arguments.allow_once):
+        raise UsageError("--run and --edit go with neither --off nor --allow-once.", "memoryd enforce --help")
+    if arguments.session and not arguments.allow_once:
+        raise UsageError(
+            "--session goes with --allow-once only.",
+            f"memoryd enforce {arguments.file} --allow-once --session {arguments.session}",
+        )
 
 
 def _bind(context: Context, directory: MemoryDirectory, name: str) -> bool:
@@ -97,7 +114,7 @@ def _patterns(context: Context, name: str, document: Document) -> tuple[Forbidde
     found = given or forbidden_in(document.description, document.body)
     if given and read_patterns(written(given)) != given:
         raise UsageError(
-            "A command or path must not be empty and cannot hold a semicolon; for several, give the option several times.",
+            "A command or path must not be empty, cannot hold a semicolon and cannot be the whole project; for several, give the option several times.",
             f'memoryd enforce {name} --run "npm install"',
         )
     if not found:

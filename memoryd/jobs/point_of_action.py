@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _READING_SECONDS = 0.5
 """Time for reading changed memories while a call waits; the rest is read with the next one."""
 _DENY = "deny-"
+_LOOSENING = (("enforce",), ("undo",), ("restore",), ("forget",))
+"""Subcommands of memoryd that can end what a memory refuses."""
 _LEAD = (
     "What this user told earlier sessions about calls like the one that you have just made. Where the call goes against it, do"
     " it the user's way from here on; where the user or the code says otherwise now, that counts."
@@ -132,13 +134,24 @@ def _refused(
 
 def _changes_a_rule(store: Store, memory_dir: str, root: str, call: Call) -> bool:
     """Whether a call would change by itself what binds it."""
-    asks = any(command.words[:2] == ("memoryd", "enforce") for command in call.commands)
+    asks = any(command.program == "memoryd" and command.words[1:2] in _LOOSENING for command in call.commands)
     written = {os.path.join(root, path) for path in call.changed}
-    inside = any(os.path.dirname(path) == memory_dir for path in written)
-    if not asks and not inside:
+    inside = {os.path.basename(path) for path in written if os.path.dirname(path) == memory_dir}
+    is_removed = _removes(memory_dir, written, call)
+    if not asks and not inside and not is_removed:
         return False
+    from fnmatch import fnmatchcase  # noqa: PLC0415 - few calls write there
+
     names = {name for place, name, _, _ in store.binding() if place == memory_dir}
-    return bool(names) and (asks or any(os.path.join(memory_dir, name) in written for name in names))
+    return bool(names) and (asks or is_removed or any(fnmatchcase(name, path) for name in names for path in inside))
+
+
+def _removes(memory_dir: str, written: set[str], call: Call) -> bool:
+    """Whether the memory directory, or one that it lies in, is deleted or moved; something may well be copied there."""
+    gone = [word for command in call.commands if command.program == "rm" for word in command.words[1:]]
+    gone += [word for command in call.commands if command.program == "mv" for word in command.words[1:-1]]
+    last = {os.path.basename(word.rstrip("/")) for word in gone}
+    return any(f"{memory_dir}/".startswith(f"{path}/") and {os.path.basename(path), "~"} & last for path in written)
 
 
 def _handed_over(

@@ -116,15 +116,20 @@ class Document:
         return result
 
     def without_value(self, path: tuple[str, str]) -> Document:
-        """The same file without a scalar that stands on a line of its own inside a mapping. Raises DocumentError."""
+        """The same file without a scalar that stands on a line of its own inside a mapping. Raises DocumentError.
+
+        A mapping that has nothing else in it goes too: `with_value` made it.
+        """
         start, length = _block(self.text) or (0, 0)
         block = self.text[start : start + length]
-        line = re.compile(rf"^[ \t]+{re.escape(path[1])}:[^\n]*\n", re.MULTILINE)
-        result = parse(
-            (self.text[:start] + line.sub("", block) + self.text[start + length :]).encode("utf-8", "surrogateescape")
-        )
         inside = {key: value for key, value in self.metadata.items() if key != path[1]}
         wanted = {**self.values, path[0]: inside}
+        line = rf"^[ \t]+{re.escape(path[1])}:[^\n]*\n"
+        if not inside:
+            line = rf"^{re.escape(path[0])}:[ \t]*\r?\n{line[1:]}"
+            wanted.pop(path[0], None)
+        edited = re.sub(line, "", block, flags=re.MULTILINE)
+        result = parse((self.text[:start] + edited + self.text[start + length :]).encode("utf-8", "surrogateescape"))
         if result.problem or result.values != wanted or result.body != self.body:
             raise DocumentError(f"`{'.'.join(path)}` cannot be taken out of this frontmatter")
         return result

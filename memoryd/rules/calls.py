@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients.written_paths import simple_commands
+from memoryd.clients.shell_commands import read_shell_line
 from memoryd.rules import programs
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memoryd.clients.tool_actions import ToolAction
 
 _MOST_COMMANDS = 100
+_MOST_CHARACTERS = 32 * 1024
+"""Of a shell line; a longer one is a program, and a client waits."""
 _DEEPEST = 3
 """Shells in shells: `bash -c "bash -c …"`."""
 
@@ -36,6 +38,8 @@ class Call(NamedTuple):
     """Paths of files that it sets out to change, as from the root of the project; absolute where they are elsewhere."""
     named: tuple[str, ...] = ()
     """Paths that its commands name beside them."""
+    is_understood: bool = True
+    """Whether these are its commands beyond doubt; otherwise they refuse nothing."""
 
 
 def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
@@ -45,8 +49,9 @@ def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
         return Call()
     changed = tuple(dict.fromkeys(_relative(path, cwd, root) for path in action.files))
     commands: list[ShellCommand] = []
-    for words in simple_commands(action.command):
-        commands += _commands_of(words, 0)
+    line = read_shell_line(action.command if len(action.command) <= _MOST_CHARACTERS else "")
+    for simple in line.commands:
+        commands += _commands_of(simple.words, 0)
         if len(commands) >= _MOST_COMMANDS:
             break
     named = tuple(
@@ -58,7 +63,7 @@ def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
             if "/" in word or ("." in word and word.rpartition(".")[2].isalnum())
         )
     )
-    return Call(tuple(commands), changed, named)
+    return Call(tuple(commands), changed, named, line.is_understood)
 
 
 def command_of(words: Sequence[str]) -> ShellCommand:
@@ -144,7 +149,7 @@ def _has_target(target: str, command: ShellCommand) -> bool:
     )
 
 
-def _commands_of(words: list[str], depth: int) -> Iterator[ShellCommand]:
+def _commands_of(words: Sequence[str], depth: int) -> Iterator[ShellCommand]:
     """A command, and those that it runs in turn."""
     if not words or depth > _DEEPEST:
         return
@@ -152,21 +157,28 @@ def _commands_of(words: list[str], depth: int) -> Iterator[ShellCommand]:
     yield command
     program = command.program
     if program in programs.SHELLS and "-c" in words[:-1]:
-        for inner in simple_commands(words[words.index("-c") + 1]):
-            yield from _commands_of(inner, depth + 1)
-        return
-    behind: list[str] = []
-    if program in programs.STARTERS:
-        behind = [word for word in words[1:] if "=" not in word]
-        while behind and behind[0].startswith("-"):
-            behind = behind[1:]
-        behind = behind[programs.STARTERS[program] :]
+        line = read_shell_line(words[words.index("-c") + 1])
+        for inner in line.commands if line.is_understood else ():
+            yield from _commands_of(inner.words, depth + 1)
+    elif program in programs.STARTERS:
+        yield from _commands_of(_started(program, words), depth + 1)
     elif " ".join(words[:2]) in programs.STARTING_SUBCOMMANDS:
-        behind = words[2:]
-    if behind:
-        yield from _commands_of(behind, depth + 1)
+        yield from _commands_of(words[2:], depth + 1)
+
+
+def _started(program: str, words: Sequence[str]) -> Sequence[str]:
+    """The command that one like `sudo` or `xargs` runs; empty where it runs none."""
+    with_value = programs.OPTIONS_WITH_VALUE.get(program, frozenset())
+    at = 1
+    while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
+        if program == "command" and words[at] in ("-v", "-V"):
+            return ()
+        at += 2 if words[at] in with_value else 1
+    return words[at + programs.STARTERS[program] :]
 
 
 def _relative(path: str, cwd: str, root: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = os.path.expanduser(path)
     path = os.path.normpath(os.path.join(cwd, path))
     return path[len(root) :].lstrip("/") if path.startswith(f"{root.rstrip('/')}/") else path

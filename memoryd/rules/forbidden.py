@@ -29,7 +29,7 @@ def read_patterns(text: str) -> tuple[Forbidden, ...] | None:
     found = []
     for piece in text.split(_SEPARATOR):
         match = _PIECE.fullmatch(piece.strip())
-        if match is None:
+        if match is None or (match[1] == "edit" and not match[2].strip("./ ")):  # everything there is
             return None
         found.append(Forbidden(match[1], " ".join(match[2].split())))
     return tuple(found)

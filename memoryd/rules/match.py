@@ -34,7 +34,7 @@ class Forbidden(NamedTuple):
 
     def fits(self, call: Call) -> bool:
         if self.verb == "run":
-            return any(is_run(self.pattern, command) for command in call.commands)
+            return call.is_understood and any(is_run(self.pattern, command) for command in call.commands)
         return any(is_at(self.pattern, path) for path in call.changed)
 
 
@@ -79,8 +79,13 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
 
 
 def is_at(pattern: str, path: str) -> bool:
-    """Whether a path is the one that a memory names, or is below it; a name without a folder is meant anywhere."""
+    """Whether a path is the one that a memory names, or is below it; a name without a folder is meant anywhere.
+
+    Anywhere in the project: a path elsewhere is absolute, and only an absolute pattern means it.
+    """
     pattern = pattern.removeprefix("./")
+    if path.startswith("/") and not pattern.startswith("/"):
+        return False
     if "*" in pattern:
         from fnmatch import fnmatchcase  # noqa: PLC0415 - few patterns have one
 

@@ -110,7 +110,21 @@ OPTIONS_WITH_VALUE = {
     "kubectl": frozenset({"--context", "-n", "--namespace", "--kubeconfig"}),
     "docker": frozenset({"--context", "-H", "--host"}),
     "make": frozenset({"-C", "-f"}),
-    "timeout": frozenset({"-s", "-k"}),
+    "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
+    "sudo": frozenset(
+        {
+            *("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T", "-U"),
+            *("--user", "--group", "--host", "--chdir"),
+        }
+    ),
+    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
+    "nice": frozenset({"-n", "--adjustment"}),
+    "exec": frozenset({"-a"}),
+    "time": frozenset({"-f", "-o", "--format", "--output"}),
+    "xargs": frozenset(
+        {*("-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a"), *("--max-args", "--max-procs", "--delimiter", "--arg-file")}
+    ),
+    "npx": frozenset({"-p", "--package"}),
 }
 """Between a program and its subcommand."""
 STARTERS = {

@@ -59,7 +59,7 @@ def test_what_is_not_plain_has_to_be_named(environment: dict[str, str], paths: P
     assert "--run" in refused.stderr
     file = memory(paths, "*commit*")
     assert "enforce" not in file.read_text()
-    for wrong in (("--run", "a;b"), ("--run", " "), ("--edit", "")):
+    for wrong in (("--run", "a;b"), ("--run", " "), ("--edit", ""), ("--edit", "./"), ("--edit", "/")):
         assert memoryd(environment, "enforce", "commit", "--yes", *wrong, *here).returncode == 2
     given = ("--run", "git  commit --no-verify", "--edit", "db/migrations/")
     assert memoryd(environment, "enforce", "commit", "--yes", *given, *here).returncode == 0
@@ -74,3 +74,22 @@ def test_nothing_is_allowed_where_nothing_binds(environment: dict[str, str], pro
     done = memoryd(environment, "enforce", "npm_install", "--allow-once", "--project", str(project))
     assert done.returncode == 2
     assert "does not bind" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--run", "npm install"),
+        ("--edit", "db/"),
+        ("--off",),
+        ("--allow-once",),
+        ("npm_install", "--off", "--run", "npm"),
+        ("npm_install", "--session", "s1"),
+    ],
+)
+def test_an_option_that_would_be_left_aside_is_refused(
+    environment: dict[str, str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    done = memoryd(environment, "enforce", "--yes", "--project", str(tmp_path), *options)
+    assert done.returncode == 2
+    assert "memoryd enforce" in done.stderr

@@ -126,6 +126,26 @@ def test_an_agent_does_not_loosen_what_binds_it(project: Project) -> None:
     assert project.call(file=str(project.place / COMMITS)).refusal == ""
 
 
+def test_no_other_way_to_loosen_a_rule_is_open(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    project.write(NPM, "Never run npm install here", enforce="run npm install")
+    for command in (
+        f"rm ~/memory/{NPM}",
+        "rm ~/memory/*.md",
+        "rm -r ~/memory/",
+        "cd ~ && rm -r memory",
+        f"mv {tmp_path} /elsewhere",
+        "memoryd undo",
+        "memoryd restore x",
+        "memoryd forget npm",
+    ):
+        assert "by the user alone" in project.call(command).refusal, command
+    for command in ("cp a.txt ~", "mv a.txt ~/", f"rm ~/memory/{COMMITS}", "rm -r build; cp a ~", "memoryd why npm"):
+        assert project.call(command).refusal == "", command
+
+
 def test_a_secret_in_a_rule_is_not_handed_over(project: Project) -> None:
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     project.write(NPM, f"Never run npm install with {secret}", enforce="run npm install")

@@ -473,3 +473,12 @@ def test_another_body_goes_under_the_same_frontmatter(data: bytes, body: str, re
 def test_the_body_that_it_has_changes_nothing(body: str, newline: str) -> None:
     data = f"---\nname: x\n---\n{body}".replace("\r", "").replace("\n", newline).encode()
     assert parse(data).with_body(parse(data).body).render() == data
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("rest", ["", "metadata:\n  type: feedback\n", "metadata:\n  type: feedback\nother: x\n"])
+def test_a_value_that_is_set_and_taken_out_leaves_the_file_as_it_was(rest: str, newline: str) -> None:
+    before = f"---\nname: a\ntype: feedback\n{rest}---\nNever run npm.\n".replace("\n", newline).encode()
+    bound = parse(before).with_value(("metadata", "enforce"), "run npm")
+    assert bound.enforce == "run npm"
+    assert bound.without_value(("metadata", "enforce")).render() == before

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.clients.shell_commands import read_shell_line
 from memoryd.clients.tool_actions import action_in
 from memoryd.rules.calls import call_of, is_run, work_of
-from memoryd.rules.match import StoredTrigger, is_at, keys_of, matched
+from memoryd.rules.match import Forbidden, StoredTrigger, is_at, keys_of, matched
 
 if TYPE_CHECKING:
     from memoryd.rules.calls import Call
@@ -79,6 +81,69 @@ def test_what_only_looks_like_a_command_is_not_that_command(pattern: str, line: 
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "command -v npm",
+        "ls | sort # (npm)",
+        'git commit -m "switch" # don\'t use npm (npm install)',
+        'gh pr create --body "## Summary\nReplaced it (npm install no longer works)\n## Test plan"',
+        "git commit -F - <<'END-MSG'\nnow; npm install is gone\nnpm install\nEND-MSG",
+        'git commit -m "$(cat <<\'EOF\'\nsay "hi"; npm install\nnpm install\nEOF\n)"',
+        "cut -d ';' npm",
+        "grep -F '|' npm",
+        "x=(npm yarn)",
+        "npm() { pnpm; }",
+        "function npm { pnpm; }",
+        "case $x in npm) echo;; esac",
+        "sudo -u npm ls",
+        "xargs -I npm echo",
+        "echo $(date) npm",
+        "BIN=$(pwd)/npm ls",
+        "echo 'never closed; npm install",
+        "echo a > npm",
+    ],
+)
+def test_a_line_that_does_not_run_a_command_is_not_refused(line: str) -> None:
+    assert not Forbidden("run", "npm").fits(run(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep x <<< y\nnpm install",
+        "cat <<'END-MSG'\nx\nEND-MSG\nnpm install",
+        "sudo -u deploy npm ci",
+        "xargs -I{} npm install {}",
+        "env -u CI A=b npm install",
+        "echo $((1 + 2)); npm install",
+        "echo a#b; npm install # now",
+        'echo "$(npm install)"',
+        "echo `npm install`",
+        "diff <(npm ls) x",
+        "(cd web; npm install)",
+        '"npm" install',
+        "npm 2>&1 | tail",
+    ],
+)
+def test_a_line_that_runs_a_command_is_refused(line: str) -> None:
+    assert Forbidden("run", "npm").fits(run(line))
+
+
+def test_a_line_that_is_not_understood_still_gets_its_memory() -> None:
+    call = run("x=(a b); npm install")
+    assert not call.is_understood
+    assert matched(call, [StoredTrigger(1, "run", "npm", "npm install")]) == [1]
+
+
+@pytest.mark.parametrize("part", ["'a b' ", '"a $(b) c" ', "a;", "<<E\n", "$(", "`", '"', "(", "\\"])
+def test_a_long_line_takes_no_longer_than_its_length(part: str) -> None:
+    started = time.process_time()
+    read_shell_line(part * (100_000 // len(part)))
+    assert time.process_time() - started < 3
+    assert run(f"npm install {part * 40_000}").commands == ()
+
+
+@pytest.mark.parametrize(
     ("line", "works"),
     [
         ("git commit -m x", {"commit"}),
@@ -115,6 +180,11 @@ def test_paths_are_told_from_the_root_of_the_project() -> None:
         ("CHANGELOG.md", "CHANGELOG.md.orig", False),
         ("src/**/gen/*.ts", "src/a/gen/b.ts", True),
         ("api/gen/", "api/generated/x.py", False),
+        ("package.json", "/tmp/other/package.json", False),
+        ("db/", "/tmp/other/db/x.py", False),
+        ("*.lock", "/tmp/other/a.lock", False),
+        ("/etc/hosts", "/etc/hosts", True),
+        ("/etc/*.conf", "/etc/a.conf", True),
     ],
 )
 def test_a_path_is_the_one_that_is_named_or_lies_below_it(pattern: str, path: str, is_there: bool) -> None:
