@@ -94,6 +94,10 @@ class CodingClient(Protocol):
     def deletes_early(self) -> bool:
         """Whether it deletes sessions long before their time: they are read before those of other clients."""
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether offsets in its sessions are numbers of rows, not bytes."""
+
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:
         """Where its sessions are, on this machine and in these directories of known projects. They need not be there."""
 

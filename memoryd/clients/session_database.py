@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class SessionDatabase(SessionFiles):
     """The part of the contract that is the same for all of them."""
 
+    counts_rows = True
+
     @abstractmethod
     def is_database(self, name: str) -> bool:
         """Whether a file of this name is one of its databases."""

@@ -18,6 +18,7 @@ class SessionFiles:
     """The part of the contract that is the same for all clients with a file of appended lines for each session."""
 
     deletes_early = False
+    counts_rows = False
 
     def is_session(self, name: str) -> bool:
         return name.endswith(".jsonl")

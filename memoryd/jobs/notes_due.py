@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memoryd.clients import ALL
 from memoryd.clock import day_of
 from memoryd.engines.model import credentials
 from memoryd.jobs import gates
@@ -21,9 +22,10 @@ def due(database: Database, paths: Paths, config: Config, now: float) -> list[No
     """Live sessions whose notes are behind."""
     if not config.features.notes:
         return []
+    counting_rows = [client.name for client in ALL if client.counts_rows]
     return [
         place
-        for place in kept_notes.due(database, now)
+        for place in kept_notes.due(database, now, counting_rows)
         if not gates.place_left_alone(place.cwd, place.project_root, config, paths.state_dir)
     ]
 

@@ -121,9 +121,12 @@ def first_shown(log: Iterable[Mapping[str, Any]], memory_dir: str) -> dict[str, 
 
 
 def measured_to(log: Iterable[Mapping[str, Any]], memory_dir: str) -> int:
-    """How far the transcript was looked at for what the session did with a directory's memories."""
-    ends = (line["measured"] for line in log if "measured" in line and line.get("memory_dir") == memory_dir)
-    return max((end for end in ends if isinstance(end, int)), default=0)
+    """How far the transcript was looked at for what the session did with a directory's memories.
+
+    The last look counts: a transcript that was rewritten may have become shorter.
+    """
+    ends = [line["measured"] for line in log if "measured" in line and line.get("memory_dir") == memory_dir]
+    return next((end for end in reversed(ends) if isinstance(end, int)), 0)
 
 
 def record_measured(

@@ -10,7 +10,7 @@ from memoryd.model import Cursor
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from memoryd.state.database import Database
 
@@ -19,7 +19,7 @@ LIVE_SECONDS = 86_400.0
 NOTED_TOKENS = 10_000
 """A shorter session is not noted by itself."""
 LEAST_BYTES = 30_000
-"""A shorter transcript cannot hold so many."""
+"""A shorter transcript cannot hold so many; where offsets are numbers of rows that says nothing."""
 MOST_FAILURES = 3
 _AGAIN_TOKENS = 5_000
 _AGAIN_CALLS = 3
@@ -148,15 +148,19 @@ def claim_hand_back(database: Database, session_id: str, size: int) -> bool:
     return done.rowcount > 0
 
 
-def due(database: Database, now: float) -> list[NotedSession]:
-    """Live sessions with an ended turn that their notes do not know yet; of two transcripts of a session the last active."""
+def due(database: Database, now: float, counting_rows: Sequence[str]) -> list[NotedSession]:
+    """Live sessions with an ended turn that their notes do not know yet; of two transcripts of a session the last active.
+
+    `counting_rows`: the clients whose offsets are numbers of rows.
+    """
     rows = database.query(
-        f"{_PLACE} AND error IS NULL AND is_complete AND offset >= ? AND active_at >= ?"  # noqa: S608 - ours
+        f"{_PLACE} AND error IS NULL AND is_complete AND (offset >= ? OR client IN (SELECT value FROM json_each(?)))"  # noqa: S608 - ours
+        " AND active_at >= ?"
         " AND NOT EXISTS (SELECT 1 FROM turns WHERE transcript_id = transcripts.id AND outcome IS NULL AND end_reason IS NULL) AND NOT EXISTS (SELECT 1 FROM"
         " session_notes AS known WHERE known.session_id = transcripts.session_id AND (known.failed_offset ="
         " transcripts.offset OR (known.offset = transcripts.offset AND known.path = transcripts.path)))"
         " ORDER BY active_at DESC",
-        (LEAST_BYTES, now - LIVE_SECONDS),
+        (LEAST_BYTES, json.dumps(counting_rows), now - LIVE_SECONDS),
     )
     found: dict[str, NotedSession] = {}
     for row in rows:

@@ -214,10 +214,17 @@ def older_codex(scribe: Codex, text: str) -> bytes:
     return scribe.event("user_message", message=text) + scribe.event("agent_message", message="ok")
 
 
-def test_a_fork_that_writes_the_history_again_without_ids(ingester: Ingester, database: Database, home: Path) -> None:
+@pytest.mark.parametrize("is_archived", [False, True])
+def test_a_fork_that_writes_the_history_again_without_ids(
+    ingester: Ingester, database: Database, home: Path, is_archived: bool
+) -> None:
     """Older Codex copies messages with new times; what is said again in the fork is new."""
     scribe, fork = Codex(), Codex("fork")
-    scribe.write(home, scribe.head(history_mode="legacy") + older_codex(scribe, "first") + older_codex(scribe, "go on"))
+    head = scribe.head(history_mode="legacy")
+    path = scribe.write(home, head + older_codex(scribe, "first") + older_codex(scribe, "go on"))
+    if is_archived:
+        (home / ".codex/archived_sessions").mkdir()
+        path.rename(home / ".codex/archived_sessions" / path.name)
     ingester.ingest(NOW + 1)
     fork.count = 100
     copied = older_codex(fork, "first") + older_codex(fork, "go on")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.clients.opencode import OpencodeClient
+from memoryd.jobs.notes import update
+from memoryd.jobs.notes_due import due
 from memoryd.model import Cursor
 from memoryd.sources import database as database_module
 from memoryd.state import queries
@@ -233,3 +235,18 @@ def test_lines_of_other_shapes_are_counted() -> None:
     damage: Counter[str] = Counter()
     assert [decode(line, damage) for line in (b"", b"{}\n", b"[1]\n")] == [(), (), ()]
     assert damage == {"unreadable": 2}
+
+
+def test_a_long_session_is_due_for_notes_though_it_has_few_rows(
+    opencode: OpencodeDatabase, listener: Listener, paths: Paths, config: Config
+) -> None:
+    opencode.session()
+    opencode.prompt("use tabs " * 6_000)
+    opencode.reply("Tabs it is.")
+    listener.listen()
+    (active_at,) = listener.database.query("SELECT max(active_at) FROM transcripts")[0]
+    places = due(listener.database, paths, config, active_at)
+    assert [place.session_id for place in places] == ["ses_one"]
+    notes = update(listener.database, paths, config, places[0], active_at)
+    assert notes is not None
+    assert notes.file

@@ -116,3 +116,9 @@ def test_a_vanished_session_and_one_that_was_told_nothing_are_left_alone(measure
     measured.hand_over()
     measure(measured.paths, ALL[0], measured.session.id, "/none.jsonl", measured.memory_dir, NOW)
     assert measured.measure().followed == 0
+
+
+def test_the_last_look_counts_after_a_rewrite_to_a_shorter_file(paths: Paths) -> None:
+    for end in (900, 300):
+        shown.record_measured(paths, "0f8d3c1e", "/memory", [], end, NOW)
+    assert shown.measured_to(shown.session_log(paths, "0f8d3c1e"), "/memory") == 300

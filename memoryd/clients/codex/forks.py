@@ -19,6 +19,7 @@ from memoryd.sources.session import NotATranscriptError, SessionFile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_ARCHIVE = "archived_sessions"
 _MOST_COPIED = 10_000
 _typed = re.compile(rb'"type" ?: ?"user_message"').search
 
@@ -43,10 +44,19 @@ def originals_of(path: str, meta: dict[str, Any]) -> dict[str, str]:
 
 
 def _path_of(session_id: str, beside: str) -> str:
-    """The file of a session; rollouts lie in folders by year, month and day."""
-    root = os.path.normpath(os.path.join(os.path.dirname(beside), "../../.."))
-    found = inventory(SessionPlace(root, ("[0-9]*",) * 3), lambda name: session_id in name and name.endswith(".jsonl"))
-    return found.found[0].path if found.found else ""
+    """The file of a session; rollouts lie in folders by year, month and day, archived ones in one folder."""
+    folder = os.path.dirname(beside)
+    is_archived = os.path.basename(folder) == _ARCHIVE
+    home = os.path.normpath(os.path.join(folder, ".." if is_archived else "../../../.."))
+    places = (
+        SessionPlace(os.path.join(home, "sessions"), ("[0-9]*",) * 3),
+        SessionPlace(os.path.join(home, _ARCHIVE), ()),
+    )
+    for place in places:
+        found = inventory(place, lambda name: session_id in name and name.endswith(".jsonl")).found
+        if found:
+            return found[0].path
+    return ""
 
 
 def _typed_in(path: str) -> Iterator[tuple[str, str]]:
