@@ -125,7 +125,7 @@ def _by_model(
     known = settings.get(database, name)
     failures = known.value if known else 0
     if failures >= _MOST_FAILURES:
-        return "", "The model failed three times on this session, so it was not asked again."
+        return "", f"The model failed {_MOST_FAILURES} times on this session, so it was not asked again."
     if (wait := engine_wait(database, paths, config, clock.now())) is not None:
         return "", f"The model was not asked: {wait.why}."
 

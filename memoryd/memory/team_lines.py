@@ -7,6 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from memoryd.formatting import is_utf8
 from memoryd.memory.index import entry, entry_of
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 
@@ -59,7 +60,7 @@ def _team_files(directory: MemoryDirectory) -> list[str]:
             with os.scandir(descriptor) as entries:
                 for item in entries:
                     is_topic = item.name.endswith(".md") and not item.name.startswith(".") and item.name != "MEMORY.md"
-                    if is_topic and stat.S_ISREG(item.stat(follow_symlinks=False).st_mode):
+                    if is_topic and is_utf8(item.name) and stat.S_ISREG(item.stat(follow_symlinks=False).st_mode):
                         found.append(item.name)
         finally:
             os.close(descriptor)

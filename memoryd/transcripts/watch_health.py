@@ -80,6 +80,7 @@ class WatchHealth:
             WatchedPlace(place.root, bool(place.folders), client.is_session)
             for client in self._clients
             for place in client.session_places(self._paths, self._projects)
+            if place.folders or os.path.isdir(place.root)  # a project that is gone is nothing to wait for
         ]
 
     @property

@@ -96,7 +96,9 @@ def test_a_wish_becomes_an_indexed_memory_once_and_undo_takes_it_back(quick: dic
     memory = f"{paths.transcripts_root}/-code-acme/memory"
     with Daemon(quick) as daemon:
         daemon.says("nothing there yet")
-        path = write(paths.transcripts_root, session, session.turn("always run the linter, because CI is slow"))
+        path = write(
+            paths.transcripts_root, session, session.turn("from now on, always run the linter, because CI is slow")
+        )
         daemon.says("saved")
         with open(f"{memory}/MEMORY.md", encoding="utf-8") as file:
             assert file.read() == "- [Always run the linter](feedback_always_run_the_linter.md) — CI is slow\n"
@@ -136,7 +138,7 @@ def test_killed_it_goes_on_where_it_was(quick: dict[str, str], paths: Paths) -> 
         path = write(paths.transcripts_root, session, session.turn())
         daemon.says("read, nothing to keep")
         daemon.stop(signal.SIGKILL)
-    append(path, session.turn("never push to main"))
+    append(path, session.turn("from now on, never push to main"))
     with Daemon(quick) as daemon:
         daemon.says("feedback_never_push_to_main.md")
     assert as_json(quick, "status")["turns"]["waiting"] == 0

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="how inotify fails is Linux's")
 WISHES = {
     "from now on, use tabs": "feedback_use_tabs.md",
-    "never use mocks": "feedback_never_use_mocks.md",
-    "never push to main": "feedback_never_push_to_main.md",
+    "from now on, never use mocks": "feedback_never_use_mocks.md",
+    "from now on, never push to main": "feedback_never_push_to_main.md",
     "from now on, keep commits small": "feedback_keep_commits_small.md",
     "from now on, always run the linter": "feedback_always_run_the_linter.md",
-    "always sign your commits": "feedback_always_sign_your_commits.md",
+    "from now on, always sign your commits": "feedback_always_sign_your_commits.md",
 }
 SELDOM = 3600.0
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
