@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from training.labels import Following, Message
 
-BUCKETS = 1 << 15
+BUCKETS = 1 << 16
 FOLDS = 5
 LEAST_SEEN = 2
 """A feature that was seen only once says nothing."""
