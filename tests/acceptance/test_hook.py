@@ -221,7 +221,7 @@ def test_a_thousand_memories_that_nobody_has_read_yet_come_bit_by_bit(
     assert RULE in context_in(hook(environment, "user-prompt-submit", sent(project)))
     with closing(sqlite3.connect(paths.recall_file)) as database:
         ((known,),) = database.execute("SELECT count(*) FROM memories").fetchall()
-    assert 50 <= known <= 1001
+    assert 1 <= known <= 1001  # as many as a prompt may wait for; the daemon reads the rest
 
 
 @pytest.mark.parametrize("event", ["user-prompt-submit", "stop", "later-event"])
@@ -369,7 +369,8 @@ def test_ten_at_once_all_get_their_answer(environment: dict[str, str], project: 
         process.stdout.close()
         process.stderr.close()
     assert logged(paths) == []
-    assert as_json(environment, "status")["recall"] == {"shown": 10, "sessions": 10, "used": 0}
+    recall = as_json(environment, "status")["recall"]
+    assert (recall["shown"], recall["sessions"], recall["prompts"], recall["used"]) == (10, 10, 10, 0)
 
 
 def test_its_help_is_for_people(environment: dict[str, str]) -> None:

@@ -85,7 +85,8 @@ def test_a_memory_is_recalled_once_in_a_session_also_after_an_older_memoryd(
             assert times_told(model.requests[-1]) == 1
         client.ask(ON_THE_SUBJECT)
         assert times_told(model.requests[-1]) == 1  # another session, which was shown nothing yet
-        assert as_json(environment, "status")["recall"] == {"shown": 2, "sessions": 2, "used": 0}
+        recall = as_json(environment, "status")["recall"]
+        assert (recall["shown"], recall["sessions"], recall["used"]) == (2, 2, 0)
         client.ask("/compact", "--resume", answer["session_id"])
         client.ask(ON_THE_SUBJECT, "--resume", answer["session_id"])
         last = words_of(model.requests[-1])
