@@ -50,3 +50,12 @@ def read_regular(path: str, most_bytes: int, *, follow: bool = False) -> bytes |
         return None
     finally:
         os.close(descriptor)
+
+
+def remove_older(folder: str, since: float) -> None:
+    """Remove the files of a folder that were not written since then."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.stat(follow_symlinks=False).st_mtime < since:
+                with suppress(FileNotFoundError):
+                    os.remove(entry.path)

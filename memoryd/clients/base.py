@@ -119,8 +119,8 @@ class CodingClient(Protocol):
     def own_cwd(self, path: str, named: Sequence[str], paths: Paths) -> str:
         """Where a session was begun, of the directories that are named in it, in order of appearance."""
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        """What a person types into a shell to go on with a session."""
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        """The command that goes on with a session, and its arguments."""
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         """By the last bytes of a session, without decoding them: somebody waits for it."""

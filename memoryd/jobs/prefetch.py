@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memoryd import atomic_file
@@ -120,11 +119,7 @@ def take_ready(paths: Paths, session_id: str, memory_dir: str, now: float) -> tu
 
 def drop_before(paths: Paths, since: float) -> None:
     """Forget what was picked for sessions that never came back."""
-    with suppress(FileNotFoundError), os.scandir(_folder(paths)) as entries:
-        for entry in entries:
-            if entry.stat(follow_symlinks=False).st_mtime < since:
-                with suppress(FileNotFoundError):
-                    os.remove(entry.path)
+    atomic_file.remove_older(_folder(paths), since)
 
 
 def _folder(paths: Paths) -> str:

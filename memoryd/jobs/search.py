@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.clients import all_sessions
+from memoryd.clients.resume import resume_command
 from memoryd.clock import parse_iso
 from memoryd.errors import StateError
 from memoryd.jobs.memory_dirs import all_memory_dirs
@@ -100,7 +101,7 @@ def _in_session(
             client.name,
             said.session_id or None,
             said.said_at,
-            client.resume_command(said.session_id, said.cwd) if said.session_id else None,
+            resume_command(client, said.session_id, said.cwd) if said.session_id else None,
         )
 
 
@@ -140,5 +141,5 @@ def _in_memory_dir(place: ProjectMemory, words: SearchWords, clients: dict[str, 
                 client.name if client else None,
                 session,
                 parse_iso(str(document.metadata.get("modified", ""))) or mtime_ns / 1e9,
-                client.resume_command(session, place.root) if client and session else None,
+                resume_command(client, session, place.root) if client and session else None,
             )

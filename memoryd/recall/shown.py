@@ -11,6 +11,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memoryd import atomic_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -152,11 +154,7 @@ def sessions_since(paths: Paths, since: float) -> Iterator[tuple[str, list[dict[
 
 def drop_before(paths: Paths, since: float) -> None:
     """Forget sessions in which nothing was shown since then."""
-    with suppress(FileNotFoundError), os.scandir(_folder(paths)) as entries:
-        for entry in entries:
-            if entry.stat(follow_symlinks=False).st_mtime < since:
-                with suppress(FileNotFoundError):
-                    os.remove(entry.path)
+    atomic_file.remove_older(_folder(paths), since)
 
 
 def _folder(paths: Paths) -> str:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 CHUNK_BYTES = 1 << 20
 LONGEST_LINE_BYTES = 32 << 20  # the API takes requests of 32 MB: a longer line is no message anybody sent
@@ -60,3 +60,15 @@ def line_blocks(descriptor: int, *, longest_line_bytes: int = LONGEST_LINE_BYTES
         rest, is_too_long = piece[end:], False
         if block:
             yield block
+
+
+def blocks_of(lines: Iterable[Line]) -> Iterator[bytes]:
+    """Lines that are made of something else than a file, many at a time."""
+    block = b""
+    for line in lines:
+        block += line.data or b""
+        if len(block) >= CHUNK_BYTES:
+            yield block
+            block = b""
+    if block:
+        yield block

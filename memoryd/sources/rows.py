@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memoryd.sources.database import ForeignDatabase, UnknownTablesError
-from memoryd.sources.lines import CHUNK_BYTES, Line
+from memoryd.sources.lines import Line, blocks_of
 from memoryd.sources.scan import inventory
 from memoryd.sources.session import NotATranscriptError
 
@@ -61,14 +61,7 @@ class NumberedLines:
                 start += 1
 
     def blocks(self) -> Iterator[bytes]:
-        block = b""
-        for line in self.lines(0):
-            block += line.data or b""
-            if len(block) >= CHUNK_BYTES:
-                yield block
-                block = b""
-        if block:
-            yield block
+        return blocks_of(self.lines(0))
 
     def head(self, most_bytes: int) -> bytes:
         return b"".join(self.rendered(0, 1))[:most_bytes]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memoryd.clients import ALL, WITH_HOOKS, WITH_PLUGIN, client_named
 from memoryd.clients.base import HookInputError
+from memoryd.clients.resume import resume_command
 from memoryd.model import Cursor, Prompt, Reply, Results
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import read_new_turns
@@ -86,7 +87,7 @@ def test_what_was_said_names_its_session_and_its_time(client: CodingClient, samp
 
 @each_client
 def test_a_session_can_be_gone_on_with_from_any_directory(client: CodingClient) -> None:
-    command = client.resume_command("0f8d3c1e", "/home/ada/my code")
+    command = resume_command(client, "0f8d3c1e", "/home/ada/my code")
     assert "0f8d3c1e" in command
     assert "'/home/ada/my code'" in command  # quoted for a shell
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.clients import client_named
+from memoryd.clients.resume import resume_command
 from memoryd.model import Reply
 from tests.clients.other_homes import Aider, Goose, Opencode
 
@@ -78,4 +79,4 @@ def test_recent_activity_knows_the_tools_and_the_memories(scribe_of: type[Openco
 
 @each_scribe
 def test_a_session_can_be_gone_on_with_from_any_directory(scribe_of: type[Opencode | Goose | Aider]) -> None:
-    assert "cd '/home/ada/my code' && " in client_named(scribe_of.client).resume_command("id", "/home/ada/my code")
+    assert "cd '/home/ada/my code' && " in resume_command(client_named(scribe_of.client), "id", "/home/ada/my code")

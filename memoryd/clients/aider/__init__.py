@@ -69,11 +69,8 @@ class AiderClient(SessionFiles):
 
         return decoder_of(self.session_id(path), os.path.dirname(path))
 
-    def resume_command(self, session_id: str, cwd: str) -> str:  # noqa: ARG002 - it knows no sessions, only the history
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}aider --restore-chat-history"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:  # noqa: ARG002 - it knows no sessions, only the history
+        return ("aider", "--restore-chat-history")
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:  # noqa: ARG002 - it has no tools
         return RecentActivity()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from memoryd.clients.aider.inputs import read_inputs
-from memoryd.sources.lines import CHUNK_BYTES, Line, whole_lines
+from memoryd.sources.lines import Line, blocks_of, whole_lines
 from memoryd.sources.scan import found_of
 from memoryd.sources.session import open_regular
 
@@ -70,14 +70,7 @@ class ChatHistory:
                 yield line
 
     def blocks(self) -> Iterator[bytes]:
-        block = b""
-        for line in self.lines(0):
-            block += line.data or b""
-            if len(block) >= CHUNK_BYTES:
-                yield block
-                block = b""
-        if block:
-            yield block
+        return blocks_of(self.lines(0))
 
     def head(self, most_bytes: int) -> bytes:
         return os.pread(self._descriptor, most_bytes, 0)

@@ -47,12 +47,8 @@ class ClaudeCodeClient(SessionFiles):
         own = (cwd for cwd in named if self.project_folder(cwd, paths, folder.__eq__) == folder)
         return next(own, named[0])
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        """It finds a session only from the directory that this belongs to."""
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}claude --resume {shlex.quote(session_id)}"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return ("claude", "--resume", session_id)
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         import re

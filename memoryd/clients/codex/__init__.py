@@ -44,11 +44,8 @@ class CodexClient(SessionFiles):
 
         return decoder_of(path)
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}codex resume {shlex.quote(session_id)}"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return ("codex", "resume", session_id)
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         from memoryd.clients.recent_activity import recent_activity

@@ -54,11 +54,8 @@ class GooseClient(SessionDatabase):
 
         return entries_of
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}goose session --resume --session-id {shlex.quote(session_id)}"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return ("goose", "session", "--resume", "--session-id", session_id)
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         """A compaction is told by nothing in the session itself: rows are only written again."""

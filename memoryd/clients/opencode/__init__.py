@@ -52,11 +52,8 @@ class OpencodeClient(SessionDatabase):
 
         return entries_of
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}opencode --session {shlex.quote(session_id)}"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return ("opencode", "--session", session_id)
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         import re

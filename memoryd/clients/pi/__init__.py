@@ -33,11 +33,8 @@ class PiClient(SessionFiles):
 
         return decoder_of(path)
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}pi --session {shlex.quote(session_id)}"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return ("pi", "--session", session_id)
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         import re

@@ -29,11 +29,8 @@ class QwenCodeClient(SessionFiles):
 
         return decoder_of(path)
 
-    def resume_command(self, session_id: str, cwd: str) -> str:
-        import shlex
-
-        go = f"cd {shlex.quote(cwd)} && " if cwd else ""
-        return f"{go}qwen --resume {shlex.quote(session_id)}"
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return ("qwen", "--resume", session_id)
 
     def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
         import re
