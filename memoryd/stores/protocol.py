@@ -4,9 +4,9 @@
 2. the files of the store, in one request; nothing has changed on either side: done
 3. each file that was written or deleted there is written or deleted here, by the one way to write memory
 4. each file that was written or deleted here is written or deleted there, if the store is still as it was listed; else again
-5. what is the same on both sides now is noted
+5. what is the same on both sides now is noted, after each batch that was written
 
-A round that was cut off leaves files that are the same on both sides and not noted: the next one notices, and notes them. A
+A round that was cut off goes on where it was: files that are the same on both sides and not noted are noted by the next one. A
 file that was changed on both sides stays as it is here, and the other version goes into the history.
 """
 
@@ -26,13 +26,16 @@ from memoryd.stores.difference import difference
 from memoryd.stores.replica import apply_incoming, is_settled, read_changed, read_local, sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from memoryd.state.database import Database
     from memoryd.stores.base import SharedStore, StoreListing
     from memoryd.stores.replica import LocalFiles, Replica
 
 RETRIES = 3
+BATCH_FILES = 200
+BATCH_BYTES = 1 << 20
+"""A first exchange of many memories is written in batches: one that is cut off has not been for nothing."""
 _ELSEWHERE = re.compile(r"(?:(?:projects|team)/[a-z0-9._-]{1,100}|global)/([^/]+)")
 
 
@@ -137,6 +140,7 @@ class _Exchange:
             self._result = self._result._replace(is_whole=not self._apart)
             try:
                 outgoing = self._take(listing, local)
+                self._record_apart()  # also where the rest of the round is cut off
                 listing = self._give(listing, outgoing)
             except StoreChangedError:
                 continue
@@ -161,9 +165,11 @@ class _Exchange:
                 self._refuse(replica.memory_dir, replica.prefix, "out", "", error.sentence)
         return found
 
-    def _finish(self, listing: StoreListing, digest: str) -> None:
+    def _record_apart(self) -> None:
         newly = sync.replace_kept_apart(self._database, self._store.address, self._apart, self._now)
-        self._result = self._result._replace(newly_apart=tuple(newly))
+        self._result = self._result._replace(newly_apart=(*self._result.newly_apart, *newly))
+
+    def _finish(self, listing: StoreListing, digest: str) -> None:
         last = sync.last_round(self._database, self._store.address)
         sync.put_round(
             self._database,
@@ -239,7 +245,12 @@ class _Exchange:
             else:
                 unread.append(key)
         fine: dict[str, bytes] = {}
-        for key, data in self._store.read_files(listing, unread).items():
+        contents = self._store.read_files(listing, unread)
+        for key in unread:
+            if key not in contents:
+                self._refuse(replica.memory_dir, key, "in", "", "the store lists it, and does not have its content")
+                self._result = self._result._replace(is_whole=False)
+        for key, data in contents.items():
             if (reason := keys.refusal_of_content(data)) is not None:
                 self._refuse(replica.memory_dir, key, "in", listing.files[key].hash, reason)
             else:
@@ -284,8 +295,18 @@ class _Exchange:
         why = f"from {author or self._store.address}"
         try:
             applied = apply_incoming(self._database, replica, local, taken, dropped, why, self._now)
-        except RefusedError as error:  # a guard that this module does not know: nothing was written
-            raise StoreError(f"What came from {self._store.address} was not written: {error.sentence}") from error
+        except (
+            RefusedError
+        ) as error:  # a guard that `keys` does not know: nothing was written, and each is tried by itself
+            if len(taken) + len(dropped) == 1:
+                key = next(iter((*taken, *dropped)))
+                self._refuse(replica.memory_dir, key, "in", hashes.get(key, ""), error.sentence.removesuffix("."))
+                return
+            for key, data in taken.items():
+                self._take_in(replica, local, {key: data}, [], hashes, author)
+            for key in dropped:
+                self._take_in(replica, local, {}, [key], hashes, author)
+            return
         self._note(
             replica,
             local._replace(stamps={}),
@@ -337,7 +358,7 @@ class _Exchange:
         return fine
 
     def _give(self, listing: StoreListing, outgoing: list[_Outgoing]) -> StoreListing:
-        """Write to the store what was changed here, in one conditional write."""
+        """Write to the store what was changed here, each batch in one conditional write."""
         puts: dict[str, bytes] = {}
         deletes: set[str] = set()
         mine: list[_Outgoing] = []
@@ -350,13 +371,37 @@ class _Exchange:
             puts |= free
             deletes |= set(gone)
             mine.append(each._replace(puts=free, deletes=gone))
-        if not puts and not deletes:
-            return listing
+        for batch in _batches(mine):
+            listing = self._write(listing, batch)
+        return listing
+
+    def _write(self, listing: StoreListing, batch: list[_Outgoing]) -> StoreListing:
+        """Write a batch, and note what is the same on both sides now."""
+        puts = {key: data for each in batch for key, data in each.puts.items()}
+        deletes = {key for each in batch for key in each.deletes}
         written = self._store.write_files(listing, puts, deletes, self._author, self._now)
-        for each in mine:
+        for each in batch:
             same = {key: (data, written.files[key].hash) for key, data in each.puts.items()}
             self._note(each.replica, each.local, same, each.deletes)
         self._result = self._result._replace(
             given=self._result.given + len(puts), deleted=self._result.deleted + len(deletes)
         )
         return written
+
+
+def _batches(outgoing: list[_Outgoing]) -> Iterator[list[_Outgoing]]:
+    """What goes out, in pieces that are written one after the other; the deletions last, behind what replaces them."""
+    batch: list[_Outgoing] = []
+    files = size = 0
+    for each in outgoing:
+        puts: dict[str, bytes] = {}
+        for key, data in each.puts.items():
+            if files and (files >= BATCH_FILES or size + len(data) > BATCH_BYTES):
+                yield [*batch, each._replace(puts=puts, deletes=[])]
+                batch, puts, files, size = [], {}, 0, 0
+            puts[key] = data
+            files, size = files + 1, size + len(data)
+        batch.append(each._replace(puts=puts, deletes=[]))
+    last = [*batch, *(each._replace(puts={}) for each in outgoing)]
+    if any(each.puts or each.deletes for each in last):
+        yield last
