@@ -37,7 +37,8 @@ class Syncer:
     def __init__(self, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]) -> None:
         self._say = say
         self._log = log
-        self._child = Child({name: value for name, value in environment.items() if name not in _NOT_THEIRS})
+        theirs = {name: value for name, value in environment.items() if name not in _NOT_THEIRS}
+        self._child = Child(theirs, is_guarded=True)  # a git that waits for a server would outlive a killed daemon
         self._stamps: dict[str, int] = {}
         self._changed_at: float | None = None
         self._began_at: float | None = None

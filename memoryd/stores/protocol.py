@@ -23,19 +23,17 @@ from memoryd.state.sync import KeptApart, Synced
 from memoryd.stores import keys
 from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.difference import difference
+from memoryd.stores.outgoing import Outgoing, batches
 from memoryd.stores.replica import apply_incoming, is_settled, read_changed, read_local, sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from memoryd.state.database import Database
     from memoryd.stores.base import SharedStore, StoreListing
     from memoryd.stores.replica import LocalFiles, Replica
 
 RETRIES = 3
-BATCH_FILES = 200
-BATCH_BYTES = 1 << 20
-"""A first exchange of many memories is written in batches: one that is cut off has not been for nothing."""
 _ELSEWHERE = re.compile(r"(?:(?:projects|team)/[a-z0-9._-]{1,100}|global)/([^/]+)")
 
 
@@ -94,15 +92,6 @@ def exchange(
         ),
     )
     return result
-
-
-class _Outgoing(NamedTuple):
-    """What goes from one directory to the store."""
-
-    replica: Replica
-    local: LocalFiles
-    puts: dict[str, bytes]
-    deletes: list[str]
 
 
 class _Exchange:
@@ -183,10 +172,10 @@ class _Exchange:
 
     # --- from the store -----------------------------------------------------------------------------------------------
 
-    def _take(self, listing: StoreListing, local: Mapping[Replica, LocalFiles]) -> list[_Outgoing]:
+    def _take(self, listing: StoreListing, local: Mapping[Replica, LocalFiles]) -> list[Outgoing]:
         """Write here what was changed there; return what has to go the other way."""
         self._refuse_elsewhere(listing)
-        outgoing: list[_Outgoing] = []
+        outgoing: list[Outgoing] = []
         for replica, files in local.items():
             try:
                 outgoing.append(self._take_one(listing, replica, files))
@@ -210,7 +199,7 @@ class _Exchange:
             if reason is not None:
                 self._refuse("", key, "in", "", reason)
 
-    def _take_one(self, listing: StoreListing, replica: Replica, local: LocalFiles) -> _Outgoing:
+    def _take_one(self, listing: StoreListing, replica: Replica, local: LocalFiles) -> Outgoing:
         remote = {key: file for key, file in listing.files.items() if key.startswith(replica.prefix)}
         refused = self._refused_keys(listing, replica, local, remote)
         left_alone = {*local.odd, *refused}
@@ -230,7 +219,7 @@ class _Exchange:
         puts = self._checked_puts(replica, local, [*found.keys("put"), *(key for key in lost if key in local.hashes)])
         self._keep_lost(replica, lost, puts, listing.author)
         deletes = [*found.keys("delete"), *(key for key in found.keys("keep deleted") if key in lost)]
-        return _Outgoing(replica, local, puts, deletes)
+        return Outgoing(replica, local, puts, deletes)
 
     def _judged_contents(self, listing: StoreListing, replica: Replica, wanted: list[str]) -> dict[str, bytes]:
         """Contents of the files of the store that are memories; the others are named, and stay in the store as they are."""
@@ -357,11 +346,11 @@ class _Exchange:
                 fine[key] = data
         return fine
 
-    def _give(self, listing: StoreListing, outgoing: list[_Outgoing]) -> StoreListing:
+    def _give(self, listing: StoreListing, outgoing: list[Outgoing]) -> StoreListing:
         """Write to the store what was changed here, each batch in one conditional write."""
         puts: dict[str, bytes] = {}
         deletes: set[str] = set()
-        mine: list[_Outgoing] = []
+        mine: list[Outgoing] = []
         for each in outgoing:
             # What another clone of the repository gives in this pass is looked at in the next one.
             free = {key: data for key, data in each.puts.items() if key not in puts and key not in deletes}
@@ -371,11 +360,11 @@ class _Exchange:
             puts |= free
             deletes |= set(gone)
             mine.append(each._replace(puts=free, deletes=gone))
-        for batch in _batches(mine):
+        for batch in batches(mine):
             listing = self._write(listing, batch)
         return listing
 
-    def _write(self, listing: StoreListing, batch: list[_Outgoing]) -> StoreListing:
+    def _write(self, listing: StoreListing, batch: list[Outgoing]) -> StoreListing:
         """Write a batch, and note what is the same on both sides now."""
         puts = {key: data for each in batch for key, data in each.puts.items()}
         deletes = {key for each in batch for key in each.deletes}
@@ -387,21 +376,3 @@ class _Exchange:
             given=self._result.given + len(puts), deleted=self._result.deleted + len(deletes)
         )
         return written
-
-
-def _batches(outgoing: list[_Outgoing]) -> Iterator[list[_Outgoing]]:
-    """What goes out, in pieces that are written one after the other; the deletions last, behind what replaces them."""
-    batch: list[_Outgoing] = []
-    files = size = 0
-    for each in outgoing:
-        puts: dict[str, bytes] = {}
-        for key, data in each.puts.items():
-            if files and (files >= BATCH_FILES or size + len(data) > BATCH_BYTES):
-                yield [*batch, each._replace(puts=puts, deletes=[])]
-                batch, puts, files, size = [], {}, 0, 0
-            puts[key] = data
-            files, size = files + 1, size + len(data)
-        batch.append(each._replace(puts=puts, deletes=[]))
-    last = [*batch, *(each._replace(puts={}) for each in outgoing)]
-    if any(each.puts or each.deletes for each in last):
-        yield last

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.state import sync
-from memoryd.stores import protocol
+from memoryd.stores import outgoing
 from memoryd.stores.base import StoreError
 from tests.stores.machines import CutStore, KilledError, machines, memory
 
@@ -30,7 +30,7 @@ def die_at_random(monkeypatch: pytest.MonkeyPatch) -> Callable[[random.Random], 
     real = sync.update_synced
 
     def begin(chance: random.Random) -> None:
-        monkeypatch.setattr(protocol, "BATCH_FILES", 3)
+        monkeypatch.setattr(outgoing, "BATCH_FILES", 3)
 
         def update(*arguments: object) -> None:
             if chance.random() < 0.02:

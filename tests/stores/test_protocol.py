@@ -15,7 +15,7 @@ from memoryd.memory.directory import MemoryDirectory, open_directory
 from memoryd.memory.history import restoring, undoing
 from memoryd.state import history, sync
 from memoryd.state.sync import KeptApart
-from memoryd.stores import protocol
+from memoryd.stores import outgoing
 from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.directory import directory_store
 from memoryd.stores.protocol import RETRIES, RoundResult, exchange
@@ -376,7 +376,7 @@ def test_a_first_upload_that_is_cut_off_goes_on_where_it_was_and_names_what_is_h
     two: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop, desktop = two
-    monkeypatch.setattr(protocol, "BATCH_FILES", 4)
+    monkeypatch.setattr(outgoing, "BATCH_FILES", 4)
     for number in range(10):
         laptop.write(f"project_{number}.md", memory(f"Fact {number}."))
     laptop.write("project_secret.md", memory("The token is ghp_" + "a1B2c3D4" * 4 + "e5F6."))
