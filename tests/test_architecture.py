@@ -22,6 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "security",
             "atomic_file",
             "git_index",
+            "process_guard",
             "engines/model/prices",
             "mcp",
         }

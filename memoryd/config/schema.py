@@ -283,7 +283,10 @@ class SyncSettings(NamedTuple):
 
 class TeamSettings(NamedTuple):
     enabled: Annotated[
-        bool, Key("Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team.")
+        bool,
+        Key(
+            "Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team, in projects you join."
+        ),
     ] = False
     store: Annotated[
         str,

@@ -253,7 +253,7 @@ def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], in
     groups = [group for group in proposal.groups if not _is_decided(task, group)]
     asked = [held for held in proposal.held if not _is_decided(task, held.group)]
     accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
-    accepted, against_team = hold_against_team(task.memory_dir, accepted, task.review_mode)
+    accepted, against_team = hold_against_team(task.database, task.memory_dir, accepted, task.review_mode)
     beside = held_by_engine(asked, review.judge([held.group for held in asked]), task.review_mode)
     taken = len(exchanges) if proposal.taken is None else proposal.taken
     return _Reviewed(accepted, (*held, *against_team, *beside), proposal.withdrawn, taken)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, memory_keys, notes, sync
+from memoryd.state.tables import core, memory_keys, notes, sync, team
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP, team.STEP)
 
 VERSION = len(MIGRATIONS)
