@@ -63,7 +63,7 @@ def _purged_text(context: Context, database: Database) -> Unwanted | None:
         unwanted = unwanted_like(_asked() if is_asked else given, is_fixed=is_asked or context.arguments.fixed)
     except ValueError as error:
         raise UsageError(str(error), "memoryd purge --help") from error
-    found = survey(context.paths, context.config, database, unwanted, now)
+    found = survey(context.paths, context.config, database, unwanted)
     unwanted = unwanted.with_texts(found.texts)
     for path in found.paths:
         print_message(f"It is in the name of {short(path, context.paths.home)}; fix: rename that.")

@@ -69,7 +69,7 @@ class StoreCleaning(NamedTuple):
     error: MemorydError | None
 
 
-def survey(paths: Paths, config: Config, database: Database, unwanted: Unwanted, now: float) -> PlacesOfText:
+def survey(paths: Paths, config: Config, database: Database, unwanted: Unwanted) -> PlacesOfText:
     """Look everywhere, and change nothing. Raises MemorydError where the pattern matches too much."""
     texts = set(purge.found(database, unwanted))
     memories, files = [], []
@@ -87,7 +87,7 @@ def survey(paths: Paths, config: Config, database: Database, unwanted: Unwanted,
             f" {min(texts, key=len).decode('utf-8', 'replace')!r}. Nothing was removed.",
             "name it more closely: memoryd purge --fixed --secret TEXT",
         )
-    stores = tuple(sorted(shared.address for shared in all_shared(database, config, now)))
+    stores = tuple(sorted(shared.address for shared in all_shared(database, config)))
     return PlacesOfText(
         frozenset(texts),
         tuple(memories),
