@@ -96,7 +96,10 @@ class _Parser(argparse.ArgumentParser):
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         is_top = self.prog == "memoryd"
         fix = f"{self.prog} --help"
-        if "required: command" in message:
+        unknown = [word for word in sys.argv[1:] if word.startswith("-")]
+        if "required: command" in message and unknown and not words:
+            message = f"there is no option `{unknown[0]}`"
+        elif "required: command" in message:
             message = (
                 "a command is missing; new here: `memoryd audit` shows what you keep saying, `memoryd setup` keeps it"
             )
@@ -197,6 +200,15 @@ def parser_of(only: str = "") -> argparse.ArgumentParser:
     return top
 
 
+def _fix_of(error: OSError) -> str:
+    """What to type where the system refused something."""
+    import shlex
+
+    if isinstance(error, PermissionError) and isinstance(error.filename, str) and os.path.isabs(error.filename):
+        return shown(f"ls -ld {shlex.quote(error.filename)}")
+    return "memoryd doctor"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -233,7 +245,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             # A child works on memories, which are named after what was said, and speaks into the journal.
             what = f": {error.filename}" if error.filename and arguments.called != "child" else ""
-            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
+            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: {_fix_of(error)}", file=sys.stderr)
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:

@@ -92,7 +92,7 @@ def _head(status: Status) -> Iterator[Block]:
         if status.is_installed:
             yield Command("memoryd service restart", before="  start it: ")
         else:
-            yield Command("memoryd service install", before="  start it, now and at every login: ")
+            yield Command("memoryd setup", before="  set it up, to run now and from every login on: ")
             yield Command("memoryd run", before="  or only here: ")
     elif not running.pid:
         yield Paragraph([warn("● "), name, " is about to start"])
