@@ -77,6 +77,7 @@ def extractions(
             now,
             engine=chosen,
             review_mode=context.config.review,
+            has_daily_log=context.config.has_daily_log,
             with_history=with_history,
             gives_way=gives_way,
             clock=context.clock,

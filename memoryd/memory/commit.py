@@ -12,7 +12,8 @@ from memoryd.errors import BusyError, StateError
 from memoryd.language.titles import slug_of, title_and_rest
 from memoryd.memory import guards
 from memoryd.memory import index as indexing
-from memoryd.memory.apply import apply, resume, revert, sync
+from memoryd.memory.apply import sync
+from memoryd.memory.apply_line import apply, at_their_places, resume, revert
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
 from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
@@ -117,7 +118,9 @@ def plan(
     listing = directory.listing()
     guards.check(changeset, listing.odd)
     token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-    planned = _planned(changeset, token, now)
+    planned = at_their_places(directory, _planned(changeset, token, now))
+    if planned and all(file.offset is not None for file in planned):  # lines of daily logs have no line in the index
+        return planned, ()
     index, left_out = _planned_index(
         directory, listing.topics, planned, len(planned), token, now, changeset.index_edit, with_team=with_team
     )
@@ -143,6 +146,7 @@ def _planned(changeset: Changeset, token: str, now: float) -> list[PlannedFile]:
                     after=change.after,
                     after_mtime_ns=change.after_mtime_ns or int(now * 1e9),
                     mode=change.mode,
+                    offset=change.offset,
                 )
             )
     return files
@@ -164,6 +168,8 @@ def _planned_index(
     contents: dict[str, bytes] = {}
     gone: set[str] = set()
     for file in files:
+        if file.offset is not None:
+            continue
         if file.after is None:
             topics.pop(file.name, None)
             gone.add(file.name)
@@ -215,7 +221,7 @@ def _rewritten(files: list[PlannedFile]) -> tuple[dict[str, str | None], dict[st
     refresh: dict[str, str | None] = {}
     changed: dict[str, tuple[str, str]] = {}
     for file in files:
-        if file.before is not None and file.after is not None:
+        if file.offset is None and file.before is not None and file.after is not None:
             refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
             changed[file.name] = (_said(file.before), _said(file.after))
     return refresh, changed
@@ -341,15 +347,9 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
     for file in reversed(files if conflicted else []):
         if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
             revert(directory, file, rescue)
-    _rebuild_index(
-        database,
-        directory,
-        change_id,
-        len(files),
-        now,
-        [],
-        [f for f in files if f.group not in (*conflicted, INDEX_GROUP)],
-    )
+    applied = [f for f in files if f.group not in (*conflicted, INDEX_GROUP)]
+    if not files or any(file.offset is None for file in files):
+        _rebuild_index(database, directory, change_id, len(files), now, [], applied)
     sync(directory)
     changes.close(database, change_id, conflicted, now)
 
