@@ -284,7 +284,7 @@ class SyncSettings(NamedTuple):
         ),
     ] = ""
     interval_seconds: Annotated[
-        float, Key("How often it is looked at; what changes here goes out 2 seconds later.", least=1)
+        float, Key("Within how long others' changes come here; what changes here goes out 2 seconds later.", least=1)
     ] = 60.0
 
 
