@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
     from memoryd.jobs.explain import Explanation
-    from memoryd.memory.document import Document
     from memoryd.recall.outcomes import MemoryOutcome
 
 NAME = "why"
@@ -36,6 +35,7 @@ def execute(context: Context) -> int:
     from memoryd.cli.screen import Paragraph, Screen
     from memoryd.jobs.explain import explain
     from memoryd.recall.outcomes import MemoryOutcome, outcomes
+    from memoryd.rules.confirmed import confirmed
     from memoryd.state.database import open_database
 
     project = project_of(context)
@@ -53,7 +53,8 @@ def execute(context: Context) -> int:
         print_json(_as_json(explained) | {"outcome": _outcome_json(outcome)})
         return 0
     blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained)
-    blocks += _about_outcome(explained.document, outcome) + _about_changes(explained)
+    blocks += _about_outcome(explained, outcome, confirmed(context.paths, project.memory_dir, name))
+    blocks += _about_changes(explained)
     Screen(context.environment).show(blocks)
     return 0
 
@@ -113,12 +114,13 @@ def _about_words(explained: Explanation) -> list[Block]:
     return [*blocks, Paragraph(told)]
 
 
-def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Block]:
+def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozenset[str]) -> list[Block]:
     """What sessions were handed, and what they did then."""
     from memoryd.cli.screen import Paragraph
     from memoryd.formatting import count
     from memoryd.rules.forbidden import forbidden_in
 
+    name, document = explained.name, explained.document
     blocks: list[Block] = []
     if outcome.shown:
         told = f"Handed over {count(outcome.shown, 'time')} to {count(outcome.sessions, 'session')}"
@@ -129,10 +131,11 @@ def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Bl
         told += f" You said it again {count(outcome.corrected, 'time')}."
         blocks.append(Paragraph(told))
     if document is not None and document.enforce:
-        refused = (
-            f"It binds ({document.enforce}): {count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed."
+        counts = f"{count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed"
+        asks = (
+            f"It asks to be binding ({document.enforce}), and refuses nothing before you say so: memoryd enforce {name}"
         )
-        blocks.append(Paragraph(refused))
+        blocks.append(Paragraph(f"It binds ({'; '.join(sorted(binds))}): {counts}." if binds else asks))
     return blocks
 
 
