@@ -61,7 +61,10 @@ KINDS: dict[str, tuple[str, ...]] = {
 COMMANDS = tuple(name for names in KINDS.values() for name in names)
 """Each is a module here, with underscores for hyphens."""
 _CHANGES_MEMORIES = frozenset(
-    {"remember", "forget", "undo", "restore", "review", "projects", "share", "unshare", "purge"}
+    {
+        *("remember", "forget", "undo", "restore", "review", "enforce", "projects", "share", "unshare", "sync"),
+        *("extract-now", "dream-now", "backfill", "purge"),
+    }
 )
 _UNLISTED = ("child",)
 """Commands that the daemon starts; `--help` does not list them."""
@@ -227,10 +230,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         places = paths_from(environment)
         places, settings = settings_in_force(places, any_config=getattr(arguments, "any_config", False))
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
-        if arguments.called in _CHANGES_MEMORIES and (settings.is_anything_shared or arguments.called == "share"):
-            from memoryd.daemon.wake_file import wake
-
-            wake(places)  # what was changed goes out 2 s later, not at the next minute
+        if arguments.called in _CHANGES_MEMORIES:
+            _after_changes(arguments.called, places, settings)
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:
@@ -280,6 +281,18 @@ def _open_closed_streams() -> None:
         sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
         sys.stdout = open(_STDERR - 1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
+
+
+def _after_changes(called: str, paths: Paths, config: Config) -> None:
+    """What every commit of a command brings with it, whichever command made it."""
+    from memoryd.jobs.call_hook import follow_commits
+
+    if follow_commits(paths, SystemClock().now()):
+        print("Sessions that are open now learn of it when they are started again.", file=sys.stderr)
+    if called != "sync" and (config.is_anything_shared or called == "share"):
+        from memoryd.daemon.wake_file import wake
+
+        wake(paths)  # what was changed goes out 2 s later, not at the next minute
 
 
 def _failed(

@@ -124,13 +124,13 @@ class _Setup(SetupTalk):
 
     def _make_plugin(self) -> None:
         from memoryd.clients import WITH_PLUGIN
-        from memoryd.jobs.call_hook import follow_rules
+        from memoryd.jobs.call_hook import follow_commits
 
         earlier = self.record.plugin_files
         self._note_plugin(earlier)
         made = WITH_PLUGIN[0].install_plugin(self.paths, sys.executable, earlier)
         self.note(self.record._replace(plugin_files=made.files))
-        follow_rules(self.paths)
+        follow_commits(self.paths, self.context.clock.now())
         self.tell("Done; new sessions use it.")
 
     def _note_plugin(self, earlier: Sequence[str]) -> None:

@@ -263,6 +263,7 @@ def _rules(status: Status) -> dict[str, Any]:
                 "memory_dir": rule.memory_dir,
                 "file": rule.file,
                 "refuses": list(rule.refuses),
+                "asks": list(rule.asks),
                 "refused": rule.outcome.refused,
                 "allowed": rule.outcome.allowed,
             }

@@ -177,8 +177,11 @@ def _rules(status: Status) -> Iterator[tuple[str, Words]]:
         handed = f"{count(rules.with_calls, 'time')} with a tool call in 7 days"
         yield "rules", f"{handed}; not kept to {rules.followed:,}, said again {rules.corrected:,}"
     for rule in rules.binding[:_NAMED]:
-        what = "; ".join(rule.refuses) or f"nothing: its `enforce` is not understood; memoryd enforce {rule.file}"
-        yield "binding", f"{rule.file}: {what} ({rule.outcome.refused:,} refused, {rule.outcome.allowed:,} allowed)"
+        if rule.refuses:
+            counts = f"({rule.outcome.refused:,} refused, {rule.outcome.allowed:,} allowed)"
+            yield "binding", f"{rule.file}: {'; '.join(rule.refuses)} {counts}"
+        if rule.request:
+            yield "binding", f"{rule.file}: {rule.request}"
     if len(rules.binding) > _NAMED:
         yield "binding", f"and {len(rules.binding) - _NAMED:,} more"
 

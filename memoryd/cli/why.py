@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
     from memoryd.jobs.explain import Explanation
-    from memoryd.memory.document import Document
     from memoryd.recall.outcomes import MemoryOutcome
     from memoryd.state.database import Database
 
@@ -40,6 +39,7 @@ def execute(context: Context) -> int:
     from memoryd.jobs.team import author_of
     from memoryd.memory.team_lines import TEAM_FOLDER
     from memoryd.recall.outcomes import MemoryOutcome, outcomes
+    from memoryd.rules.confirmed import confirmed
     from memoryd.state.database import open_database
 
     project = project_of(context)
@@ -64,7 +64,8 @@ def execute(context: Context) -> int:
         blocks: list[Block] = [Paragraph(_OF_TEAM.format(name=shown_as, author=shown(author_of(explained.document))))]
     else:
         blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained)
-    blocks += _about_outcome(explained.document, outcome) + _about_changes(explained)
+    blocks += _about_outcome(explained, outcome, confirmed(context.paths, memory_dir, name))
+    blocks += _about_changes(explained)
     Screen(context.environment).show(blocks)
     return 0
 
@@ -138,12 +139,13 @@ def _about_words(explained: Explanation) -> list[Block]:
     return [*blocks, Paragraph(told)]
 
 
-def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Block]:
+def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozenset[str]) -> list[Block]:
     """What sessions were handed, and what they did then."""
     from memoryd.cli.screen import Paragraph
     from memoryd.formatting import count
     from memoryd.rules.forbidden import forbidden_in
 
+    name, document = explained.name, explained.document
     blocks: list[Block] = []
     if outcome.shown:
         told = f"Handed over {count(outcome.shown, 'time')} to {count(outcome.sessions, 'session')}"
@@ -154,10 +156,11 @@ def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Bl
         told += f" You said it again {count(outcome.corrected, 'time')}."
         blocks.append(Paragraph(told))
     if document is not None and document.enforce:
-        refused = (
-            f"It binds ({document.enforce}): {count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed."
+        counts = f"{count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed"
+        asks = (
+            f"It asks to be binding ({document.enforce}), and refuses nothing before you say so: memoryd enforce {name}"
         )
-        blocks.append(Paragraph(refused))
+        blocks.append(Paragraph(f"It binds ({'; '.join(sorted(binds))}): {counts}." if binds else asks))
     return blocks
 
 
