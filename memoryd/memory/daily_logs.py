@@ -47,12 +47,12 @@ class EndOfLog(NamedTuple):
 
 def log_name(at: float) -> str:
     """The log of the day on which something was said, by the clock on the wall."""
-    return datetime.fromtimestamp(at).astimezone().strftime("logs/%Y/%m/%Y-%m-%d.md")
+    return datetime.fromtimestamp(at).strftime("logs/%Y/%m/%Y-%m-%d.md")  # noqa: DTZ006 - in the zone of this machine
 
 
 def log_line(at: float, fact: str) -> bytes:
     """The line for something that the user said then."""
-    time = datetime.fromtimestamp(at).astimezone().strftime("%H:%M")
+    time = datetime.fromtimestamp(at).strftime("%H:%M")  # noqa: DTZ006 - in the zone of this machine
     return f"- {time} user: {' '.join(fact.split())}\n".encode()
 
 
