@@ -2,6 +2,8 @@
 
 A memory that a dream merged rests on what its sources rested on; they are named. Of one that is gone it tells what took it
 away. A part of its name is enough.
+
+    memoryd why 2026-10-18.md:3     line 3 of a daily log
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ HELP = "what a memory rests on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name, or a part of it")
+    parser.add_argument("file", help="its file name, or a part of it; LOG:NUMBER for a line of a daily log")
     add_project_option(parser)
     add_json_option(parser)
 
@@ -43,9 +45,13 @@ def execute(context: Context) -> int:
         Screen(context.environment).show([Paragraph(_ABOUT_INDEX)])
         return 0
     database = open_database(context.paths)
+    given, _, number = context.arguments.file.rpartition(":")
+    line_number = int(number) if given.endswith(".md") and number.isdecimal() else None
     try:
-        name = memory_name_ever(context, database, project.memory_dir, context.arguments.file)
-        explained = explain(database, context.paths, project.memory_dir, name)
+        name = memory_name_ever(
+            context, database, project.memory_dir, given if line_number is not None else context.arguments.file
+        )
+        explained = explain(database, context.paths, project.memory_dir, name, line_number)
     finally:
         database.close()
     outcome = outcomes(context.paths).get((project.memory_dir, name), MemoryOutcome())

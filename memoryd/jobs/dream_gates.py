@@ -72,9 +72,9 @@ class Checks:
         """Gates, the cheapest first."""
         config, now, known = self._config, self._now, self._known
         yield "switch", lambda: gates.dream_switch(config, engine_wait(self._database, self._paths, config, now))
-        if self._has_daily_log or self._lines:
+        if self._has_daily_log or self.lines:
             yield "time", lambda: self._night(since) or gates.dream_retry(known.retry_at, known.failures, now)
-            yield "lines", lambda: gates.dream_lines(self._lines, config, now)
+            yield "lines", lambda: gates.dream_lines(self.lines, config, now)
         else:
             yield from self._gates_of_sessions(since)
         if config.engine == "claude":
@@ -101,7 +101,7 @@ class Checks:
         return gates.dream_night(max(since, counted_at if counted_at <= self._now else 0.0), self._config, self._now)
 
     @cached_property
-    def _lines(self) -> int:
+    def lines(self) -> int:
         """Lines of daily logs that wait to be distilled."""
         if not self._has_daily_log and not log_lines.logs_with_lines(self._database, self._memory_dir):
             return 0

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from memoryd.memory.directory import MemoryDirectory
 
-LOG_PATTERN = "logs/YYYY/MM/YYYY-MM-DD.md"
-"""Where a day's log is, for people and models."""
 _OWN_NAME = re.compile(r"logs/(\d{4})/(\d\d)/\1-\2-\d\d\.md")
 _OWN_LINE = re.compile(r"\n?- \d\d:\d\d user: \S[^\r\n]*\n")
 _NAME = re.compile(r"logs/(?:\d{4}/\d\d/)?(\d{4})-(\d\d)-(\d\d)\.md")
