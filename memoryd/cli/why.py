@@ -2,6 +2,8 @@
 
 A memory that a dream merged rests on what its sources rested on; they are named. Of one that is gone it tells what took it
 away. A part of its name is enough.
+
+    memoryd why 2026-10-18.md:3     line 3 of a daily log
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ HELP = "what a memory rests on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name, or a part of it")
+    parser.add_argument("file", help="its file name, or a part of it; LOG:NUMBER for a line of a daily log")
     add_project_option(parser)
     add_json_option(parser)
 
@@ -47,11 +49,14 @@ def execute(context: Context) -> int:
         Screen(context.environment).show([Paragraph(_ABOUT_INDEX)])
         return 0
     database = open_database(context.paths)
+    given, _, number = context.arguments.file.rpartition(":")
+    line_number = int(number) if given.endswith(".md") and number.isdecimal() else None
     try:
-        memory_dir = _place_of(database, project.memory_dir, context.arguments.file)
+        asked = given if line_number is not None else context.arguments.file
+        memory_dir = _place_of(database, project.memory_dir, asked)
         is_of_team = memory_dir != project.memory_dir
-        name = memory_name_ever(context, database, memory_dir, context.arguments.file)
-        explained = explain(database, context.paths, memory_dir, name)
+        name = memory_name_ever(context, database, memory_dir, asked)
+        explained = explain(database, context.paths, memory_dir, name, line_number)
     finally:
         database.close()
     shown_as = f"{TEAM_FOLDER}/{name}" if is_of_team else name
