@@ -138,7 +138,7 @@ def test_one_of_hundreds_is_found(paths: Paths, tmp_path: Path) -> None:
     library = Library(paths, tmp_path / "memory")
     chance = random.Random(7)
     words = "parser cache schema login mobile search report export editor chart queue mailer theme plugin".split()  # noqa: SIM905
-    library.write({f"m{number}.md": (" ".join(chance.sample(words, 4)), "") for number in range(600)})
+    library.write({f"m{number}.md": (" ".join(chance.sample(words, 4)), "") for number in range(300)})
     library.write(FIVE)
     assert library.sure("which branch do we release from?") == [RELEASE]
     assert len(library.ranked("the parser of the mobile search report")) == CANDIDATES
