@@ -268,6 +268,13 @@ class ProjectSettings(NamedTuple):
     ] = MappingProxyType({})
 
 
+class ProjectOptions(NamedTuple):
+    """Settings of one project: `[project."~/code/app"]`."""
+
+    daily_log: bool = False
+    """Extraction appends lines to daily logs, and a dream distils them each night."""
+
+
 class SyncSettings(NamedTuple):
     remote: Annotated[
         str,
@@ -283,7 +290,10 @@ class SyncSettings(NamedTuple):
 
 class TeamSettings(NamedTuple):
     enabled: Annotated[
-        bool, Key("Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team.")
+        bool,
+        Key(
+            "Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team, in projects you join."
+        ),
     ] = False
     store: Annotated[
         str,
@@ -327,6 +337,13 @@ class Config(NamedTuple):
         str,
         Key('When your client tells you what was kept: at the start of a "session", with "each" prompt, or "off".'),
     ] = "session"
+    project: Annotated[
+        Mapping[str, ProjectOptions],
+        Key(
+            "Settings of single projects, by their roots; daily_log: what is said goes into daily logs, which dreams distil (docs/daily-log.md).",
+            example='{ "~/assistant" = { daily_log = true } }',
+        ),
+    ] = MappingProxyType({})
     anthropic: Anthropic = Anthropic()
     agent: Agent = Agent()
     claude: ClaudeCommand = ClaudeCommand()
@@ -344,6 +361,10 @@ class Config(NamedTuple):
     team: TeamSettings = TeamSettings()
     history: HistorySettings = HistorySettings()
     log: LogSettings = LogSettings()
+
+    def has_daily_log(self, project_root: str) -> bool:
+        """Whether what is said in a project goes into daily logs first."""
+        return self.project.get(project_root, ProjectOptions()).daily_log
 
     @property
     def is_anything_shared(self) -> bool:

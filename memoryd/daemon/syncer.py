@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.daemon.child import Child, stop_all
 from memoryd.formatting import count
+from memoryd.jobs.team_answers import apply_switch
 from memoryd.state import sync
 from memoryd.state.projects import all_projects
 
@@ -37,10 +38,12 @@ class Syncer:
     def __init__(self, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]) -> None:
         self._say = say
         self._log = log
-        self._child = Child({name: value for name, value in environment.items() if name not in _NOT_THEIRS})
+        theirs = {name: value for name, value in environment.items() if name not in _NOT_THEIRS}
+        self._child = Child(theirs, is_guarded=True)  # a git that waits for a server would outlive a killed daemon
         self._stamps: dict[str, int] = {}
         self._changed_at: float | None = None
         self._began_at: float | None = None
+        self._is_off = False
         self._failed: frozenset[str] = frozenset()  # stores whose trouble was told
         self._rounds: dict[str, float | None] = {}
 
@@ -50,8 +53,12 @@ class Syncer:
             self._stamps = _stamps(database)  # what it wrote itself is no change that has to go out
             self._report(database, code)
         if not config.is_anything_shared:
+            if not self._is_off:  # else each exchange looks at the switch
+                apply_switch(database, config, now)
+            self._is_off = True
             self._began_at = self._changed_at = None
             return
+        self._is_off = False
         if self._child.is_running:
             if self._began_at is not None and now - self._began_at >= MOST_SECONDS:
                 self._end_late(now)

@@ -14,6 +14,7 @@ from memoryd.memory.snapshot import memories_in
 from memoryd.memory.team_lines import TEAM_FOLDER
 from memoryd.model import Changeset, FileChange, Group, HeldGroup
 from memoryd.review.team import contradicted_rule
+from memoryd.state.team import is_on as is_team_on
 from memoryd.stores.keys import refusal_of_content, refusal_of_name
 
 if TYPE_CHECKING:
@@ -111,9 +112,10 @@ class AgainstTeam(NamedTuple):
     held: tuple[HeldGroup, ...]
 
 
-def hold_against_team(memory_dir: str, accepted: Sequence[Group], mode: str) -> AgainstTeam:
+def hold_against_team(database: Database, memory_dir: str, accepted: Sequence[Group], mode: str) -> AgainstTeam:
     """Hold private feedback that contradicts a rule of the team. Kept by a yes, it names the rule that it wins against."""
-    rules = [memory for memory in team_memories(memory_dir) if memory.type == "feedback"]
+    shared = team_memories(memory_dir) if is_team_on(database, memory_dir) else ()
+    rules = [memory for memory in shared if memory.type == "feedback"]
     if not rules:
         return AgainstTeam(tuple(accepted), ())
     fine: list[Group] = []

@@ -297,7 +297,7 @@ def _change(row: sqlite3.Row) -> Change:
         row["undone_by"],
         row["at"],
         row["state"],
-        tuple(row["names"].split("\0")) if row["names"] else (),
+        tuple(dict.fromkeys(row["names"].split("\0"))) if row["names"] else (),  # several lines of one log
         row["job_id"],
         bool(row["is_kept"]),
     )

@@ -30,7 +30,8 @@ ON = Config(sync=SyncSettings("/shared", 60.0))
 class Started:
     """A child process that ends when the test says so."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_: object, is_guarded: bool) -> None:
+        assert is_guarded
         self.starts = 0
         self.is_running = self.is_terminated = False
         self.code: int | None = None
