@@ -13,20 +13,20 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option
+from memoryd.cli.setup_dialogue import SetupDialogue
 from memoryd.errors import BusyError, ClientError, ConfigError, ServiceError, UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from memoryd.cli import Context
-    from memoryd.cli.screen import Block
-    from memoryd.errors import MemorydError
+    from memoryd.clients.base import ConnectedClient
     from memoryd.setup.engines import EngineChoice, RecentUse
-    from memoryd.setup.record import SetupRecord
 
 NAME = "setup"
 HELP = "set it up: plugin, engine, service, first memories"
@@ -39,13 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key-file", metavar="FILE", default="", help="for --engine anthropic: a file with the key")
     parser.add_argument("--no-service", action="store_true", help="leave the service alone")
     parser.add_argument("--no-history", action="store_true", help="leave alone what was said before")
+    parser.add_argument("--follow", action="store_true", help="change settings also where they are links")
     parser.add_argument("--show", action="store_true", help="only tell what was set up")
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
     from memoryd.cli.setup_show import show
-    from memoryd.setup.record import SetupRecord, read_record, uninstaller, write_record
+    from memoryd.setup.record import SetupRecord, read_record, uninstaller
 
     if context.arguments.show:
         return show(context, read_record(context.paths))
@@ -55,14 +56,16 @@ def execute(context: Context) -> int:
         raise UsageError("Setup asks before each step, and there is nobody to ask.", "memoryd setup --yes")
     record = read_record(context.paths) or SetupRecord(context.paths.state_dir)
     record = record._replace(python=sys.executable).with_folders_of([uninstaller(context.paths)])
-    write_record(context.paths, record)
     setup = _Setup(context, record)
-    for title, step in (
+    setup.note(record)
+    steps: list[tuple[str, Callable[[], None]]] = [
         ("Claude Code", setup.plugin),
+        *((client.title, partial(setup.connect, client)) for client in setup.others()),
         ("Engine", setup.engine),
         ("First memories", setup.history),
         ("Service", setup.service),
-    ):
+    ]
+    for title, step in steps:
         setup.begin(title)
         try:
             step()
@@ -72,71 +75,8 @@ def execute(context: Context) -> int:
     return 1 if setup.has_failed else 0
 
 
-class _Setup:
-    """One run: what is told and asked, and the record that grows before each change."""
-
-    def __init__(self, context: Context, record: SetupRecord) -> None:
-        from memoryd.cli.screen import Screen
-
-        self._context = context
-        self._paths = context.paths
-        self._record = record
-        self._screen = Screen(context.environment)
-        self._number = 0
-        self.has_failed = False
-
-    # --- talk ---------------------------------------------------------------------------------------------------------
-
-    def begin(self, title: str) -> None:
-        from memoryd.cli.screen import Paragraph, strong
-
-        self._number += 1
-        self._screen.show([Paragraph([strong(f"{self._number}  {title}")])])
-
-    def tell(self, *sentences: str) -> None:
-        from memoryd.cli.screen import Paragraph
-
-        self._screen.show([Paragraph(sentence, indent=3) for sentence in sentences])
-
-    def fail(self, error: MemorydError) -> None:
-        from memoryd.cli.screen import Command
-
-        self.has_failed = True
-        self.tell(error.sentence)
-        if error.fix:
-            self._screen.show([Command(error.fix, before="   fix: ")])
-
-    def agrees(self, question: str) -> bool:
-        """The user's answer; yes is preselected."""
-        if self._context.arguments.yes:
-            return True
-        print(f"   {question} [Y/n] ", end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline()
-        return answer.strip().lower() in ("", "y", "yes") and answer != ""
-
-    def note(self, record: SetupRecord) -> None:
-        """Before anything is changed."""
-        from memoryd.setup.record import write_record
-
-        self._record = record
-        write_record(self._paths, record)
-
-    def end(self) -> None:
-        from memoryd.cli.screen import Command, Paragraph
-
-        blocks: list[Block] = [Paragraph("")]
-        if self._record.plugin_folder:
-            blocks.append(Paragraph("The next session of Claude Code knows what is remembered."))
-        blocks += [Command("memoryd status", before="what it does:  ")]
-        blocks += [Command("memoryd uninstall", before="to undo this:  ")]
-        self._screen.show(blocks)
-
-    def _short(self, path: str) -> str:
-        from memoryd.formatting import short
-
-        return short(path, self._paths.home)
-
-    # --- steps --------------------------------------------------------------------------------------------------------
+class _Setup(SetupDialogue):
+    """The steps of one run."""
 
     def plugin(self) -> None:
         """The plugin of each client that is here, and out with what an older memoryd left in its settings."""
@@ -200,6 +140,38 @@ class _Setup:
         if self.agrees("Take them out? Every other byte stays."):
             changed = client.remove_old_hooks(self._paths, self._context.clock.now(), follow=False)
             self.tell(f"Took them out. What was in the file before: {self._short(changed.backup)}")
+
+    def others(self) -> list[ConnectedClient]:
+        """The other clients that are here: used before, or on the PATH."""
+        import shutil
+
+        from memoryd.clients import CONNECTED, present_clients
+
+        present = present_clients(self._paths)
+        search = self._context.environment.get("PATH")
+        return [client for client in CONNECTED if client in present or shutil.which(client.program, path=search)]
+
+    def connect(self, client: ConnectedClient) -> None:
+        """What a client reads gets memoryd's hooks and MCP server; each file is noted before it is changed."""
+        from memoryd.clients.connections import note_of, put_in, state_of
+
+        pieces = client.pieces(self._paths, sys.executable)
+        state = state_of(pieces)
+        if state != "installed":
+            verb = "Adds" if state == "missing" else "Brings up to date"
+            self.tell(*(f"{verb} {piece.what}: {self._short(piece.file)}" for piece in pieces))
+            self.tell("Everything else in these files stays byte for byte.")
+            if not self.agrees("Do it?"):
+                return
+        noted = {(note.client, note.file): note for note in self._record.pieces}
+        notes = [note_of(client.name, piece, follow=self._context.arguments.follow) for piece in pieces]
+        notes = [noted.setdefault((note.client, note.file), note) for note in notes]
+        self.note(self._record.with_folders_of(note.file for note in notes)._replace(pieces=tuple(noted.values())))
+        for piece, note in zip(pieces, notes, strict=True):
+            put_in(piece, note)
+        self.tell("It is up to date." if state == "installed" else "Done; new sessions use it.")
+        if why := client.why_silent(self._paths, sys.executable):
+            self.tell(f"{why}.")
 
     def engine(self) -> None:
         from memoryd.setup.engines import EngineChoice
