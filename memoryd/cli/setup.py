@@ -142,14 +142,20 @@ class _Setup(SetupDialogue):
             self.tell(f"Took them out. What was in the file before: {self._short(changed.backup)}")
 
     def others(self) -> list[ConnectedClient]:
-        """The other clients that are here: used before, or on the PATH."""
+        """The other clients that are here: used or configured before, or on the PATH."""
         import shutil
 
         from memoryd.clients import CONNECTED, present_clients
 
-        present = present_clients(self._paths)
-        search = self._context.environment.get("PATH")
-        return [client for client in CONNECTED if client in present or shutil.which(client.program, path=search)]
+        present, search = present_clients(self._paths), self._context.environment.get("PATH")
+
+        def is_here(client: ConnectedClient) -> bool:
+            folders = {os.path.dirname(piece.file) for piece in client.pieces(self._paths, sys.executable)}
+            return (
+                client in present or any(map(os.path.isdir, folders)) or bool(shutil.which(client.program, path=search))
+            )
+
+        return [client for client in CONNECTED if is_here(client)]
 
     def connect(self, client: ConnectedClient) -> None:
         """What a client reads gets memoryd's hooks and MCP server; each file is noted before it is changed."""
@@ -170,8 +176,8 @@ class _Setup(SetupDialogue):
         for piece, note in zip(pieces, notes, strict=True):
             put_in(piece, note)
         self.tell("It is up to date." if state == "installed" else "Done; new sessions use it.")
-        if why := client.why_silent(self._paths, sys.executable):
-            self.tell(f"{why}.")
+        if obstacle := client.obstacle(self._paths, sys.executable):
+            self.tell(f"{obstacle.sentence}.")
 
     def engine(self) -> None:
         from memoryd.setup.engines import EngineChoice

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    from memoryd.clients.connections import ClientPiece
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.clients.tool_actions import ToolAction
     from memoryd.model import Entry, Inventory, ToolCall
@@ -228,8 +228,8 @@ class ConnectedClient(CodingClient, Protocol):
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         """What is put into which of its files."""
 
-    def why_silent(self, paths: Paths, python: str) -> str:
-        """A sentence why the client does not use what was put there, and what to do about it; empty where it does."""
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:
+        """Why the client does not use what was put there, and what to do about it; None where it does."""
 
 
 class MemoryClient(SettingsClient, Protocol):

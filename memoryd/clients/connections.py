@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from memoryd.clients import json_entries, toml_tables
@@ -36,6 +37,13 @@ class ClientPiece(NamedTuple):
     """The name of the table."""
     trusts: str = ""
     """A file with hooks, of which the client notes in this one that they are trusted."""
+
+
+class Obstacle(NamedTuple):
+    """Why a client does not use what was put into its files."""
+
+    sentence: str
+    fix: str
 
 
 class PieceNote(NamedTuple):
@@ -90,6 +98,17 @@ def put_in(piece: ClientPiece, note: PieceNote) -> SettingsChange:
         return piece.text
 
     return edit(note.file, change, again=_AGAIN)
+
+
+def switched_off(title: str, file: str, *keys: str, by: object) -> Obstacle | None:
+    """The obstacle that a setting is, if it has the value by which a client runs no hooks."""
+    value: Any = json_in(file)
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    if value is not by:
+        return None
+    sentence = f"{title} runs no hooks: {'.'.join(keys)} is {json.dumps(by)} in {file}"
+    return Obstacle(sentence, f"${{EDITOR:-vi}} {shlex.quote(file)}")
 
 
 def json_in(file: str) -> dict[str, Any]:

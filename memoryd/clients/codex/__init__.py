@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.clients.connections import ClientPiece
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -80,10 +80,10 @@ class CodexClient(SessionFiles, HookDialect):
 
         return pieces(_home(paths), self.hook_entries(python), python)
 
-    def why_silent(self, paths: Paths, python: str) -> str:
-        from memoryd.clients.codex.connection import why_silent
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:
+        from memoryd.clients.codex.connection import obstacle
 
-        return why_silent(_home(paths), self.hook_entries(python))
+        return obstacle(_home(paths), self.hook_entries(python))
 
 
 def _home(paths: Paths) -> str:

@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
-from memoryd.clients.connections import ClientPiece, hook_places, toml_in
+from memoryd.clients.connections import ClientPiece, Obstacle, hook_places, toml_in
 from memoryd.clients.hook_dialect import server_entry
 from memoryd.clients.json_entries import SERVER
 
@@ -38,29 +39,31 @@ def pieces(home: str, hooks: tuple[SettingsEntry, ...], python: str) -> tuple[Cl
     )
 
 
-def why_silent(home: str, hooks: Sequence[SettingsEntry]) -> str:
-    """Whether Codex passes over the hooks: they are switched off, or not trusted as they are now."""
-    config = toml_in(os.path.join(home, "config.toml"))
+def obstacle(home: str, hooks: Sequence[SettingsEntry]) -> Obstacle | None:
+    """Why Codex passes over the hooks: they are switched off, or not trusted as they are now."""
+    file = os.path.join(home, "config.toml")
+    config = toml_in(file)
     features = config.get("features")
     if isinstance(features, dict) and False in (features.get("hooks"), features.get("codex_hooks")):
-        return "Codex runs no hooks: they are switched off below [features] in its config.toml"
+        return Obstacle(
+            f"Codex runs no hooks: they are off in {file}, [features]", f"${{EDITOR:-vi}} {shlex.quote(file)}"
+        )
     state = config.get("hooks", {})
     state = state.get("state") if isinstance(state, dict) else None
-    missing = [event for key, event, wanted in _trusted(home, hooks) if not _is_trusted(state, key, wanted)]
-    if not missing:
-        return ""
-    return (
-        f"Codex does not run memoryd's hooks before you trust them ({', '.join(missing)}): start codex, type /hooks,"
-        " look at those that run memoryd, and trust them"
+    if all(_is_trusted(state, key, wanted) for key, wanted in _trusted(home, hooks)):
+        return None
+    sentence = (
+        "Codex runs memoryd's hooks only once you trust them: start codex, type /hooks, and trust those of memoryd"
     )
+    return Obstacle(sentence, "codex")
 
 
-def _trusted(home: str, hooks: Sequence[SettingsEntry]) -> list[tuple[str, str, str]]:
-    """The key of each hook in Codex's notes, its event, and the hash that stands there if it is trusted."""
+def _trusted(home: str, hooks: Sequence[SettingsEntry]) -> list[tuple[str, str]]:
+    """The key of each hook in Codex's notes, and the hash that stands there if it is trusted."""
     file = os.path.join(home, "hooks.json")
     wanted = {entry.way[1]: entry.value for entry in hooks}
     return [
-        (f"{file}:{_snake(event)}:{group}:{at}", event, _hash(event, wanted[event]))
+        (f"{file}:{_snake(event)}:{group}:{at}", _hash(event, wanted[event]))
         for event, group, at in hook_places(file)
         if event in wanted
     ]

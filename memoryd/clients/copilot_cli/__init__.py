@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.clients.connections import ClientPiece
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -102,13 +102,10 @@ class CopilotClient(SessionFiles, HookDialect):
             ),
         )
 
-    def why_silent(self, paths: Paths, python: str) -> str:  # noqa: ARG002
-        from memoryd.clients.connections import json_in
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
+        from memoryd.clients.connections import switched_off
 
-        file = os.path.join(_home(paths), "settings.json")
-        if json_in(file).get("disableAllHooks") is True:
-            return f"Copilot CLI runs no hooks: disableAllHooks is true in {file}"
-        return ""
+        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "disableAllHooks", by=True)
 
 
 def _home(paths: Paths) -> str:

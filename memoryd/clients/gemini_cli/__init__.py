@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.clients.connections import ClientPiece
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
     from memoryd.sources.session import OpenSession
@@ -105,14 +105,10 @@ class GeminiClient(SessionFiles, HookDialect):
             ),
         )
 
-    def why_silent(self, paths: Paths, python: str) -> str:  # noqa: ARG002
-        from memoryd.clients.connections import json_in
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
+        from memoryd.clients.connections import switched_off
 
-        file = os.path.join(_home(paths), "settings.json")
-        switches = json_in(file).get("hooksConfig")
-        if isinstance(switches, dict) and switches.get("enabled") is False:
-            return f"Gemini CLI runs no hooks: hooksConfig.enabled is false in {file}"
-        return ""
+        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "hooksConfig", "enabled", by=False)
 
 
 def _home(paths: Paths) -> str:
