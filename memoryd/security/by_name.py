@@ -71,12 +71,12 @@ _NEXT_LINE = re.compile(
 _LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|\Z)")
 _SEPARATOR_LINE = re.compile(r"[ \t]{0,8}\|?(?:[ \t]{0,8}:?-{1,80}:?[ \t]{0,8}\|){1,20}[ \t:-]{0,80}\r?\n")
 _ROWS, _LONGEST_ROW, _CELL_END = 20, 400, 40
-# Words as in BIP 39: three to eight small letters each, none of those that every sentence has.
-_SEED_WORD = r"(?!(?:the|and|for|with|not|are|was|has|but|its)\b)[a-z]{3,8}"
+# Words as in BIP 39: three to eight small letters each, 12, 15, 18, 21 or 24 of them.
 _SEED_PHRASE = re.compile(
-    rf"(?i:(?:seed|recovery|backup|secret) (?:phrase|words)|mnemonic(?: phrase)?)(?: (?:is|are|was))?[\s:=\"'`]{{1,6}}"
-    rf"({_SEED_WORD}(?:[ ,\n]{{1,3}}{_SEED_WORD}){{11,23}})(?![a-z])"
+    r"(?i:(?:seed|recovery|backup|secret) (?:phrase|words)|mnemonic(?: phrase)?)(?: (?:is|are|was))?[\s:=\"'`]{1,6}"
+    r"([a-z]{3,8}(?:[ ,\n]{1,3}[a-z]{3,8}){11,23})(?=\s{0,3}(?:[\"'`.;)]|\n|\Z))"
 )
+_SEED_WORDS = (12, 15, 18, 21, 24)
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
@@ -115,7 +115,9 @@ def secrets_by_name(text: str, lowered: str) -> Iterator[Span]:
     if not text.isascii() and IDEOGRAMS.search(text):
         yield from _in_the_east(text)
     if "mnemonic" in lowered or " phrase" in lowered or "seed words" in lowered:
-        yield from (Span(*match.span(1), "a seed phrase") for match in _SEED_PHRASE.finditer(text))
+        for match in _SEED_PHRASE.finditer(text):
+            if len(re.findall(r"[a-z]+", match[1])) in _SEED_WORDS:
+                yield Span(*match.span(1), "a seed phrase")
 
 
 def _behind(text: str, match: re.Match[str]) -> Span | None:
