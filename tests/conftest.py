@@ -19,7 +19,7 @@ from memoryd.paths import paths_from
 from memoryd.state.database import open_database
 from tests.jobs.dream_workspace import DreamWorkspace
 from tests.jobs.workspace import Workspace
-from tests.torture.campaign import Campaign, Tally
+from tests.torture.campaign import PROPERTY, Campaign, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,8 +81,9 @@ def torture(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def campaign(request: pytest.FixtureRequest) -> Iterator[Campaign]:
     """Counts attacks and faults for the report; fails the test if one got through."""
-    counting = Campaign(request)
+    counting = Campaign.asked_for(request.config)
     yield counting
+    request.node.user_properties += [(PROPERTY, count._asdict()) for count in counting.counts]
     counting.check()
 
 

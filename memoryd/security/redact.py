@@ -119,10 +119,6 @@ def _is_one_value(text: str, start: int, end: int, wraps: list[tuple[int, int]],
         return False
     is_alone = text[end : end + 1] in ("", "\r", "\n")
     return all(
-        strength(piece) >= LIKELY or is_jumble(piece) or (is_random and is_alone and _has_both_cases(piece))
+        strength(piece) >= LIKELY or is_jumble(piece) or (is_random and is_alone and len(piece) >= _SHORTEST_PIECE)
         for piece in pieces[1:]
     )
-
-
-def _has_both_cases(piece: str) -> bool:
-    return len(piece) >= _SHORTEST_PIECE and not (piece.islower() or piece.isupper() or piece.istitle())

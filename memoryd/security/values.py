@@ -10,6 +10,7 @@ WORD, LIKELY, STRONG, RANDOM = range(4)
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SYMBOL = re.compile(r"[!@#$%^&*+=~?§]")
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_CONSONANTS = re.compile(r"(?i)[bcdfghjklmnpqrstvwxz]{5}")
 _OF_TOKENS = re.compile(r"[A-Za-z0-9_+/=.~-]+")
 
 # Words with a number in them, as they are said of secrets (sha256-hashed, v2-only, 32bytes, in 1Password).
@@ -83,8 +84,9 @@ def strength(value: str) -> int:
 
 
 def is_jumble(value: str) -> bool:
-    """Whether letters of both cases or digits go to and fro, as in a piece of a random value: no word does that."""
-    return len(value) >= _SHORTEST_MIXED and len(value) < _LETTERS_IN_A_JUMBLE * len(_PIECES.findall(value))
+    """Whether letters of both cases or digits go to and fro, or consonants follow each other, as in a piece of a random value."""
+    is_scattered = len(value) < _LETTERS_IN_A_JUMBLE * len(_PIECES.findall(value))
+    return len(value) >= _SHORTEST_MIXED and (is_scattered or _CONSONANTS.search(value) is not None)
 
 
 def is_masked(value: str) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reliability.md")
 SHORT_SEED = 7
-_PROPERTY = "campaign"
+PROPERTY = "campaign"
 _SHOWN_FAILURES = 8
 
 
@@ -39,19 +39,24 @@ class Count(NamedTuple):
 class Campaign:
     """The attacks or faults of one test. `seed` decides all that is random in it."""
 
-    def __init__(self, request: pytest.FixtureRequest) -> None:
-        self.is_long = bool(request.config.getoption("--torture"))
-        asked = request.config.getoption("--seed")
-        self.seed: int = asked if asked is not None else random.randrange(1 << 30) if self.is_long else SHORT_SEED
-        self.random = random.Random(self.seed)
-        self._counts = request.node.user_properties
+    def __init__(self, seed: int, *, is_long: bool) -> None:
+        self.seed, self.is_long = seed, is_long
+        self.random = random.Random(seed)
+        self.counts: list[Count] = []
         self._failures: list[str] = []
+
+    @classmethod
+    def asked_for(cls, config: pytest.Config) -> Campaign:
+        is_long, seed = bool(config.getoption("--torture")), config.getoption("--seed")
+        if seed is None:
+            seed = random.randrange(1 << 30) if is_long else SHORT_SEED
+        return cls(seed, is_long=is_long)
 
     def tried(self, part: str, kind: str, number: int, through: Iterable[object] = ()) -> None:
         """Count attacks or faults of a kind, and what of them got through, each in words that let somebody repeat it."""
         failures = [f"{part}, {kind}: {failure}" for failure in through]
         self._failures += failures
-        self._counts.append((_PROPERTY, Count(part, kind, number, len(failures), self.seed)._asdict()))
+        self.counts.append(Count(part, kind, number, len(failures), self.seed))
 
     def check(self) -> None:
         shown = "\n".join(self._failures[:_SHOWN_FAILURES])
@@ -65,6 +70,7 @@ class Tally:
 
     def __init__(self, config: pytest.Config) -> None:
         self._writes = bool(config.getoption("--write-reliability"))
+        self._command = " ".join(("pytest", *map(str, config.invocation_params.args)))
         self._counts: list[Count] = []
         self._failed: list[str] = []
 
@@ -72,7 +78,7 @@ class Tally:
         if report.failed:
             self._failed.append(report.nodeid)
         if report.when == "teardown":
-            self._counts += [Count(**value) for name, value in report.user_properties if name == _PROPERTY]  # type: ignore[arg-type]
+            self._counts += [Count(**value) for name, value in report.user_properties if name == PROPERTY]  # type: ignore[arg-type]
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         if not self._counts:
@@ -81,7 +87,7 @@ class Tally:
             terminalreporter.write_line(line)
         if self._writes and not self._failed:
             with open(DOCUMENT, "w", encoding="utf-8") as file:
-                file.write(document(self._counts))
+                file.write(document(self._counts, self._command))
             terminalreporter.write_line("docs/reliability.md is written")
         elif self._writes:
             terminalreporter.write_line(f"docs/reliability.md stays as it was: {len(self._failed)} tests failed")
@@ -100,13 +106,14 @@ def table(counts: list[Count]) -> list[str]:
     return [*rows, f"| **all** | | **{tried:,}** | **{through:,}** | |"]
 
 
-def document(counts: list[Count]) -> str:
+def document(counts: list[Count], command: str) -> str:
     """docs/reliability.md."""
     machine = f"Python {platform.python_version()}, {platform.system()} {platform.release()}"
     rows = "\n".join(table(counts))
     return f"""# Reliability: what was tried, and what got through
 
-*Written by `make torture` after a run without a failure (memoryd {__version__}, {machine}); do not edit it.*
+*Written by `make torture` after a run without a failure; do not edit it. The last run: `{command}`, memoryd {__version__}, {machine}.
+What that command leaves out has no row.*
 
 Each row is a kind of attack or fault. *Tried* counts single cases: one value of a secret in one place, one planted text, one
 hostile path, one kill or error at one call to the disk. *Got through* counts those after which something was lost, twice, torn,
