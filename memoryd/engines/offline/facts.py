@@ -79,7 +79,10 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
         for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
     ]
     seeds = [
-        likely[number] >= _least(sentence) and is_meant(sentence) and taken_back_by(sentence) is None
+        likely[number] >= AMENDS
+        and likely[number] >= _least(sentence)
+        and is_meant(sentence)
+        and taken_back_by(sentence) is None
         for number, sentence in enumerate(sentences)
     ]
     named = _named_back(sentences)
