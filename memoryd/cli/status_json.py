@@ -221,6 +221,7 @@ def _next(project: ProjectStatus, dream: NextDream) -> dict[str, Any]:
         "gate": next((gate.name for gate in dream.gates if isinstance(gate.decision, Wait)), None),
         "gates": {gate.name: isinstance(gate.decision, Due) for gate in dream.gates},
         "checks": [{"gate": gate.name, **_decision(gate.decision)} for gate in dream.gates],
+        "lines": dream.lines,
     }
 
 
@@ -263,6 +264,7 @@ def _rules(status: Status) -> dict[str, Any]:
                 "memory_dir": rule.memory_dir,
                 "file": rule.file,
                 "refuses": list(rule.refuses),
+                "asks": list(rule.asks),
                 "refused": rule.outcome.refused,
                 "allowed": rule.outcome.allowed,
             }

@@ -2,6 +2,8 @@
 
 A memory that a dream merged rests on what its sources rested on; they are named. Of one that is gone it tells what took it
 away. A part of its name is enough.
+
+    memoryd why 2026-10-18.md:3     line 3 of a daily log
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
     from memoryd.jobs.explain import Explanation
-    from memoryd.memory.document import Document
     from memoryd.recall.outcomes import MemoryOutcome
     from memoryd.state.database import Database
 
@@ -29,7 +30,7 @@ HELP = "what a memory rests on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name, or a part of it")
+    parser.add_argument("file", help="its file name, or a part of it; LOG:NUMBER for a line of a daily log")
     add_project_option(parser)
     add_json_option(parser)
 
@@ -40,6 +41,7 @@ def execute(context: Context) -> int:
     from memoryd.jobs.team import author_of
     from memoryd.memory.team_lines import TEAM_FOLDER
     from memoryd.recall.outcomes import MemoryOutcome, outcomes
+    from memoryd.rules.confirmed import confirmed
     from memoryd.state.database import open_database
 
     project = project_of(context)
@@ -47,11 +49,14 @@ def execute(context: Context) -> int:
         Screen(context.environment).show([Paragraph(_ABOUT_INDEX)])
         return 0
     database = open_database(context.paths)
+    given, _, number = context.arguments.file.rpartition(":")
+    line_number = int(number) if given.endswith(".md") and number.isdecimal() else None
     try:
-        memory_dir = _place_of(database, project.memory_dir, context.arguments.file)
+        asked = given if line_number is not None else context.arguments.file
+        memory_dir = _place_of(database, project.memory_dir, asked)
         is_of_team = memory_dir != project.memory_dir
-        name = memory_name_ever(context, database, memory_dir, context.arguments.file)
-        explained = explain(database, context.paths, memory_dir, name)
+        name = memory_name_ever(context, database, memory_dir, asked)
+        explained = explain(database, context.paths, memory_dir, name, line_number)
     finally:
         database.close()
     shown_as = f"{TEAM_FOLDER}/{name}" if is_of_team else name
@@ -64,7 +69,8 @@ def execute(context: Context) -> int:
         blocks: list[Block] = [Paragraph(_OF_TEAM.format(name=shown_as, author=shown(author_of(explained.document))))]
     else:
         blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained)
-    blocks += _about_outcome(explained.document, outcome) + _about_changes(explained)
+    blocks += _about_outcome(explained, outcome, confirmed(context.paths, memory_dir, name))
+    blocks += _about_changes(explained)
     Screen(context.environment).show(blocks)
     return 0
 
@@ -138,12 +144,13 @@ def _about_words(explained: Explanation) -> list[Block]:
     return [*blocks, Paragraph(told)]
 
 
-def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Block]:
+def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozenset[str]) -> list[Block]:
     """What sessions were handed, and what they did then."""
     from memoryd.cli.screen import Paragraph
     from memoryd.formatting import count
     from memoryd.rules.forbidden import forbidden_in
 
+    name, document = explained.name, explained.document
     blocks: list[Block] = []
     if outcome.shown:
         told = f"Handed over {count(outcome.shown, 'time')} to {count(outcome.sessions, 'session')}"
@@ -154,10 +161,11 @@ def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Bl
         told += f" You said it again {count(outcome.corrected, 'time')}."
         blocks.append(Paragraph(told))
     if document is not None and document.enforce:
-        refused = (
-            f"It binds ({document.enforce}): {count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed."
+        counts = f"{count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed"
+        asks = (
+            f"It asks to be binding ({document.enforce}), and refuses nothing before you say so: memoryd enforce {name}"
         )
-        blocks.append(Paragraph(refused))
+        blocks.append(Paragraph(f"It binds ({'; '.join(sorted(binds))}): {counts}." if binds else asks))
     return blocks
 
 

@@ -144,7 +144,10 @@ class _Agent:
         try:
             tool = next(tool for tool in TOOLS if tool.name == call.tool)
             given = _arguments(tool, call.arguments)
-            text = _FUNCTIONS[call.tool](self._world(), given)
+            world = self._world()
+            text = _FUNCTIONS[call.tool](world, given)
+            if not tool.is_read_only:
+                _follow_commits(world)
         except MemorydError as error:
             return McpAnswer((error.sentence + (f" Fix: {error.fix}" if error.fix else ""),), is_error=True)
         except Exception as error:  # noqa: BLE001 - the border: a session must not lose its server
@@ -193,6 +196,12 @@ class _Agent:
             log = open_log(paths, "info")
             log.error("mcp", tool=what, error=error)
             log.close()
+
+
+def _follow_commits(world: _World) -> None:
+    from memoryd.jobs.call_hook import follow_commits
+
+    follow_commits(world.paths, world.clock.now())
 
 
 def _arguments(tool: McpTool, given: dict[str, Any]) -> dict[str, str]:
