@@ -12,6 +12,9 @@ CLIENT ?= 2.1.325
 CLIENTS ?=
 CODEX ?= 0.169.0
 GEMINI ?= 0.61.0
+# Gemini CLI wants a newer node than some systems have; npm has node itself as a package.
+NODE ?= 22.23.3
+NODE_PACKAGE := node-$(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
 
 .PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench bench-recall torture train eval requirements clean
 
@@ -128,15 +131,16 @@ failed: lint
 	@touch $@
 
 .client/gemini/installed-$(GEMINI): | .client/installed-$(CLIENT)
-	@echo "Fetching Gemini CLI $(GEMINI) into .client/gemini, about 150 MB ..."
+	@echo "Fetching Gemini CLI $(GEMINI) into .client/gemini, about 250 MB ..."
 	@rm -rf .client/gemini && mkdir -p .client/gemini
-	@npm install --prefix .client/gemini --ignore-scripts --no-audit --no-fund --loglevel=error @google/gemini-cli@$(GEMINI)
+	@npm install --prefix .client/gemini --ignore-scripts --no-audit --no-fund --loglevel=error \
+	  @google/gemini-cli@$(GEMINI) $(NODE_PACKAGE)@$(NODE)
 	@touch $@
-
-client: .client/installed-$(CLIENT)
 
 OTHER_CLIENTS := $(if $(filter codex,$(CLIENTS)),.client/codex/installed-$(CODEX)) \
   $(if $(filter gemini,$(CLIENTS)),.client/gemini/installed-$(GEMINI))
+
+client: .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 
 acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 	$(BIN)/pytest -m real tests/acceptance tests/engines

@@ -101,7 +101,7 @@ def agent(request: pytest.FixtureRequest, paths: Paths, project: Path) -> Iterat
         with codex.ResponsesServer(lambda _: [codex.says("Understood.")]) as server:
             yield CodexAgent(paths.home, project, server)
     else:
-        gemini.script()
+        gemini.command()
         with gemini.GeminiServer() as other:
             yield GeminiAgent(paths.home, project, other)
 
