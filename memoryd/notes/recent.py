@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from memoryd.clients.tool_actions import answer_text
 from memoryd.model import Prompt, Reply, Results
 from memoryd.notes.facts import BYTES_PER_TOKEN
-from memoryd.security.redact import redact, redacted_excerpt
+from memoryd.security.redact import redact, redacted_end, redacted_excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ _READ_BYTES = 32 << 20
 _MESSAGE_CHARACTERS = 12_000
 _CALL_CHARACTERS = 300
 _ANSWER_CHARACTERS = 1_500
-_TAIL_CHARACTERS = 16_384
 
 
 class RecentMessage(NamedTuple):
@@ -116,8 +115,7 @@ def _shortened(text: str) -> str:
     if len(text) <= _ANSWER_CHARACTERS:
         return redact(text.strip())
     half = _ANSWER_CHARACTERS // 2
-    end = redact(text[-_TAIL_CHARACTERS:])[-half:]
-    return f"{redacted_excerpt(text.strip(), half)}\n{end.strip()}"
+    return f"{redacted_excerpt(text.strip(), half)}\n{redacted_end(text, half).strip()}"
 
 
 def as_text(messages: Sequence[RecentMessage]) -> str:
