@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.daemon.wake_file import wake
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import prefetch
+from memoryd.language.memory_aside import asks_to_leave_aside
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
 from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.manners import WITHOUT_MEMORY
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from memoryd.recall.store import Directory, Store
     from memoryd.state.inbox import Quote
 
+LEFT_ASIDE = "the prompt asks to leave memory aside"
 SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
 NOTHING_RELEVANT = "nothing is relevant enough"
@@ -124,12 +127,14 @@ def recall(
 ) -> RecallAnswer:
     """Choose the memories for a prompt. Raises StateError, BusyError.
 
-    1. whether the prompt says enough
+    1. whether the prompt wants memory at all, and says enough
     2. the directory's terms, made true to its files
     3. candidates, without what the session was shown or has read, and without manuals of tools in use
     4. the choice: by probability, or by the model where the config wants that and nobody waits (see `prefetch`)
     5. as much of them as there is room for
     """
+    if asks_to_leave_aside(request.prompt):
+        return RecallAnswer(text=WITHOUT_MEMORY, why_not=LEFT_ASIDE)
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
     task = _Task(paths, config, environment, clock, memory_dir, request)
@@ -177,13 +182,19 @@ def ready_memories(
 def record_shown(
     paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float, *, with_call: bool = False
 ) -> None:
-    """Record what a session was shown, so that it is not shown again. Called after the answer: a kill must not hide a memory."""
-    if not request.session_id or not answer.shown:
+    """Record what a session was shown, so that it is not shown again, and whether its prompt left memory aside.
+
+    Called after the answer: a kill must not hide a memory.
+    """
+    if not request.session_id:
         return
     try:
-        shown_log.record(
-            paths, request.session_id, memory_dir, answer.shown, now, text=answer.text, with_call=with_call
-        )
+        if not with_call:
+            shown_log.set_aside(paths, request.session_id, now, is_aside=answer.why_not == LEFT_ASIDE)
+        if answer.shown:
+            shown_log.record(
+                paths, request.session_id, memory_dir, answer.shown, now, text=answer.text, with_call=with_call
+            )
     except OSError as error:
         raise StateError(
             f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from memoryd.model import Entry
 
 _READ_BYTES = 32 << 20
-"""Bytes that are read from the end of a longer transcript."""
+"""Bytes that are read from the end of a longer transcript,"""
+_READ_ROWS = 4_000
+"""or rows, where a session is made of them: far more than can be kept."""
 _MESSAGE_CHARACTERS = 12_000
 _CALL_CHARACTERS = 300
 _ANSWER_CHARACTERS = 1_500
@@ -88,8 +90,9 @@ def _messages(client: CodingClient, path: str, start: int) -> Iterator[RecentMes
     decode = client.decoder(path)
     damage: Counter[str] = Counter()
     with client.open_session(path) as session:
-        torn = session.end - _READ_BYTES if start < session.end - _READ_BYTES else -1
-        for line in session.lines(max(start, torn)):
+        first = max(start, session.end - (_READ_ROWS if client.counts_rows else _READ_BYTES))
+        torn = first if first > start and not client.counts_rows else -1
+        for line in session.lines(first):
             if line.data is not None and line.start != torn:
                 for entry in decode(line.data, damage):
                     if message := _message(client, entry):
