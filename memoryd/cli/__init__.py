@@ -44,7 +44,17 @@ KINDS: dict[str, tuple[str, ...]] = {
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context", "share", "unshare"),
+    "memories, more closely": (
+        "diff",
+        "restore",
+        "verify",
+        "enforce",
+        "recall",
+        "context",
+        "share",
+        "unshare",
+        "purge",
+    ),
     "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }
@@ -53,7 +63,7 @@ COMMANDS = tuple(name for names in KINDS.values() for name in names)
 _CHANGES_MEMORIES = frozenset(
     {
         *("remember", "forget", "undo", "restore", "review", "enforce", "projects", "share", "unshare", "sync"),
-        *("extract-now", "dream-now", "backfill"),
+        *("extract-now", "dream-now", "backfill", "purge"),
     }
 )
 _UNLISTED = ("child",)
@@ -89,7 +99,10 @@ class _Parser(argparse.ArgumentParser):
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         is_top = self.prog == "memoryd"
         fix = f"{self.prog} --help"
-        if "required: command" in message:
+        unknown = [word for word in sys.argv[1:] if word.startswith("-")]
+        if "required: command" in message and unknown and not words:
+            message = f"there is no option `{unknown[0]}`"
+        elif "required: command" in message:
             message = (
                 "a command is missing; new here: `memoryd audit` shows what you keep saying, `memoryd setup` keeps it"
             )
@@ -190,6 +203,15 @@ def parser_of(only: str = "") -> argparse.ArgumentParser:
     return top
 
 
+def _fix_of(error: OSError) -> str:
+    """What to type where the system refused something."""
+    import shlex
+
+    if isinstance(error, PermissionError) and isinstance(error.filename, str) and os.path.isabs(error.filename):
+        return shown(f"ls -ld {shlex.quote(error.filename)}")
+    return "memoryd doctor"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -224,7 +246,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             # A child works on memories, which are named after what was said, and speaks into the journal.
             what = f": {error.filename}" if error.filename and arguments.called != "child" else ""
-            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
+            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: {_fix_of(error)}", file=sys.stderr)
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:

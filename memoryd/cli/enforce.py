@@ -111,13 +111,13 @@ def _patterns(context: Context, name: str, document: Document) -> tuple[Forbidde
     if given and read_patterns(written(given)) != given:
         raise UsageError(
             "A command or path must not be empty, cannot hold a semicolon and cannot be the whole project; for several, give the option several times.",
-            f'memoryd enforce {name} --run "npm install"',
+            f'memoryd enforce {name} --run "COMMAND"',
         )
     if not found:
         raise UsageError(
             f"{name} does not say plainly enough what is forbidden: memoryd refuses only a command or a path that is named."
-            " Write it into the memory (“Never run `npm install`.”), or name it here.",
-            f'memoryd enforce {name} --run "npm install"   or   --edit "db/migrations/"',
+            " Name it here, or write it into the memory as code, as in: Never run `npm install`.",
+            f'memoryd enforce {name} --run "COMMAND"   or   --edit "PATH"',
         )
     return found
 

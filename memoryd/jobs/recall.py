@@ -14,11 +14,12 @@ from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
 from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
-from memoryd.recall.manners import WITHOUT_MEMORY
+from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
 from memoryd.state.inbox import unconfirmed_quotes
+from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,15 +32,12 @@ if TYPE_CHECKING:
     from memoryd.recall.store import Directory, Store
     from memoryd.state.inbox import Quote
 
-LEFT_ASIDE = "the prompt asks to leave memory aside"
 SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
 NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
-
-
 _READING_SECONDS = 0.05
 """Time for reading changed memories while a client waits; the rest is read by the daemon."""
 _NEAREST = 20
@@ -138,11 +136,8 @@ def recall(
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
     task = _Task(paths, config, environment, clock, memory_dir, request)
-    store = open_store(paths)
-    try:
+    with closing(open_store(paths)) as store:
         chosen, answer = _chosen(task, store)
-    finally:
-        store.close()
     return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())
 
 
@@ -182,19 +177,13 @@ def ready_memories(
 def record_shown(
     paths: Paths, memory_dir: str, request: Request, answer: RecallAnswer, now: float, *, with_call: bool = False
 ) -> None:
-    """Record what a session was shown, so that it is not shown again, and whether its prompt left memory aside.
-
-    Called after the answer: a kill must not hide a memory.
-    """
-    if not request.session_id:
+    """Record what a session was shown, so that it is not shown again. Called after the answer: a kill must not hide a memory."""
+    if not request.session_id or not answer.shown:
         return
     try:
-        if not with_call:
-            shown_log.set_aside(paths, request.session_id, now, is_aside=answer.why_not == LEFT_ASIDE)
-        if answer.shown:
-            shown_log.record(
-                paths, request.session_id, memory_dir, answer.shown, now, text=answer.text, with_call=with_call
-            )
+        shown_log.record(
+            paths, request.session_id, memory_dir, answer.shown, now, text=answer.text, with_call=with_call
+        )
     except OSError as error:
         raise StateError(
             f"What the session was shown cannot be noted: {error.strerror}.", f"ls -ld {paths.state_dir}"
@@ -208,8 +197,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
     if hurry is not None and directory is not None and directory.is_unfinished:
         wake(task.paths)
-    quotes = _quotes(task.paths, memory_dir)
-    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry)
+    quotes, has_team = _beside_memories(task)
+    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
     if (directory is None or not directory.memories) and not quotes and team is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
@@ -251,14 +240,15 @@ def _floor(task: _Task, memories: int) -> choose.Floor:
     return choose.floor_of(memories, is_model_to_follow=is_model_to_follow)
 
 
-def _quotes(paths: Paths, memory_dir: str) -> dict[str, Quote]:
-    """The unconfirmed memories of a directory, by the names that their terms are kept under."""
+def _beside_memories(task: _Task) -> tuple[dict[str, Quote], bool]:
+    """The unconfirmed memories of a directory, by the names that their terms are kept under; whether its team's are shown."""
     with suppress(StateError, BusyError):  # the memories themselves are worth more than these
-        database = open_for_reading(paths)
+        database = open_for_reading(task.paths)
         if database is not None:
             with closing(database):
-                return {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, memory_dir)}
-    return {}
+                quotes = {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, task.memory_dir)}
+                return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
+    return {}, False
 
 
 def _quoted(

@@ -250,6 +250,7 @@ def _search(world: _World, given: dict[str, str]) -> str:
     lines = []
     for hit in hits:
         who = {"user": "the user said", "agent": "an agent said"}.get(hit.who or "", f"memory {hit.file}")
+        who += f", shared by {hit.author} of the team, not the user's own words" if hit.author else ""
         where = f" in {hit.project}" if hit.project else ""
         when = f", {iso(hit.at)}" if hit.at else ""
         lines.append(f"- {who}{where}{when}:\n  {part_around(' '.join(hit.text.split()), hit.place, _HIT_CHARACTERS)}")

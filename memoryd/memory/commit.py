@@ -12,14 +12,15 @@ from memoryd.errors import BusyError, StateError
 from memoryd.language.titles import slug_of, title_and_rest
 from memoryd.memory import guards
 from memoryd.memory import index as indexing
-from memoryd.memory.apply import apply, resume, revert, sync
+from memoryd.memory.apply import sync
+from memoryd.memory.apply_line import apply, at_their_places, resume, revert
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
 from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
 from memoryd.memory.team_lines import with_team_lines, without_team_lines
 from memoryd.model import Changeset, IndexEdit
 from memoryd.security.redact import redact
-from memoryd.state import changes
+from memoryd.state import changes, team
 from memoryd.state.changes import INDEX_GROUP, PlannedFile
 
 if TYPE_CHECKING:
@@ -70,20 +71,20 @@ def commit(
             raise BusyError(
                 f"Somebody else consolidates {directory.path} by now. Nothing was changed.", "memoryd status"
             )
-        files, left_out = plan(directory, changeset, now)
+        files, left_out = plan(directory, changeset, now, with_team=team.is_on(database, directory.path))
         if not files and not _has_more_to_close(changeset):
             return Committed(None, left_out=left_out)
         change_id = changes.prepare(database, directory.path, changeset, files, now)
         conflicted = _apply(database, directory, change_id, now)
         changes.close(database, change_id, conflicted, now)
-        is_of_the_inbox = not files and _touches_inbox(changeset)
-        return Committed(None if is_of_the_inbox else change_id, tuple(sorted(conflicted)), left_out)
+        is_unseen = not files and (_touches_inbox(changeset) or bool(changeset.log_cursors))
+        return Committed(None if is_unseen else change_id, tuple(sorted(conflicted)), left_out)
 
 
 def _has_more_to_close(changeset: Changeset) -> bool:
-    """Whether a changeset that changes no file has turns or inbox rows to close."""
+    """Whether a changeset that changes no file has turns, inbox rows or daily logs to close."""
     has_turns = bool(changeset.turn_ids) and changeset.kind != "dream"  # whose job closes them
-    return has_turns or _touches_inbox(changeset)
+    return has_turns or _touches_inbox(changeset) or bool(changeset.log_cursors)
 
 
 def _touches_inbox(changeset: Changeset) -> bool:
@@ -107,13 +108,22 @@ def reindex(database: Database, directory: MemoryDirectory, now: float) -> Commi
 # --- planning ---------------------------------------------------------------------------------------------------------
 
 
-def plan(directory: MemoryDirectory, changeset: Changeset, now: float) -> tuple[list[PlannedFile], tuple[str, ...]]:
-    """The files that would change, the index last, and those that it has no room for. Raises RefusedError."""
+def plan(
+    directory: MemoryDirectory, changeset: Changeset, now: float, *, with_team: bool = False
+) -> tuple[list[PlannedFile], tuple[str, ...]]:
+    """The files that would change, the index last, and those that it has no room for. Raises RefusedError.
+
+    `with_team`: the index has lines of the team's memories.
+    """
     listing = directory.listing()
     guards.check(changeset, listing.odd)
     token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-    planned = _planned(changeset, token, now)
-    index, left_out = _planned_index(directory, listing.topics, planned, len(planned), token, now, changeset.index_edit)
+    planned = at_their_places(directory, _planned(changeset, token, now))
+    if planned and all(file.offset is not None for file in planned):  # lines of daily logs have no line in the index
+        return planned, ()
+    index, left_out = _planned_index(
+        directory, listing.topics, planned, len(planned), token, now, changeset.index_edit, with_team=with_team
+    )
     return planned + ([index] if index else []), left_out
 
 
@@ -136,6 +146,7 @@ def _planned(changeset: Changeset, token: str, now: float) -> list[PlannedFile]:
                     after=change.after,
                     after_mtime_ns=change.after_mtime_ns or int(now * 1e9),
                     mode=change.mode,
+                    offset=change.offset,
                 )
             )
     return files
@@ -149,12 +160,16 @@ def _planned_index(
     token: str,
     now: float,
     edit: IndexEdit = NO_EDIT,
+    *,
+    with_team: bool,
 ) -> tuple[PlannedFile | None, tuple[str, ...]]:
     """Index after these files have changed; None where it need not change."""
     topics = dict(topics)
     contents: dict[str, bytes] = {}
     gone: set[str] = set()
     for file in files:
+        if file.offset is not None:
+            continue
         if file.after is None:
             topics.pop(file.name, None)
             gone.add(file.name)
@@ -178,7 +193,7 @@ def _planned_index(
         changed=changed,
         exists=_exists_in(directory, without=gone),
     )
-    whole = with_team_lines(built.text, directory, topic)
+    whole = with_team_lines(built.text, directory, topic) if with_team else built.text
     after: bytes | None = whole.encode("utf-8", "surrogateescape")
     if after == (now_there.data if now_there else b""):
         return None, built.left_out
@@ -206,7 +221,7 @@ def _rewritten(files: list[PlannedFile]) -> tuple[dict[str, str | None], dict[st
     refresh: dict[str, str | None] = {}
     changed: dict[str, tuple[str, str]] = {}
     for file in files:
-        if file.before is not None and file.after is not None:
+        if file.offset is None and file.before is not None and file.after is not None:
             refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
             changed[file.name] = (_said(file.before), _said(file.after))
     return refresh, changed
@@ -332,15 +347,9 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
     for file in reversed(files if conflicted else []):
         if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
             revert(directory, file, rescue)
-    _rebuild_index(
-        database,
-        directory,
-        change_id,
-        len(files),
-        now,
-        [],
-        [f for f in files if f.group not in (*conflicted, INDEX_GROUP)],
-    )
+    applied = [f for f in files if f.group not in (*conflicted, INDEX_GROUP)]
+    if not files or any(file.offset is None for file in files):
+        _rebuild_index(database, directory, change_id, len(files), now, [], applied)
     sync(directory)
     changes.close(database, change_id, conflicted, now)
 
@@ -357,7 +366,15 @@ def _rebuild_index(
     """Rebuild the index for the files that are there now, on top of any edit made meanwhile."""
     for number in range(_INDEX_TRIES):
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-        index, _ = _planned_index(directory, directory.listing().topics, applied, position + number, token, now)
+        index, _ = _planned_index(
+            directory,
+            directory.listing().topics,
+            applied,
+            position + number,
+            token,
+            now,
+            with_team=team.is_on(database, directory.path),
+        )
         if index is None:
             return
         index = index._replace(change_id=change_id)

@@ -92,7 +92,6 @@ PROGRAMS = WITH_SUBCOMMANDS | _names(
 """Names that are no ordinary words: they mean the program also where they stand in a sentence without backticks."""
 
 SAME_PROGRAM = {
-    "maven": "mvn",
     "pip3": "pip",
     "python3": "python",
     "nodejs": "node",
@@ -100,6 +99,8 @@ SAME_PROGRAM = {
     "fly": "flyctl",
     "mvnw": "mvn",
 }
+NAMES_IN_PROSE = {"maven": "mvn"}
+"""Programs that a sentence calls otherwise than a shell does."""
 SAME_SUBCOMMAND = {
     "npm": {"i": "install", "in": "install", "add": "install", "t": "test", "run-script": "run", "un": "uninstall"},
     "pnpm": {"i": "install"},

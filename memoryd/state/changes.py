@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
-from memoryd.state import inbox_intake, model_calls
+from memoryd.state import inbox_intake, log_lines, model_calls
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,6 +33,8 @@ class PlannedFile(NamedTuple):
     after_mtime_ns: int | None
     mode: int
     state: str = "prepared"
+    offset: int | None = None
+    """Of a line in a daily log: where it stands, or stood. `before` and `after` are the line alone."""
 
 
 class DroppedError(MemorydError):
@@ -86,6 +88,9 @@ def prepare(database: Database, memory_dir: str, changeset: Changeset, files: It
                     for name, piece in group.evidence
                 ],
             )
+            if group.said:
+                log_lines.add(database, change_id, number, memory_dir, group)
+        log_lines.plan_cursors(database, change_id, changeset.log_cursors)
         inbox_intake.add(
             database,
             memory_dir,
@@ -130,6 +135,7 @@ def planned_files(database: Database, change_id: int) -> list[PlannedFile]:
             row["after_mtime_ns"],
             row["mode"],
             row["state"],
+            row["line_offset"],
         )
         for row in rows
     ]
@@ -174,6 +180,7 @@ def close(database: Database, change_id: int, conflicted: set[int], now: float, 
             "DELETE FROM evidence WHERE change_id = ? AND group_number = ?",
             [(change_id, group) for group in conflicted],
         )
+        log_lines.drop(database, change_id, conflicted)
         database.execute(
             "UPDATE changes SET state = ? WHERE id = ?", ("conflicted" if has_failed else "applied", change_id)
         )
@@ -190,6 +197,7 @@ _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change
 def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -> None:
     (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
     if is_whole:
+        log_lines.reach_cursors(database, change_id, change["memory_dir"])
         database.execute(  # turns that had an outcome without a result were read again by a dream
             "UPDATE turns SET outcome = CASE WHEN outcome IS NULL THEN 'succeeded' ELSE 'seen_by_dream' END WHERE"
             " (outcome IS NULL OR outcome = 'succeeded_no_output') AND id IN"
@@ -250,7 +258,8 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
         " AND NOT (?3 AND EXISTS (SELECT 1 FROM changes AS own JOIN change_files AS back ON back.change_id = own.undone_by AND"
         " back.name = evidence.name AND back.state = 'applied' WHERE own.id = evidence.change_id))"
         # Without the evidence that a merge took from its sources: they have it again.
-        " AND NOT (?5 AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
+        # And without that of a line in a daily log which has become a memory.
+        " AND NOT ((?5 OR evidence.name LIKE 'logs/%') AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
         " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"
         " other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
         (change_id, change["memory_dir"], root["kind"] == "forget", root["id"], root["kind"] in ("dream", "review")),
@@ -323,7 +332,7 @@ def rescue(database: Database, change_id: int, name: str, data: bytes) -> None:
 
 def _store_file(database: Database, change_id: int, file: PlannedFile) -> None:
     database.execute(
-        "INSERT INTO change_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO change_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             change_id,
             file.position,
@@ -337,6 +346,7 @@ def _store_file(database: Database, change_id: int, file: PlannedFile) -> None:
             file.after_mtime_ns,
             file.mode,
             file.state,
+            file.offset,
         ),
     )
 
