@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.daemon.wake_file import wake
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import prefetch
+from memoryd.language.memory_aside import asks_to_leave_aside
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
 from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
@@ -36,7 +38,6 @@ NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
-
 _READING_SECONDS = 0.05
 """Time for reading changed memories while a client waits; the rest is read by the daemon."""
 _NEAREST = 20
@@ -124,20 +125,19 @@ def recall(
 ) -> RecallAnswer:
     """Choose the memories for a prompt. Raises StateError, BusyError.
 
-    1. whether the prompt says enough
+    1. whether the prompt wants memory at all, and says enough
     2. the directory's terms, made true to its files
     3. candidates, without what the session was shown or has read, and without manuals of tools in use
     4. the choice: by probability, or by the model where the config wants that and nobody waits (see `prefetch`)
     5. as much of them as there is room for
     """
+    if asks_to_leave_aside(request.prompt):
+        return RecallAnswer(text=WITHOUT_MEMORY, why_not=LEFT_ASIDE)
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
     task = _Task(paths, config, environment, clock, memory_dir, request)
-    store = open_store(paths)
-    try:
+    with closing(open_store(paths)) as store:
         chosen, answer = _chosen(task, store)
-    finally:
-        store.close()
     return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())
 
 

@@ -228,7 +228,7 @@ class Store:
 
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind != 'folder' LIMIT 1"))
+        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind NOT IN ('folder', 'name') LIMIT 1"))
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""
