@@ -188,6 +188,7 @@ class Wait(NamedTuple):
         Literal["engine_stopped", "engine_busy", "budget_reached", "limit_reached", "claude_at_work"],
         Literal["engine_missing", "engine_logged_out", "engine_outdated", "engine_hung", "engine_replaced"],
         Literal["too_soon", "counted_recently", "too_few_sessions", "lock_held", "extraction_waits"],
+        Literal["no_new_lines"],
     ]
     why: str
 
@@ -394,3 +395,4 @@ class Changeset(NamedTuple):
     """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
     accepts: tuple[int, ...] = ()
     """Rows of the inbox that this answers, by a yes or because it was said again: closed with it."""
+    log_cursors: tuple[tuple[str, int, bytes], ...] = ()  # daily logs, and how far each is distilled by this

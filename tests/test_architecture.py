@@ -85,7 +85,7 @@ ONLY_IMPORTER = {
     "psutil": {"memory/lock.py", "diagnosis/checks/machine.py"},
     "rich": {"cli/screen.py"},
     "shtab": {"cli/completion.py"},
-    "tomllib": {"config/parse.py", "language/lexicon.py"},
+    "tomllib": {"config/parse.py", "language/lexicon.py", "clients/toml_tables.py"},
     "subprocess": {
         "cli/editor.py",
         "engines/model/credentials.py",
@@ -226,7 +226,12 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     }
     writers |= {"daemon/last_failure.py", "service/tools.py"}
     writers |= {"config/last_good.py", "daemon/wake_file.py", "jobs/upkeep.py"}
-    writers |= {"recall/shown.py", "rules/allowance.py", "jobs/prefetch.py"}  # in the state directory
+    writers |= {
+        "recall/shown.py",
+        "rules/allowance.py",
+        "rules/confirmed.py",
+        "jobs/prefetch.py",
+    }  # in the state directory
     writers |= {"jobs/purge.py"}  # masks texts in files of the state directory
     writers |= {"jobs/notes.py"}  # removes session notes that are over
     writers |= {"memory/apply.py", "memory/apply_line.py", "memory/exchange.py", "memory/lock.py"}
@@ -240,7 +245,8 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
         "stores/git_runner.py",
     }  # what is shared; and in the state directory
     writers |= {
-        "clients/claude_code/settings_file.py",  # an older memoryd's hooks are taken out
+        "clients/claude_code/settings_file.py",  # the note of what was there is dropped
+        "clients/edited_file.py",  # the settings of clients
         "clients/claude_code/plugin.py",  # which is a folder of our own in the client's
     }
     if name_of(path) not in writers:

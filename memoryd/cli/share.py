@@ -63,9 +63,9 @@ def execute(context: Context) -> int:
         if reason := reason_to_stay(database, project):
             raise ShareError(f"Nothing of this project can be shared: {reason}.", "memoryd projects")
         config = context.config if context.config.is_team_on else _choose_store(context)
-        _join(context, config, project, database)
+        author = person_name(context.environment, project.root)
+        _join(context, config, project, author, database)
         if name is not None:
-            author = person_name(context.environment, project.root)
             path = share(database, project.memory_dir, name, author, context.clock.now())
             print(f"shared {short(path, context.paths.home)}")
     what = "It goes out" if name is not None else "What the others share comes"
@@ -73,14 +73,14 @@ def execute(context: Context) -> int:
     return 0
 
 
-def _join(context: Context, config: Config, project: Project, database: Database) -> None:
+def _join(context: Context, config: Config, project: Project, author: str, database: Database) -> None:
     """Keep the user's yes for this project, and say so the first time. Raises UsageError where there is no place."""
     from memoryd.jobs.team_answers import join
     from memoryd.state.projects import update_projects
     from memoryd.state.team import answers
 
     before = answers(database).get(project.memory_dir)
-    if not project.root or not (place := join(database, config, project, context.clock.now())):
+    if not project.root or not (place := join(database, config, project, author, context.clock.now())):
         raise UsageError(
             "This project has no remote that a team could share.",
             "git remote add origin URL   # or another `team.store` in the config",

@@ -125,6 +125,8 @@ class _Reader:
             raise self._wrong(("review",), _one_of(REVIEWS))
         if config.notice not in NOTICES:
             raise self._wrong(("notice",), _one_of(NOTICES))
+        if not re.fullmatch(r"(?:[01]\d|2[0-3]):[0-5]\d", config.dream.night):
+            raise self._wrong(("dream", "night"), 'a time of day such as "03:30"')
         if config.recall.selector not in SELECTORS:
             raise self._wrong(("recall", "selector"), _one_of(SELECTORS))
         if not re.match(r"https?://[^\s/@]+(?:/[^\s@]*)?\Z", config.anthropic.base_url):

@@ -110,6 +110,9 @@ class Dream(NamedTuple):
     ] = 24.0
     least_sessions: Annotated[int, Key("And only when so many of its sessions have changed since then.", least=1)] = 5
     scan_minutes: Annotated[float, Key("How often the sessions of a project are counted for that.", least=0)] = 10.0
+    night: Annotated[
+        str, Key("The time of day at which daily logs are distilled, by this machine's clock; see docs/daily-log.md.")
+    ] = "03:30"
 
 
 class Recall(NamedTuple):
@@ -284,7 +287,7 @@ class SyncSettings(NamedTuple):
         ),
     ] = ""
     interval_seconds: Annotated[
-        float, Key("How often it is looked at; what changes here goes out 2 seconds later.", least=1)
+        float, Key("Within how long others' changes come here; what changes here goes out 2 seconds later.", least=1)
     ] = 60.0
 
 
@@ -340,7 +343,7 @@ class Config(NamedTuple):
     project: Annotated[
         Mapping[str, ProjectOptions],
         Key(
-            "Settings of single projects, by their roots; daily_log: what is said goes into daily logs, which dreams distil (docs/daily-log.md).",
+            "Settings of single projects, by their roots; daily_log: lines in daily logs, distilled each night (docs/daily-log.md).",
             example='{ "~/assistant" = { daily_log = true } }',
         ),
     ] = MappingProxyType({})

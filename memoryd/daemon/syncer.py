@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 SETTLE_SECONDS = 2.0
 """So long after the last change here it goes out."""
+PERIOD = 0.85
+"""Of the interval, after which it is looked at again: what others have given is to be here within the interval, and giving
+and taking it takes some seconds too."""
 CHILD_SECONDS = 5.0
 """How long an exchange may take to end itself when the daemon is told to stop; a kill would do no harm either."""
 MOST_SECONDS = 900.0
@@ -80,7 +83,7 @@ class Syncer:
         if self._child.is_running:
             yield self._began_at + MOST_SECONDS  # unless its end wakes us before
             return
-        yield self._began_at + config.sync.interval_seconds
+        yield self._began_at + config.sync.interval_seconds * PERIOD
         if self._changed_at is not None:
             yield self._changed_at + SETTLE_SECONDS
 

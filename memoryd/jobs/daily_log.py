@@ -1,4 +1,4 @@
-"""Daily-log mode: what review accepts becomes lines of daily logs, and what is new in the logs becomes memories."""
+"""Daily-log mode of extraction: what review accepts becomes lines of daily logs, which a dream distils at night."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
+from memoryd.jobs.team_proposals import propose_sharing
 from memoryd.log.reader import reason_of
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit
@@ -282,6 +283,8 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     with open_directory(task.memory_dir, create=True) as directory:
         if commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
+    if task.review_mode != "off":
+        propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
     changed = [change for group in groups for change in group.changes]
     saved = tuple(dict.fromkeys(change.name for change in changed if change.after is not None))
     removed = tuple(change.name for change in changed if change.after is None)

@@ -13,14 +13,16 @@ from memoryd.memory.document import DocumentError, parse
 from memoryd.memory.snapshot import memories_in
 from memoryd.memory.team_lines import TEAM_FOLDER
 from memoryd.model import Changeset, FileChange, Group, HeldGroup
+from memoryd.recall.team import NOBODY
 from memoryd.review.team import contradicted_rule
 from memoryd.state.team import is_on as is_team_on
-from memoryd.stores.keys import refusal_of_content, refusal_of_name
+from memoryd.stores.keys import clean_author, refusal_of_content, refusal_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.document import Document
     from memoryd.model import StoredMemory
     from memoryd.state.database import Database
 
@@ -92,6 +94,12 @@ def reindex_project(database: Database, memory_dir: str, now: float) -> None:
 def _author_of(data: bytes) -> str:
     told = parse(data).metadata.get("author")
     return told if isinstance(told, str) else ""
+
+
+def author_of(document: Document) -> str:
+    """Who shared a memory of the team, as its file says."""
+    told = document.metadata.get("author")
+    return clean_author(told) if isinstance(told, str) and clean_author(told) else NOBODY
 
 
 def team_memories(memory_dir: str) -> tuple[StoredMemory, ...]:

@@ -6,15 +6,19 @@ The config says where teams are in general, and a repository which remote it has
 from __future__ import annotations
 
 import os
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.errors import BusyError, StateError
 from memoryd.jobs.repository_identity import normalised, remote_of
 from memoryd.jobs.team import reindex_project
 from memoryd.state import team
+from memoryd.state.database import open_for_reading
 from memoryd.stores.open_store import FOLDER_SCHEME
 
 if TYPE_CHECKING:
     from memoryd.config import Config
+    from memoryd.paths import Paths
     from memoryd.projects import Project
     from memoryd.state.database import Database
     from memoryd.state.team import TeamAnswer
@@ -59,19 +63,29 @@ def reason_not_to(config: Config, project: Project, answer: TeamAnswer | None) -
     return ""
 
 
-def join(database: Database, config: Config, project: Project, now: float) -> str:
-    """Keep the user's yes for a project; returns the place, empty where there is none."""
+def join(database: Database, config: Config, project: Project, author: str, now: float) -> str:
+    """Keep the user's yes for a project, by the name that the team is told; returns the place, empty where there is none."""
     place = team_place(config, project.root).name
     if place:
-        team.put_answer(database, project.memory_dir, place, now)
+        team.put_answer(database, project.memory_dir, place, author, now)
         reindex_project(database, project.memory_dir, now)
     return place
 
 
 def leave(database: Database, project: Project, now: float) -> None:
     """Keep the user's no: nothing is exchanged or shown any more. What came stays in its folder."""
-    team.put_answer(database, project.memory_dir, "", now)
+    team.put_answer(database, project.memory_dir, "", "", now)
     reindex_project(database, project.memory_dir, now)
+
+
+def dirs_with_team(paths: Paths, config: Config) -> frozenset[str]:
+    """Memory directories in which the team's memories are shown beside the user's own."""
+    with suppress(StateError, BusyError):  # without the database, the user's own
+        database = open_for_reading(paths) if config.is_team_on else None
+        if database is not None:
+            with closing(database):
+                return frozenset(name for name, answer in team.answers(database).items() if answer.is_on)
+    return frozenset()
 
 
 def apply_switch(database: Database, config: Config, now: float) -> None:

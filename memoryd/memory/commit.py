@@ -77,14 +77,14 @@ def commit(
         change_id = changes.prepare(database, directory.path, changeset, files, now)
         conflicted = _apply(database, directory, change_id, now)
         changes.close(database, change_id, conflicted, now)
-        is_of_the_inbox = not files and _touches_inbox(changeset)
-        return Committed(None if is_of_the_inbox else change_id, tuple(sorted(conflicted)), left_out)
+        is_unseen = not files and (_touches_inbox(changeset) or bool(changeset.log_cursors))
+        return Committed(None if is_unseen else change_id, tuple(sorted(conflicted)), left_out)
 
 
 def _has_more_to_close(changeset: Changeset) -> bool:
-    """Whether a changeset that changes no file has turns or inbox rows to close."""
+    """Whether a changeset that changes no file has turns, inbox rows or daily logs to close."""
     has_turns = bool(changeset.turn_ids) and changeset.kind != "dream"  # whose job closes them
-    return has_turns or _touches_inbox(changeset)
+    return has_turns or _touches_inbox(changeset) or bool(changeset.log_cursors)
 
 
 def _touches_inbox(changeset: Changeset) -> bool:

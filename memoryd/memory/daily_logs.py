@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from memoryd.memory.directory import MemoryDirectory
 
-LOG_PATTERN = "logs/YYYY/MM/YYYY-MM-DD.md"
-"""Where a day's log is, for people and models."""
 _OWN_NAME = re.compile(r"logs/(\d{4})/(\d\d)/\1-\2-\d\d\.md")
 _OWN_LINE = re.compile(r"\n?- \d\d:\d\d user: \S[^\r\n]*\n")
 _NAME = re.compile(r"logs/(?:\d{4}/\d\d/)?(\d{4})-(\d\d)-(\d\d)\.md")
@@ -47,12 +45,12 @@ class EndOfLog(NamedTuple):
 
 def log_name(at: float) -> str:
     """The log of the day on which something was said, by the clock on the wall."""
-    return datetime.fromtimestamp(at).astimezone().strftime("logs/%Y/%m/%Y-%m-%d.md")
+    return datetime.fromtimestamp(at).strftime("logs/%Y/%m/%Y-%m-%d.md")  # noqa: DTZ006 - in the zone of this machine
 
 
 def log_line(at: float, fact: str) -> bytes:
     """The line for something that the user said then."""
-    time = datetime.fromtimestamp(at).astimezone().strftime("%H:%M")
+    time = datetime.fromtimestamp(at).strftime("%H:%M")  # noqa: DTZ006 - in the zone of this machine
     return f"- {time} user: {' '.join(fact.split())}\n".encode()
 
 

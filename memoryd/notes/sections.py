@@ -42,6 +42,8 @@ _WHOLE_TURNS = 20
 _OPEN_PROBLEMS = 3
 _OPEN_TURNS = 10
 """What failed before them and was not tried again is over."""
+_MOST_SHOWN = 40
+"""Messages that are handed back: among more of them the weighty ones are not seen."""
 _LAST_SHOWN = 5
 """So many of the last messages and answers are handed back, whatever they say."""
 
@@ -127,7 +129,7 @@ def messages_shown(facts: SessionFacts, room: int) -> str:
     messages = [message for message in facts.messages if message.turn > 1]
     order = most_telling_first([message.text for message in messages], _LAST_SHOWN)
     items = [_message_item(message, SHOWN_CHARACTERS) for message in messages]
-    return fitted(items, room, order=order, whole=len(items))
+    return fitted(items, room, order=order[:_MOST_SHOWN], whole=len(items))
 
 
 def files_shown(facts: SessionFacts, room: int) -> str:
@@ -324,7 +326,7 @@ def fitted(
     is_chosen = order is not None
     if order is None:
         order = list(range(len(items))) if newest_first else list(range(len(items) - 1, -1, -1))
-    room -= 40  # for the line that tells how many are left out
+    room -= 60  # for the line that tells how many are left out
     older = room // 4
     taken: dict[int, str] = {}
     for number, index in enumerate(order):
@@ -341,5 +343,5 @@ def fitted(
             room -= more
     lines = [taken[index] for index in sorted(taken)]
     missing = len(items) - len(taken) + left_out
-    note = [f"- and {missing} {'others' if is_chosen else 'earlier'}"] if missing else []
+    note = [f"- and {missing} {'others, which say little that is new' if is_chosen else 'earlier'}"] if missing else []
     return "\n".join([*lines, *note] if newest_first else [*note, *lines])

@@ -90,6 +90,7 @@ def prepare(database: Database, memory_dir: str, changeset: Changeset, files: It
             )
             if group.said:
                 log_lines.add(database, change_id, number, memory_dir, group)
+        log_lines.plan_cursors(database, change_id, changeset.log_cursors)
         inbox_intake.add(
             database,
             memory_dir,
@@ -148,6 +149,11 @@ def prepared(database: Database, memory_dir: str) -> list[int]:
     return [row["id"] for row in rows]
 
 
+def directories(database: Database) -> list[str]:
+    """The memory directories in which something was committed, as far as the history goes back."""
+    return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes")]
+
+
 def directories_with_prepared(database: Database) -> list[str]:
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes WHERE state = 'prepared'")]
 
@@ -191,6 +197,7 @@ _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change
 def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -> None:
     (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
     if is_whole:
+        log_lines.reach_cursors(database, change_id, change["memory_dir"])
         database.execute(  # turns that had an outcome without a result were read again by a dream
             "UPDATE turns SET outcome = CASE WHEN outcome IS NULL THEN 'succeeded' ELSE 'seen_by_dream' END WHERE"
             " (outcome IS NULL OR outcome = 'succeeded_no_output') AND id IN"

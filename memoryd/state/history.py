@@ -268,11 +268,11 @@ def index_of(database: Database, change_id: int) -> PlannedFile | None:
 
 
 def is_cited(database: Database, memory_dir: str, message_id: str) -> bool:
-    """Whether anything of a message has led to a memory, in a change that was applied."""
+    """Whether anything of a message has led to a memory, in a change that was applied. A line of a daily log is none."""
     return bool(
         database.query(
             "SELECT 1 FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ? AND message_id = ?"
-            " AND state = 'applied' LIMIT 1",
+            " AND state = 'applied' AND name NOT LIKE 'logs/%' LIMIT 1",
             (memory_dir, message_id),
         )
     )

@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.model import UserMessage
+from memoryd.model import Evidence, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from memoryd.model import Group, MemoryType
     from memoryd.state.database import Database
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 class LogLine(NamedTuple):
     """A line that extraction appended."""
 
-    change_id: int
-    group_number: int
     type: MemoryType | None
+    """Of the memory that it shall become; None: it takes one back."""
     said: tuple[UserMessage, ...]
+    evidence: tuple[Evidence, ...]
+
+
+class LogCursor(NamedTuple):
+    """Up to where a log has been distilled."""
+
+    end: int
+    tail: bytes
 
 
 def digest_of_line(line: str) -> str:
@@ -56,13 +63,46 @@ def lines_of(database: Database, memory_dir: str, log: str) -> dict[str, LogLine
     )
     return {
         row["digest"]: LogLine(
-            row["change_id"],
-            row["group_number"],
             row["type"],
             tuple(_message(values) for values in json.loads(row["said"])),
+            _evidence_of(database, row["change_id"], row["group_number"]),
         )
         for row in rows
     }
+
+
+def logs_with_lines(database: Database, memory_dir: str) -> set[str]:
+    """The logs of a directory that extraction has appended to."""
+    return {row[0] for row in database.query("SELECT DISTINCT log FROM log_lines WHERE memory_dir = ?", (memory_dir,))}
+
+
+def cursors(database: Database, memory_dir: str) -> dict[str, LogCursor]:
+    """Up to where each log of a directory has been distilled."""
+    rows = database.query("SELECT log, end_offset, tail FROM log_cursors WHERE memory_dir = ?", (memory_dir,))
+    return {row["log"]: LogCursor(row["end_offset"], row["tail"]) for row in rows}
+
+
+def plan_cursors(database: Database, change_id: int, reached: Iterable[tuple[str, int, bytes]]) -> None:
+    """Record with a commit how far the logs are distilled when it is closed."""
+    database.execute_many("INSERT INTO change_logs VALUES (?, ?, ?, ?)", [(change_id, *cursor) for cursor in reached])
+
+
+def reach_cursors(database: Database, change_id: int, memory_dir: str) -> None:
+    """Move the cursors of a commit that is closed, whole."""
+    database.execute(
+        "INSERT INTO log_cursors SELECT ?2, log, end_offset, tail FROM change_logs WHERE change_id = ?1 ON CONFLICT DO UPDATE"
+        " SET end_offset = excluded.end_offset, tail = excluded.tail",
+        (change_id, memory_dir),
+    )
+
+
+def _evidence_of(database: Database, change_id: int, group: int) -> tuple[Evidence, ...]:
+    rows = database.query(
+        "SELECT * FROM evidence WHERE change_id = ? AND group_number = ? ORDER BY id", (change_id, group)
+    )
+    return tuple(
+        Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"]) for row in rows
+    )
 
 
 def _message(values: dict[str, Any]) -> UserMessage:

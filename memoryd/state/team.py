@@ -12,20 +12,23 @@ class TeamAnswer(NamedTuple):
     memory_dir: str
     place: str
     """Where the team's memories live, as the user agreed to; empty: a no."""
+    author: str
+    """What the team is told that the user is called."""
     is_on: bool
     """Whether they are shown: agreed to, and not switched off when the config was last looked at."""
 
 
 def answers(database: Database) -> dict[str, TeamAnswer]:
     """The user's answers, by memory directory. A project that is not named was never asked about."""
-    rows = database.query("SELECT memory_dir, place, is_on FROM team_answers")
-    return {row["memory_dir"]: TeamAnswer(row["memory_dir"], row["place"], bool(row["is_on"])) for row in rows}
+    rows = database.query("SELECT memory_dir, place, author, is_on FROM team_answers")
+    return {row["memory_dir"]: TeamAnswer(row[0], row[1], row[2], bool(row[3])) for row in rows}
 
 
-def put_answer(database: Database, memory_dir: str, place: str, now: float) -> None:
+def put_answer(database: Database, memory_dir: str, place: str, author: str, now: float) -> None:
     """Keep the user's yes to a place, or with an empty one the no."""
     database.execute(
-        "INSERT OR REPLACE INTO team_answers VALUES (?, ?, ?, ?)", (memory_dir, place, int(bool(place)), now)
+        "INSERT OR REPLACE INTO team_answers VALUES (?, ?, ?, ?, ?)",
+        (memory_dir, place, author, int(bool(place)), now),
     )
 
 

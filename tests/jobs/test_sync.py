@@ -48,7 +48,7 @@ def project_at(place: Path, remote: str = "", *, is_git: bool = True) -> Project
 def agree(database: Database, projects: Iterable[Project], store: str) -> None:
     """Say yes to the teams of these projects."""
     for project in projects:
-        join(database, Config(team=TeamSettings(enabled=True, store=store)), project, 1.0)
+        join(database, Config(team=TeamSettings(enabled=True, store=store)), project, "Mara", 1.0)
 
 
 @pytest.mark.parametrize("spelling", ["https://token@example.org/me/Shop.git", "ssh://git@example.org/me/Shop"])
@@ -175,7 +175,7 @@ def test_neither_a_config_nor_a_remote_takes_a_project_into_a_team_without_a_yes
     ref, elsewhere = (Config(team=TeamSettings(enabled=True, store=store)) for store in ("ref", "/shared"))
     assert all_shared(database, ref) == []
     assert "memoryd share --join" in projects_without_team(database, ref)[shop.root]
-    join(database, ref, shop, 1.0)
+    join(database, ref, shop, "Mara", 1.0)
     assert [team.address for team in all_shared(database, ref)] == ["git@example.org:me/shop.git"]
     git(shop.root, "remote", "set-url", "origin", "https://token@example.org/me/shop")  # the same, spelled otherwise
     assert len(all_shared(database, ref)) == 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def index_of(database: Database, place: Path) -> str:
-    team.put_answer(database, str(place), "example.org/me/shop", 1.0)
+    team.put_answer(database, str(place), "example.org/me/shop", "Mara", 1.0)
     with open_directory(str(place)) as directory:
         reindex(database, directory, 1.0)
     return (place / "MEMORY.md").read_text()
