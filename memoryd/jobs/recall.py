@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.daemon.wake_file import wake
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import prefetch
+from memoryd.jobs.few_rules import HANDFUL, rules_of_few
 from memoryd.language.memory_aside import asks_to_leave_aside
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
@@ -38,8 +39,7 @@ NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
-_READING_SECONDS = 0.05
-"""Time for reading changed memories while a client waits; the rest is read by the daemon."""
+_READING_SECONDS = 0.05  # for changed memories while a client waits; the rest is read by the daemon
 _NEAREST = 20
 
 
@@ -202,9 +202,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if (directory is None or not directory.memories) and not quotes and team is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
-    left = round(task.config.recall.session_kilobytes * 1024)
-    if request.session_id:
-        left -= shown_log.spent(task.paths, request.session_id)
+    spent = shown_log.spent(task.paths, request.session_id) if request.session_id else 0
+    left = round(task.config.recall.session_kilobytes * 1024) - spent
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(memory.name for memory in shown)
@@ -212,19 +211,20 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
     found = rank.candidates(store, directory, query) if directory is not None else []
-    matches, answer = (
-        _by_probability(task, [candidate for candidate in found if candidate.memory.name not in known]),
-        RecallAnswer(),
-    )
+    matches = _by_probability(task, [candidate for candidate in found if candidate.memory.name not in known])
+    answer = RecallAnswer()
     if task.config.recall.selector == "model" and not request.is_waited_for:
         matches, answer = _by_model(task, matches, known)
     shared = _shared(task, store, team, query, known, found) if team is not None else []
     matches = _with_quotes(matches, [*_quoted(task, store, quotes, query, known), *shared])
-    if answer.selector == "local" and all(match.candidate.probability < task.floor.best for match in matches):
-        is_known = any(
-            candidate.probability >= task.floor.best and candidate.memory.name in known for candidate in found
-        )
+    there = known.union(match.candidate.memory.name for match in matches)
+    is_first = bool(request.session_id and query.words) and not shown
+    rules = rules_of_few(store, memory_dir, directory, quotes, there) if is_first and number <= HANDFUL else []
+    is_silent = not rules and all(match.candidate.probability < task.floor.best for match in matches)
+    if answer.selector == "local" and is_silent:
+        is_known = any(one.probability >= task.floor.best and one.memory.name in known for one in found)
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
+    matches += [_Match(rank.Candidate(one, 0.0, ()), parsed, one.has_secret, quote) for one, parsed, quote in rules]
     if not matches:
         return None, answer._replace(why_not=NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
