@@ -381,7 +381,7 @@ class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
     kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
-        Literal["extract", "remember", "forget", "enforce", "dream", "review"],
+        Literal["extract", "remember", "forget", "purge", "enforce", "dream", "review"],
         Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
     ]
     why: str

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import pytest
 
+from bench import scale
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.cli.dream_now import as_json as dream_as_json
@@ -219,6 +220,11 @@ def _literals(kind: type) -> list[str]:
 def test_every_path_is_in_the_contract() -> None:
     section = (ROOT / "docs" / "json.md").read_text().split("## `memoryd paths --json`")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == set(paths_command.NAMES)
+
+
+def test_the_simulated_figures_of_scale_md_are_those_of_the_simulation() -> None:
+    told = (ROOT / "docs/scale.md").read_text().splitlines()
+    assert [row for row in (*scale.meeting_rows(), *scale.request_rows()) if row not in told] == []
 
 
 def test_exit_codes_are_the_same_everywhere() -> None:

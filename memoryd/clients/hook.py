@@ -123,17 +123,17 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
         record()
         told()
         if call.kind == "start":  # a prompt is waited for
-            _follow_rules(paths, memory_dir)
+            _follow_edits(paths, memory_dir)
 
     return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
 
 
-def _follow_rules(paths: Paths, memory_dir: str) -> None:
+def _follow_edits(paths: Paths, memory_dir: str) -> None:
     """What a client or a person wrote since may be the first memory that speaks of tool calls, or have been the last."""
     from memoryd.clock import SystemClock
-    from memoryd.jobs.call_hook import follow_rules
+    from memoryd.jobs.call_hook import follow_edits
 
-    follow_rules(paths, memory_dir, SystemClock().now(), seconds=_FOLLOW_SECONDS)
+    follow_edits(paths, memory_dir, SystemClock().now(), seconds=_FOLLOW_SECONDS)
 
 
 def _nothing() -> None:

@@ -287,13 +287,16 @@ class SyncSettings(NamedTuple):
         ),
     ] = ""
     interval_seconds: Annotated[
-        float, Key("How often it is looked at; what changes here goes out 2 seconds later.", least=1)
+        float, Key("Within how long others' changes come here; what changes here goes out 2 seconds later.", least=1)
     ] = 60.0
 
 
 class TeamSettings(NamedTuple):
     enabled: Annotated[
-        bool, Key("Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team.")
+        bool,
+        Key(
+            "Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team, in projects you join."
+        ),
     ] = False
     store: Annotated[
         str,

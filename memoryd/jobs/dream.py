@@ -160,7 +160,7 @@ class DreamRunner:
         open_groups = self._without_undone(directory.path, [held.group for held in proposal.held])
         asked = [held for held in proposal.held if held.group in open_groups]
         accepted, held = sorted_by_verdict(groups, review.judge(groups), self._config.review)
-        accepted, against_team = hold_against_team(directory.path, accepted, self._config.review)
+        accepted, against_team = hold_against_team(self._database, directory.path, accepted, self._config.review)
         held += against_team
         noted = tuple(_noted(group) for group in held)
         held += held_by_engine(asked, review.judge([one.group for one in asked]), self._config.review)

@@ -13,6 +13,7 @@ from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
+from memoryd.jobs.team_proposals import propose_sharing
 from memoryd.log.reader import reason_of
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit
@@ -261,7 +262,7 @@ def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], in
     groups = [group for group in proposal.groups if not _is_decided(task, group)]
     asked = [held for held in proposal.held if not _is_decided(task, held.group)]
     accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
-    accepted, against_team = hold_against_team(task.memory_dir, accepted, task.review_mode)
+    accepted, against_team = hold_against_team(task.database, task.memory_dir, accepted, task.review_mode)
     beside = held_by_engine(asked, review.judge([held.group for held in asked]), task.review_mode)
     taken = len(exchanges) if proposal.taken is None else proposal.taken
     return _Reviewed(accepted, (*held, *against_team, *beside), proposal.withdrawn, taken)
@@ -282,6 +283,8 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     with open_directory(task.memory_dir, create=True) as directory:
         if commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
+    if task.review_mode != "off":
+        propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
     changed = [change for group in groups for change in group.changes]
     saved = tuple(dict.fromkeys(change.name for change in changed if change.after is not None))
     removed = tuple(change.name for change in changed if change.after is None)

@@ -17,6 +17,7 @@ from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
 from memoryd.state.inbox import unconfirmed_quotes
+from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +36,6 @@ NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
-
 
 _READING_SECONDS = 0.05
 """Time for reading changed memories while a client waits; the rest is read by the daemon."""
@@ -197,8 +197,8 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
     if hurry is not None and directory is not None and directory.is_unfinished:
         wake(task.paths)
-    quotes = _quotes(task.paths, memory_dir)
-    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry)
+    quotes, has_team = _beside_memories(task)
+    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
     if (directory is None or not directory.memories) and not quotes and team is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
@@ -240,14 +240,15 @@ def _floor(task: _Task, memories: int) -> choose.Floor:
     return choose.floor_of(memories, is_model_to_follow=is_model_to_follow)
 
 
-def _quotes(paths: Paths, memory_dir: str) -> dict[str, Quote]:
-    """The unconfirmed memories of a directory, by the names that their terms are kept under."""
+def _beside_memories(task: _Task) -> tuple[dict[str, Quote], bool]:
+    """The unconfirmed memories of a directory, by the names that their terms are kept under; whether its team's are shown."""
     with suppress(StateError, BusyError):  # the memories themselves are worth more than these
-        database = open_for_reading(paths)
+        database = open_for_reading(task.paths)
         if database is not None:
             with closing(database):
-                return {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, memory_dir)}
-    return {}
+                quotes = {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, task.memory_dir)}
+                return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
+    return {}, False
 
 
 def _quoted(

@@ -144,7 +144,10 @@ class _Agent:
         try:
             tool = next(tool for tool in TOOLS if tool.name == call.tool)
             given = _arguments(tool, call.arguments)
-            text = _FUNCTIONS[call.tool](self._world(), given)
+            world = self._world()
+            text = _FUNCTIONS[call.tool](world, given)
+            if not tool.is_read_only:
+                _follow_commits(world)
         except MemorydError as error:
             return McpAnswer((error.sentence + (f" Fix: {error.fix}" if error.fix else ""),), is_error=True)
         except Exception as error:  # noqa: BLE001 - the border: a session must not lose its server
@@ -195,6 +198,12 @@ class _Agent:
             log.close()
 
 
+def _follow_commits(world: _World) -> None:
+    from memoryd.jobs.call_hook import follow_commits
+
+    follow_commits(world.paths, world.clock.now())
+
+
 def _arguments(tool: McpTool, given: dict[str, Any]) -> dict[str, str]:
     """What a tool was given, as text that can be encoded. Raises UsageError."""
     from memoryd.errors import UsageError
@@ -241,6 +250,7 @@ def _search(world: _World, given: dict[str, str]) -> str:
     lines = []
     for hit in hits:
         who = {"user": "the user said", "agent": "an agent said"}.get(hit.who or "", f"memory {hit.file}")
+        who += f", shared by {hit.author} of the team, not the user's own words" if hit.author else ""
         where = f" in {hit.project}" if hit.project else ""
         when = f", {iso(hit.at)}" if hit.at else ""
         lines.append(f"- {who}{where}{when}:\n  {part_around(' '.join(hit.text.split()), hit.place, _HIT_CHARACTERS)}")

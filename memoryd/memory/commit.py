@@ -20,7 +20,7 @@ from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
 from memoryd.memory.team_lines import with_team_lines, without_team_lines
 from memoryd.model import Changeset, IndexEdit
 from memoryd.security.redact import redact
-from memoryd.state import changes
+from memoryd.state import changes, team
 from memoryd.state.changes import INDEX_GROUP, PlannedFile
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def commit(
             raise BusyError(
                 f"Somebody else consolidates {directory.path} by now. Nothing was changed.", "memoryd status"
             )
-        files, left_out = plan(directory, changeset, now)
+        files, left_out = plan(directory, changeset, now, with_team=team.is_on(database, directory.path))
         if not files and not _has_more_to_close(changeset):
             return Committed(None, left_out=left_out)
         change_id = changes.prepare(database, directory.path, changeset, files, now)
@@ -108,15 +108,22 @@ def reindex(database: Database, directory: MemoryDirectory, now: float) -> Commi
 # --- planning ---------------------------------------------------------------------------------------------------------
 
 
-def plan(directory: MemoryDirectory, changeset: Changeset, now: float) -> tuple[list[PlannedFile], tuple[str, ...]]:
-    """The files that would change, the index last, and those that it has no room for. Raises RefusedError."""
+def plan(
+    directory: MemoryDirectory, changeset: Changeset, now: float, *, with_team: bool = False
+) -> tuple[list[PlannedFile], tuple[str, ...]]:
+    """The files that would change, the index last, and those that it has no room for. Raises RefusedError.
+
+    `with_team`: the index has lines of the team's memories.
+    """
     listing = directory.listing()
     guards.check(changeset, listing.odd)
     token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
     planned = at_their_places(directory, _planned(changeset, token, now))
     if planned and all(file.offset is not None for file in planned):  # lines of daily logs have no line in the index
         return planned, ()
-    index, left_out = _planned_index(directory, listing.topics, planned, len(planned), token, now, changeset.index_edit)
+    index, left_out = _planned_index(
+        directory, listing.topics, planned, len(planned), token, now, changeset.index_edit, with_team=with_team
+    )
     return planned + ([index] if index else []), left_out
 
 
@@ -153,6 +160,8 @@ def _planned_index(
     token: str,
     now: float,
     edit: IndexEdit = NO_EDIT,
+    *,
+    with_team: bool,
 ) -> tuple[PlannedFile | None, tuple[str, ...]]:
     """Index after these files have changed; None where it need not change."""
     topics = dict(topics)
@@ -184,7 +193,7 @@ def _planned_index(
         changed=changed,
         exists=_exists_in(directory, without=gone),
     )
-    whole = with_team_lines(built.text, directory, topic)
+    whole = with_team_lines(built.text, directory, topic) if with_team else built.text
     after: bytes | None = whole.encode("utf-8", "surrogateescape")
     if after == (now_there.data if now_there else b""):
         return None, built.left_out
@@ -357,7 +366,15 @@ def _rebuild_index(
     """Rebuild the index for the files that are there now, on top of any edit made meanwhile."""
     for number in range(_INDEX_TRIES):
         token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-        index, _ = _planned_index(directory, directory.listing().topics, applied, position + number, token, now)
+        index, _ = _planned_index(
+            directory,
+            directory.listing().topics,
+            applied,
+            position + number,
+            token,
+            now,
+            with_team=team.is_on(database, directory.path),
+        )
         if index is None:
             return
         index = index._replace(change_id=change_id)

@@ -48,7 +48,7 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
             if change.name in odd:
                 raise RefusedError("left alone", f"{change.name} is left alone: it is {odd[change.name]}.")
             # What once stood there is put back as it was, whatever it holds: it is the user's.
-            is_new = changeset.kind not in ("undo", "redo", "restore")
+            is_new = changeset.kind not in ("undo", "redo", "restore", "purge")
             if is_new and change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
                 raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
             if makes_memories:

@@ -149,6 +149,11 @@ def prepared(database: Database, memory_dir: str) -> list[int]:
     return [row["id"] for row in rows]
 
 
+def directories(database: Database) -> list[str]:
+    """The memory directories in which something was committed, as far as the history goes back."""
+    return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes")]
+
+
 def directories_with_prepared(database: Database) -> list[str]:
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes WHERE state = 'prepared'")]
 

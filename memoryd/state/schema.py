@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, daily_log, memory_keys, notes, sync
+from memoryd.state.tables import core, daily_log, memory_keys, notes, sync, team
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP, daily_log.STEP)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP, team.STEP, daily_log.STEP)
 
 VERSION = len(MIGRATIONS)
