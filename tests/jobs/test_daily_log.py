@@ -298,8 +298,13 @@ def test_ten_megabytes_of_logs_cost_what_is_new_in_them(place: DailyLogWorkspace
             log_file.write("- 23:00 user: always run make check\n")
         read: list[int] = []
         pread = os.pread
+
+        def count(descriptor: int, size: int, offset: int) -> bytes:
+            read.append(len(data := pread(descriptor, size, offset)))
+            return data
+
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(os, "pread", lambda *given: read.append(len(data := pread(*given))) or data)
+            patched.setattr(os, "pread", count)
             new = new_lines(place.database, directory, 0.0, place.clock.at + 120)
     assert [line.said[0].text for line in new.lines] == [
         *("always run make check", "Remember that the crane in Kiel is rated at 100 bar.")
