@@ -15,6 +15,7 @@ from memoryd.config import Config
 from memoryd.engines.offline import find
 from memoryd.jobs.explain import explain
 from memoryd.jobs.new_log_lines import new_lines
+from memoryd.jobs.recall import Request, recall
 from memoryd.language.evidence import evidence_of
 from memoryd.memory.commit import commit
 from memoryd.memory.daily_logs import log_line, log_name
@@ -27,6 +28,7 @@ from tests.jobs.daily_log_workspace import DailyLogWorkspace, facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.jobs.recall import RecallAnswer
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -310,3 +312,22 @@ def test_ten_megabytes_of_logs_cost_what_is_new_in_them(place: DailyLogWorkspace
         *("always run make check", "Remember that the crane in Kiel is rated at 100 bar.")
     ]
     assert sum(read) < 1_000
+
+
+def test_what_was_said_today_is_recalled_from_the_log_until_a_memory_says_it(place: DailyLogWorkspace) -> None:
+    place.say("Remember that the crane in Kiel is rated at 100 bar.")
+    asked = Request("how much is the crane in Kiel rated at?")
+
+    def recalled() -> RecallAnswer:
+        return recall(place.paths, place.config, {}, place.clock, str(place.memory), asked)
+
+    (log,) = place.logs()
+    name = f"logs/2026/10/{log}.md"
+    by_day = recalled()
+    assert [memory.name for memory in by_day.memories] == [name]
+    assert f"### {name} (daily log, today)\n> Remember that the crane" in by_day.text
+    place.dream()
+    (memory,) = recalled().memories
+    assert memory.name.startswith("project_")
+    place.undo()
+    assert recalled().memories == ()
