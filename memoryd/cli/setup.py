@@ -23,10 +23,11 @@ from memoryd.errors import BusyError, ClientError, ConfigError, ServiceError, Us
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
+    from memoryd.clients.base import ConnectedClient
 
 NAME = "setup"
 HELP = "set it up: plugin, engine, service, first memories"
@@ -43,13 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-service", action="store_true", help="leave the service alone")
     parser.add_argument("--no-history", action="store_true", help="leave alone what was said before")
+    parser.add_argument("--follow", action="store_true", help="change settings also where they are links")
     parser.add_argument("--show", action="store_true", help="only tell what was set up")
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
     from memoryd.cli.setup_show import show
-    from memoryd.setup.record import SetupRecord, read_record, uninstaller, write_record
+    from memoryd.setup.record import SetupRecord, read_record, uninstaller
 
     if context.arguments.show:
         return show(context, read_record(context.paths))
@@ -59,14 +61,16 @@ def execute(context: Context) -> int:
         raise UsageError("Setup asks before each step, and there is nobody to ask.", "memoryd setup --yes")
     record = read_record(context.paths) or SetupRecord(context.paths.state_dir)
     record = record._replace(python=sys.executable).with_folders_of([uninstaller(context.paths)])
-    write_record(context.paths, record)
     setup = _Setup(context, record)
-    for title, step in (
+    setup.note(record)
+    steps: list[tuple[str, Callable[[], None]]] = [
         ("Claude Code", setup.plugin),
+        *((client.title, partial(setup.connect, client)) for client in setup.others()),
         ("Engine", partial(choose_engine, setup)),
         ("First memories", setup.history),
         ("Service", setup.service),
-    ):
+    ]
+    for title, step in steps:
         setup.begin(title)
         try:
             step()
@@ -81,10 +85,13 @@ class _Setup(SetupTalk):
 
     def end(self) -> None:
         from memoryd.cli.screen import Command, Paragraph
+        from memoryd.clients import client_named
 
         blocks: list[Block] = [Paragraph("")]
-        if self.record.plugin_folder:
-            blocks.append(Paragraph("The next session of Claude Code knows what is remembered."))
+        titles = ["Claude Code"] if self.record.plugin_folder else []
+        titles += dict.fromkeys(client_named(piece.client).title for piece in self.record.pieces)
+        if titles:
+            blocks.append(Paragraph(f"The next session of {' or '.join(titles)} knows what is remembered."))
         blocks += [Command("memoryd status", before="what it does:  ")]
         blocks += [Command("memoryd uninstall", before="to undo this:  ")]
         self.screen.show(blocks)
@@ -153,6 +160,44 @@ class _Setup(SetupTalk):
         if self.agrees("Take them out? Every other byte stays."):
             changed = client.remove_old_hooks(self.paths, self.context.clock.now(), follow=False)
             self.tell(f"Took them out. What was in the file before: {self.short(changed.backup)}")
+
+    def others(self) -> list[ConnectedClient]:
+        """The other clients that are here: used or configured before, or on the PATH."""
+        import shutil
+
+        from memoryd.clients import CONNECTED, present_clients
+
+        present, search = present_clients(self.paths), self.context.environment.get("PATH")
+
+        def is_here(client: ConnectedClient) -> bool:
+            folders = {os.path.dirname(piece.file) for piece in client.pieces(self.paths, sys.executable)}
+            return (
+                client in present or any(map(os.path.isdir, folders)) or bool(shutil.which(client.program, path=search))
+            )
+
+        return [client for client in CONNECTED if is_here(client)]
+
+    def connect(self, client: ConnectedClient) -> None:
+        """What a client reads gets memoryd's hooks and MCP server; each file is noted before it is changed."""
+        from memoryd.clients.connections import note_of, put_in, state_of
+
+        pieces = client.pieces(self.paths, sys.executable)
+        state = state_of(pieces)
+        if state != "installed":
+            verb = "Adds" if state == "missing" else "Brings up to date"
+            self.tell(*(f"{verb} {piece.what}: {self.short(piece.file)}" for piece in pieces))
+            self.tell("Everything else in these files stays byte for byte.")
+            if not self.agrees("Do it?"):
+                return
+        noted = {(note.client, note.file): note for note in self.record.pieces}
+        notes = [note_of(client.name, piece, follow=self.context.arguments.follow) for piece in pieces]
+        notes = [noted.setdefault((note.client, note.file), note) for note in notes]
+        self.note(self.record.with_folders_of(note.file for note in notes)._replace(pieces=tuple(noted.values())))
+        for piece, note in zip(pieces, notes, strict=True):
+            put_in(piece, note)
+        self.tell("It is up to date." if state == "installed" else "Done; new sessions use it.")
+        if obstacle := client.obstacle(self.paths, sys.executable):
+            self.tell(f"{obstacle.sentence}.")
 
     def history(self) -> None:
         if self.context.arguments.no_history:

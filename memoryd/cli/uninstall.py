@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import print_message
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     """1. ask  2. the service  3. hooks in settings  4. memories, if asked  5. plugin, config, state, by the record."""
-    from memoryd.setup.record import read_record
+    from memoryd.setup.record import as_dict, read_record
     from memoryd.setup.take_back import take_back
 
     paths = context.paths
@@ -56,8 +57,7 @@ def execute(context: Context) -> int:
         _purge(context)
     if not context.arguments.keep_history and os.path.exists(paths.database):
         _remove_notes(context)
-    known = {**record._asdict(), "config": record.config._asdict() if record.config else None}
-    for line in take_back(known, keeps_history=context.arguments.keep_history):
+    for line in take_back(as_dict(record), keeps_history=context.arguments.keep_history):
         print(line)
     print(f"The program itself is removed by: {program_removal(sys.prefix)}", file=sys.stderr)
     return code
@@ -65,14 +65,21 @@ def execute(context: Context) -> int:
 
 def _completed(paths: Paths, record: SetupRecord | None) -> SetupRecord:
     """The record with what memoryd knows without it: somebody may have lost it, or never run setup."""
-    from memoryd.clients import WITH_PLUGIN
+    from memoryd.clients import CONNECTED, WITH_PLUGIN
+    from memoryd.clients.connections import note_of
     from memoryd.setup.record import SetupRecord
 
     record = record or SetupRecord(paths.state_dir)
     files = tuple(dict.fromkeys((*record.plugin_files, *WITH_PLUGIN[0].plugin_names())))
     folder = record.plugin_folder or WITH_PLUGIN[0].plugin_folder(paths)
     is_ours = bool(record.plugin_folder) or WITH_PLUGIN[0].is_own_plugin(paths)
-    return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files)
+    pieces = list(record.pieces)
+    for client in CONNECTED:
+        for piece in client.pieces(paths, sys.executable):
+            if os.path.exists(piece.file) and os.path.realpath(piece.file) not in {noted.file for noted in pieces}:
+                with suppress(ClientError):
+                    pieces.append(note_of(client.name, piece, follow=True))
+    return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files, pieces=tuple(pieces))
 
 
 def _agreed(context: Context, record: SetupRecord) -> bool:
@@ -87,6 +94,7 @@ def _agreed(context: Context, record: SetupRecord) -> bool:
     print_message("This removes, as far as it is there:")
     for path, what in (
         (record.plugin_folder, "the plugin"),
+        *((piece.file, "what setup put into it") for piece in record.pieces),
         (record.service_file, "the service"),
         (record.config.file if record.config else "", "what setup wrote into it"),
         (context.paths.state_dir, _state_going(context)),
@@ -189,7 +197,7 @@ def _memories_in(memory_dir: str) -> list[str]:
 
 def _remove_notes(context: Context) -> None:
     """Remove the notes of sessions, which may be in a directory of the user's; what is damaged goes with the rest."""
-    from contextlib import closing, suppress
+    from contextlib import closing
 
     from memoryd.jobs.notes import remove_old
     from memoryd.state.database import open_database

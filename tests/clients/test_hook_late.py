@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import hook
+from memoryd.clients import WITH_HOOKS, hook
 from memoryd.clients.base import HookCall
 from memoryd.config import Config
 from memoryd.jobs import notes_hook
@@ -26,7 +26,7 @@ def test_notes_that_are_late_do_not_silence_the_rest(paths: Paths, monkeypatch: 
 
     monkeypatch.setattr(notes_hook, "notes_for", late)
     call = HookCall("start", "0f8d3c1e", "/code/acme", is_compacted=True)
-    assert hook._notes_for(call, paths, Config(), 0) == ""
+    assert hook._notes_for(WITH_HOOKS[0], call, paths, Config(), 0) == ""
 
 
 def test_rules_are_followed_only_as_long_as_there_is_time(paths: Paths, tmp_path: Path) -> None:
