@@ -19,7 +19,7 @@ from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
-from memoryd.state.inbox import unconfirmed_quotes
+from memoryd.state.inbox import quotes_beside
 from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _beside_memories(task: _Task) -> tuple[dict[str, Quote], bool]:
         database = open_for_reading(task.paths)
         if database is not None:
             with closing(database):
-                quotes = {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, task.memory_dir)}
+                quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
                 return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
     return {}, False
 
@@ -374,9 +374,8 @@ def _surface_memory(match: _Match, gone: Mapping[str, tuple[str, ...]]) -> surfa
     known = match.candidate.memory
     description, body = _without_secrets(match)
     if match.quote is not None:
-        return surface.Memory(
-            known.name, match.parsed.type or "", description, body, match.quote.said_at, is_unconfirmed=True
-        )
+        memory = surface.Memory(known.name, match.parsed.type or "", description, body, match.quote.said_at)
+        return memory._replace(is_unconfirmed=not match.quote.log, log=match.quote.log)
     at = known.mtime_ns / 1e9
     return surface.Memory(
         known.name,
