@@ -39,7 +39,7 @@ _MOST_LISTED = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--secret", metavar="PATTERN", help="a regular expression or the text; - asks for the text")
-    what.add_argument("--memory", metavar="FILE", help="the file name of a memory, or a part of it")
+    what.add_argument("--memory", dest="file", metavar="FILE", help="the file name of a memory, or a part of it")
     parser.add_argument("--fixed", action="store_true", help="the pattern is no regular expression")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_project_option(parser)
@@ -49,7 +49,7 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     with closing(open_database(context.paths)) as database:
-        unwanted = (_purged_memory if context.arguments.memory else _purged_text)(context, database)
+        unwanted = (_purged_memory if context.arguments.file else _purged_text)(context, database)
         return 0 if unwanted is None else _proof(context, database, unwanted)
 
 
@@ -84,7 +84,7 @@ def _purged_memory(context: Context, database: Database) -> Unwanted | None:
     from memoryd.jobs.purge import purge_memory, texts_of_memory
 
     paths, memory_dir = context.paths, project_of(context).memory_dir
-    name = memory_name_ever(context, database, memory_dir, context.arguments.memory)
+    name = memory_name_ever(context, database, memory_dir, context.arguments.file)
     unwanted = texts_of_memory(database, memory_dir, name)
     print_message(f"{short(os.path.join(memory_dir, name), paths.home)} will be gone, with its history and evidence.")
     if not _agreed(context):
@@ -139,7 +139,7 @@ def _proof(context: Context, database: Database, unwanted: Unwanted) -> int:
     from memoryd.state.purge import memories_with
 
     left = left_over(context.paths, context.config, database, unwanted)
-    same = memories_with(database, unwanted) if left and context.arguments.memory else []
+    same = memories_with(database, unwanted) if left and context.arguments.file else []
     if same:
         print_message("Its sentences stand in other memories as well, which stay:")
         _list(context, [os.path.join(memory_dir, name) for memory_dir, name in same])

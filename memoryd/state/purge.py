@@ -138,6 +138,16 @@ def memories_with(database: Database, unwanted: Unwanted) -> list[tuple[str, str
     return sorted(found)
 
 
+def has_namesake(database: Database, memory_dir: str, name: str) -> bool:
+    """Whether a memory in another directory has or had the same name: then the name tells nothing of this one."""
+    return bool(
+        database.query(
+            f"SELECT 1 FROM change_files {_CHANGES} AND name = ? AND memory_dir <> ? LIMIT 1",  # noqa: S608 - ours
+            (name, memory_dir),
+        )
+    )
+
+
 def rewrite(database: Database) -> None:
     """Write the file anew without freed pages, and empty the WAL. Others who read keep that back: it is tried for a while."""
     until = elapsed() + _WAIT_SECONDS

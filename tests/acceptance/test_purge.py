@@ -199,3 +199,28 @@ def test_a_reader_of_the_database_keeps_the_proof_back(home: Home) -> None:
     reader.close()
     home.run("purge", "--secret", "acme-4711-zulu", "--yes")
     assert home.files_with("acme-4711-zulu") == []
+
+
+def test_a_memory_is_meant_by_its_path_and_a_namesake_stays(home: Home, paths: Paths, tmp_path: Path) -> None:
+    other = Home(home.environment, paths, tmp_path / "billing")
+    for place in (home, other):
+        place.run(
+            "remember", "--type", "feedback", f"never call Bob before ten, says {place.place.name} again and again"
+        )
+    (tmp_path / "shop/feedback.md").write_text("nothing of ours")
+    (file,) = other.memory.glob("feedback_*.md")
+    (own,) = home.memory.glob("feedback_*.md")
+    own.rename(home.memory / file.name)
+    home.run("forget", file.name)
+    home.run("undo")
+    said = home.run("purge", "--memory", str(file), "--yes")
+    assert "its bytes are in no file that memoryd keeps" in said
+    assert not file.exists()
+    assert (home.memory / file.name).exists()
+    assert other.files_with("says billing again and again") == []
+
+
+def test_a_pattern_may_have_flags_of_its_own(home: Home) -> None:
+    home.run("remember", "--type", "reference", "The tenant of staging is Acme-4711-Zulu")
+    home.run("purge", "--secret", r"(?i)acme-\d{4}-zulu", "--yes")
+    assert home.files_with("Acme-4711-Zulu") == []
