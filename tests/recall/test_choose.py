@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from memoryd.memory.quick_parse import QuickParse
@@ -110,6 +112,6 @@ def test_one_memory_more_never_silences_recall() -> None:
     floors = [floor_of(number) for number in range(MANY + 2)]
     assert floors[0] == floors[FEW]
     assert floors[MANY] == floors[MANY + 1]
-    steps = [later.best - earlier.best for earlier, later in zip(floors, floors[1:], strict=False)]
-    assert 0 <= min(steps)
+    steps = [later.best - earlier.best for earlier, later in pairwise(floors)]
+    assert min(steps) >= 0
     assert max(steps) < 0.005
