@@ -20,7 +20,7 @@ from memoryd.security.nouns import (
     noun_at,
     nouns_in,
 )
-from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_masked, strength
+from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_jumble, is_masked, strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,9 +198,9 @@ def _assigned(text: str, noun: Noun) -> Span | None:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Whether it is long, and has letters of one case and a digit, and nothing between: kwknw21ftqiijbz85cwqaxl9lm."""
-    is_alike = value.isalnum() and (value.islower() or value.isupper())
-    return is_alike and len(value) >= _LONG and any(map(str.isdigit, value))
+    """Whether it is long, with a digit and nothing between, and in one case or a jumble: kwknw21ftqiijbz85cwqaxl9lm."""
+    is_alike = value.islower() or value.isupper() or is_jumble(value)
+    return is_alike and value.isalnum() and len(value) >= _LONG and any(map(str.isdigit, value))
 
 
 def _is_weak_password(noun: Noun, value: _Value, sign: str, *, is_literal: bool) -> bool:

@@ -55,9 +55,33 @@ def redact(text: str) -> str:
 def redacted_excerpt(text: str, most: int) -> str:
     """Text up to a length, redacted before it is cut: half a secret is not recognised."""
     if len(text) > most + _SLACK_CHARACTERS:
-        return redact(text[: most + _SLACK_CHARACTERS])[:most] + CUT
+        return redact(_without_torn(text[most + _SLACK_CHARACTERS - 1 :: -1])[::-1])[:most] + CUT
     text = redact(text)
     return text if len(text) <= most else f"{text[:most]}{CUT}"
+
+
+def redacted_end(text: str, most: int) -> str:
+    """The end of a text, redacted before it is cut."""
+    text = text.rstrip()
+    if len(text) > most + _SLACK_CHARACTERS:
+        text = _without_torn(text[-most - _SLACK_CHARACTERS :])
+    return redact(text)[-most:]
+
+
+def both_ends(text: str, most: int) -> str:
+    """Begin and end of a long text, not redacted yet, without what a cut has torn: half a secret is not recognised."""
+    if len(text) <= 2 * most:
+        return text
+    return f"{_without_torn(text[most - 1 :: -1])[::-1]}\n{_without_torn(text[-most:])}"
+
+
+def _without_torn(text: str) -> str:
+    """A text without the line, or the word of a long line, that its beginning was torn from.
+
+    Half a secret is not recognised, and comes into what is shown where all behind it is redacted.
+    """
+    line, word = (text.find(mark, 0, _SLACK_CHARACTERS) for mark in "\n ")
+    return text[(line if line >= 0 else word) + 1 :]
 
 
 def _marker(kind: str) -> str:
@@ -113,8 +137,8 @@ def _is_one_value(text: str, start: int, end: int, wraps: list[tuple[int, int]],
         text[at:stop].strip("\r\\")
         for at, stop in zip((start, *(at for _, at in wraps)), (*(at for at, _ in wraps), end), strict=True)
     ]
-    is_random = strength(pieces[0]) >= STRONG or not rank
     is_assigned = rank == _BY_NAME and text[start - 1 : start] in _ASSIGNING
+    is_random = not rank or strength(pieces[0]) >= (LIKELY if is_assigned else STRONG)
     if rank and strength(pieces[0]) < LIKELY and not is_assigned:
         return False
     is_alone = text[end : end + 1] in ("", "\r", "\n")

@@ -16,7 +16,7 @@ class Shape(NamedTuple):
 
 
 _HEX = "[0-9a-f]"
-_DIGIT = r"(?=[A-Za-z_-]{0,60}\d)"
+_DIGIT = r"(?=[A-Za-z_.-]{0,60}\d)"
 _MIXED = r"(?=[\w-]{0,40}[A-Z])(?=[\w-]{0,40}[a-z])(?=[A-Za-z_-]{0,40}\d)"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 SHAPES = (

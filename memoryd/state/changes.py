@@ -238,12 +238,16 @@ def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) ->
     if change["kind"] == "review":
         _apply_yes_to_evidence(database, change_id, change["memory_dir"])
     if root["kind"] == "extract" and change["kind"] != "undo":
-        # A memory that the user withdrew in a session is refused with all its evidence.
+        # A memory that the user withdrew in a session is refused with all its evidence, but for what the memory has under
+        # another name now.
         database.execute(
             "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
             " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
             " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
-            " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2",
+            " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2 AND NOT EXISTS"
+            " (SELECT 1 FROM evidence AS kept JOIN change_files AS written ON written.change_id = ?1 AND written.name ="
+            " kept.name AND written.state = 'applied' AND written.after_hash IS NOT NULL WHERE kept.memory_dir = ?2 AND"
+            " kept.message_id = evidence.message_id AND kept.hash = evidence.hash)",
             (change_id, change["memory_dir"]),
         )
     if (root["kind"] == "forget") == (change["kind"] == "undo"):
