@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import re
-import shlex
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,6 +121,8 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
     if not os.path.isabs(
         home
     ):  # whatever was meant, another directory than that of the client would be read and written
+        import shlex  # noqa: PLC0415 - only here
+
         raise ConfigError(
             f"HOME is {home!r}, which is not an absolute path.", f"export HOME={shlex.quote(os.path.abspath(home))}"
         )
