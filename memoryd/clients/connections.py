@@ -12,8 +12,9 @@ import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from memoryd.clients import json_entries, toml_tables
-from memoryd.clients.edited_file import edit, read, sentences, target_of, text_of
+from memoryd.clients.edited_file import edit, sentences, target_of
 from memoryd.clients.json_entries import Before, SettingsEntry, UnusableError
+from memoryd.clients.replaced_file import read, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -55,7 +55,7 @@ def connect(client: ConnectedClient, paths: Paths, python: str = PYTHON) -> list
 
 
 def take_out(notes: list[PieceNote]) -> list[str]:
-    return take_back(as_dict(SetupRecord("", pieces=tuple(notes))))
+    return take_back(as_dict(SetupRecord("", pieces=tuple(notes)))).told
 
 
 @each_client
