@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if __name__ == "__main__":  # the modules below lie beside the script
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from memoryd.clients import json_entries, replaced_file, toml_tables
+from memoryd.clients import json_comments, json_entries, replaced_file, toml_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 RECORD = ("setup", "record.json")
 SCRIPT = "uninstall.py"
-_NAMES = ("json_spans", "json_entries", "toml_tables", "replaced_file")
+_NAMES = ("json_spans", "json_entries", "json_comments", "toml_tables", "replaced_file")
 MODULES = tuple(f"memoryd/clients/{name}.py" for name in _NAMES)
 """Those that the script needs: they lie beside it, in a package of memoryd's name that holds nothing else."""
 PACKAGES = ("memoryd/__init__.py", "memoryd/clients/__init__.py")
@@ -189,7 +189,7 @@ def _without_piece(text: str, piece: dict[str, Any]) -> str | None:
     """None: the file is to go."""
     before, table, trusts = piece["before"], str(piece["table"]), str(piece["trusts"])
     if piece["kind"] == "json":
-        return json_entries.without_entries(text, json_entries.Before(before))
+        return json_comments.edited(text, lambda bare: json_entries.without_entries(bare, json_entries.Before(before)))
     if piece["kind"] == "file":
         return None if FILE_MARK in text.partition("\n")[0] else text
 
@@ -200,6 +200,8 @@ def _without_piece(text: str, piece: dict[str, Any]) -> str | None:
     if not json_entries.is_own(toml_tables.table_at(text, table)):
         return text
     after = toml_tables.without_tables(text, is_ours, before)
+    if toml_tables.table_at(after, table) is not None:
+        raise json_entries.UnusableError(f"has `{table}` in an inline table, where you put it by hand")
     if trusts and toml_tables.is_left_alone(after, "hooks.state"):
         after = toml_tables.without_tables(after, "hooks.state".__eq__)
     return after if after.strip() or before is not None else None
