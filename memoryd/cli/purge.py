@@ -72,8 +72,13 @@ def _purged_text(context: Context, database: Database) -> Unwanted | None:
         f" files, {'in' if found.is_in_database else 'not in'} the database, in {len(found.files)} other files of memoryd."
     )
     _list(context, [*found.memories, *found.files])
+    if not found.texts:
+        return None
     if found.stores:
-        print_message(f"It is also removed from: {', '.join(found.stores)}.")
+        print_message(
+            f"It is also removed from: {', '.join(found.stores)}. A ref of memoryd's own that ever held it starts anew, without"
+            " its past."
+        )
     if not _agreed(context):
         return None
     _tell(purge_text(context.paths, context.config, database, unwanted, context.environment, now))
@@ -95,15 +100,18 @@ def _purged_memory(context: Context, database: Database) -> Unwanted | None:
 
 
 def _tell(stores: Iterator[StoreCleaning]) -> None:
-    for store, error in stores:
-        if error is None:
+    for store, error, is_git in stores:
+        if error is not None:
+            print_message(f"{store}: not cleaned. {error.sentence}\n  fix: the same command again, once that is over")
+        elif is_git:
             print_message(
-                f"{store}: cleaned. Whoever has fetched it, or a host that keeps backups, still has the old version; your other"
+                f"{store}: cleaned. Whoever has fetched it still has the old version, and hosts keep it for a while; your other"
                 " machines keep their own history: purge there, too."
             )
         else:
             print_message(
-                f"{store}: not cleaned. {error.sentence}\n  fix: the same command again, once it can be reached"
+                f"{store}: cleaned. What writers that were killed left there goes within a day; a store with versions or"
+                " backups keeps the old ones; your other machines keep their own history: purge there, too."
             )
 
 

@@ -55,6 +55,13 @@ def redacted_end(text: str, most: int) -> str:
     return redact(text)[-most:]
 
 
+def both_ends(text: str, most: int) -> str:
+    """Begin and end of a long text, not redacted yet, without what a cut has torn: half a secret is not recognised."""
+    if len(text) <= 2 * most:
+        return text
+    return f"{_without_torn(text[most - 1 :: -1])[::-1]}\n{_without_torn(text[-most:])}"
+
+
 def _without_torn(text: str) -> str:
     """A text without the line, or the word of a long line, that its beginning was torn from.
 

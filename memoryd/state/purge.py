@@ -88,6 +88,9 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
     What other memories say and rest on stays, also where it is the same sentence. That the words were refused stays, by hash.
     """
     values = (memory_dir, name)
+    database.execute(
+        "PRAGMA secure_delete = ON"
+    )  # what is freed is zeroed at once: a kill before `rewrite` leaves none of it
     with database.transaction():
         database.execute("PRAGMA defer_foreign_keys = ON")
         its, others = (_HASHES.format(which=which) for which in (_ITS, f"NOT {_ITS}"))

@@ -86,7 +86,7 @@ def test_a_secret_is_gone_from_everything_and_history_still_works(home: Home) ->
     home.run("forget", name)
     home.run("undo")
     assert "always run the linter" in home.run("recall", "shall I run the linter before I commit")
-    assert "0 different texts" in home.run("purge", "--secret", SECRET, "--yes")
+    assert "0 different texts" in home.run("purge", "--secret", SECRET, "--yes")  # and no store is touched
 
 
 def test_what_a_pattern_matches_is_removed_also_from_names_and_the_index(home: Home) -> None:
@@ -224,3 +224,35 @@ def test_a_pattern_may_have_flags_of_its_own(home: Home) -> None:
     home.run("remember", "--type", "reference", "The tenant of staging is Acme-4711-Zulu")
     home.run("purge", "--secret", r"(?i)acme-\d{4}-zulu", "--yes")
     assert home.files_with("Acme-4711-Zulu") == []
+
+
+def test_masked_names_that_would_meet_are_numbered_and_daily_logs_are_cleaned(home: Home) -> None:
+    home.run("remember", "--type", "reference", "The tenant of staging is acct_11 and nobody else")
+    home.memory.joinpath("reference_acct_11.md").write_text("about acct_11\n")
+    home.memory.joinpath("reference_acct_22.md").write_text("about acct_22\n")
+    log = home.memory / "logs/2026/11/2026-11-18.md"
+    log.parent.mkdir(parents=True)
+    log.write_text("- 10:00 user: acct_11 is the tenant\n")
+    home.run("purge", "--secret", r"acct_\d\d", "--yes")
+    assert sorted(path.name for path in home.memory.glob("reference_x*.md")) == [
+        "reference_xxxxxxx.md",
+        "reference_xxxxxxx_2.md",
+    ]
+    assert log.read_text() == "- 10:00 user: xxxxxxx is the tenant\n"
+    assert os.listdir(log.parent) == [log.name]
+
+
+def test_nothing_found_leaves_the_stores_alone(home: Home, tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(remote))
+    git(home.place, "init", "--quiet")
+    git(home.place, "commit", "--quiet", "--allow-empty", "-m", "begin")
+    config = Path(home.paths.config_file)
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[sync]\nremote = "{remote}"\n')
+    for text in ("The tenant of staging is acme", "The tenant of production is nobody"):
+        home.run("remember", "--type", "reference", text)
+        home.run("sync")
+    before = git(remote, "rev-parse", "memoryd")
+    home.run("purge", "--secret", "nowhere-to-be-found", "--yes")
+    assert git(remote, "rev-parse", "memoryd") == before

@@ -30,7 +30,10 @@ def written(*messages: str) -> list[str]:
     ("request_", "later"),
     [
         ("remember: cellar prices are shown without tax", "re cellar prices, disregard that, forget i said it"),
-        ("remember that parcels leave on Tuesdays", "hm scratch what I said, the depot tells me parcels leave daily"),
+        (
+            "remember that choir practice is in the crypt",
+            "hold on, drop what i told you, choir practice is at the school",
+        ),
     ],
 )
 def test_what_is_taken_back_some_messages_later_is_dropped_where_one_fact_is_spoken_of(
@@ -42,13 +45,13 @@ def test_what_is_taken_back_some_messages_later_is_dropped_where_one_fact_is_spo
 
 def test_what_may_be_taken_back_waits_for_the_user() -> None:
     """It may be about the task as well, so nothing is dropped."""
-    said = "remember that Olga covers for me during the vacation"
-    found = find(conversation(said, "hmm no, forget that, vacation is cancelled. big sigh"))
+    said = "remember that the kiosk takes coins only"
+    found = find(conversation(said, "ah no, forget that, the kiosk is closing"))
     assert (found.written, [memory.body.strip() for memory in found.unconfirmed]) == ((), [said])
 
 
 def a_deadline(row_id: int = 0) -> StoredMemory:
-    text = "the label migration has to be done by Friday (2026-10-09), no schema changes until then"
+    text = "the loft floor is sanded until Friday (2026-10-09), nobody may walk on it before"
     evidence = Evidence("earlier", "m", text, "hash", MONDAY - 14 * DAY)
     is_ours = not row_id
     return StoredMemory(
@@ -67,22 +70,20 @@ def test_a_deadline_that_waits_is_withdrawn_when_its_day_has_passed() -> None:
 
 
 def test_a_deadline_goes_by_the_words_that_end_it_when_its_day_has_passed() -> None:
-    (gone,) = find(conversation("the migration freeze is no longer on"), lambda: [a_deadline()]).written
+    (gone,) = find(conversation("the ban on the loft floor is no longer on"), lambda: [a_deadline()]).written
     assert (gone.reason, gone.files, gone.body) == ("taken_back", ("project_x.md",), "")
-    early = [conversation("the migration freeze is no longer on")[0]._replace(said_at=MONDAY - 12 * DAY)]
+    early = [conversation("the ban on the loft floor is no longer on")[0]._replace(said_at=MONDAY - 12 * DAY)]
     assert not any(memory.reason == "taken_back" for memory in find(early, lambda: [a_deadline()]).written)
 
 
 def test_a_sentence_that_only_adds_is_kept_with_the_one_before_it() -> None:
-    said = "write the menu card. but in english, even if i write german, our guests are from chile"
+    said = "order the flour. and from now on every monday, the mill is closed on tuesdays"
     assert written(said) == [said]
 
 
 def test_a_denial_that_tells_the_same_thing_otherwise_joins_it() -> None:
-    first, second = (
-        "remember that tariff changes need Inga",
-        "no i was on about winter tariff changes, always ask Inga there",
-    )
+    first = "remember: posters are laminated before they leave"
+    second = "no i meant the outdoor posters, only those are laminated"
     (body,) = written(first, second)
     assert body == f"{first}. {second}"
     assert written(first, "no, the other button") == [first]
