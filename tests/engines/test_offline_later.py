@@ -8,7 +8,7 @@ import pytest
 
 from memoryd.engines.offline import find
 from memoryd.model import Evidence, StoredMemory, UserMessage
-from memoryd.state import history
+from memoryd.state import history, inbox
 from tests.transcript import Session
 
 if TYPE_CHECKING:
@@ -107,3 +107,47 @@ def test_a_memory_that_is_told_anew_keeps_its_evidence_and_the_day_of_its_words(
     assert [quote.split("March ")[1].split()[0] for quote in quotes] == ["3", "9", "12"]
     said_at = max(piece.said_at or 0 for piece in history.evidence_of(workspace.database, str(workspace.memory), name))
     assert (workspace.memory / name).stat().st_mtime == pytest.approx(said_at)
+
+
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("Never deploy on Fridays.", "The demo is on Fridays now."),
+        ("Never push to main.", "Releases go to main now."),
+        ("Deploys go out on Tuesdays.", "Standups are on Tuesdays now."),
+        (
+            "Use npm for installs, never run `npm publish`.",
+            "Never run `git push --force-with-lease` instead of `git push --force`.",
+        ),
+        ("Use npm in the web folder.", "Use pnpm instead of npm in the api folder."),
+    ],
+)
+def test_a_rule_stays_beside_later_words_about_another_subject(workspace: Workspace, rule: str, later: str) -> None:
+    """A weekday, a branch, a tool or "never run" in both does not make them one subject."""
+    for text in (rule, later):
+        workspace.say(text, session=Session(text))
+        workspace.run()
+    assert rule in workspace.bodies()
+    assert "" not in workspace.waiting()  # nobody is asked to take the rule back
+
+
+@pytest.mark.parametrize("later", ["scratch that, use a map instead", "I changed my mind, use a dict now"])
+def test_a_rule_of_common_words_is_not_changed_by_the_next_message_about_the_task(
+    workspace: Workspace, later: str
+) -> None:
+    session = Session("s")
+    for text in ("From now on use tabs.", later):
+        workspace.say(text, session=session)
+        workspace.run()
+    assert (workspace.bodies(), workspace.waiting()) == (["From now on use tabs."], [])
+
+
+def test_the_user_is_asked_where_the_same_rule_may_have_got_another_object(workspace: Workspace) -> None:
+    rule, later = "Never run migrations by hand.", "Never run seeds by hand any more."
+    for text in (rule, later):
+        workspace.say(text, session=Session(text))
+        workspace.run()
+    assert workspace.bodies() == [rule, later]
+    (row,) = inbox.waiting(workspace.database, str(workspace.memory))
+    assert [change.after for change in row.group.changes] == [None]
+    assert later in [piece.quote for _, piece in row.group.evidence]
