@@ -1,4 +1,4 @@
-"""What recall hands over beside memories: unconfirmed ones, and lines of daily logs that are none yet."""
+"""Quotes that recall hands over beside memories: unconfirmed ones, and lines of daily logs that are none yet."""
 
 from __future__ import annotations
 
