@@ -9,6 +9,7 @@ from memoryd.daemon.wake_file import wake
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs import prefetch
 from memoryd.jobs.few_rules import HANDFUL, rules_of_few
+from memoryd.jobs.quotes_beside import quotes_beside
 from memoryd.language.memory_aside import asks_to_leave_aside
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
@@ -19,7 +20,6 @@ from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
-from memoryd.state.inbox import quotes_beside
 from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
