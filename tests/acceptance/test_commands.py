@@ -86,6 +86,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             "plan": None,
         },
         "scanned_at": "2033-05-18T03:34:20Z",
+        "team_projects": None,
         "projects": 1,
         "sessions": {
             "known": 1,
