@@ -55,6 +55,17 @@ def home(environment: dict[str, str], paths: Paths, tmp_path: Path) -> Home:
     return Home(environment, paths, tmp_path / "shop")
 
 
+def exchanging(home: Home, remote: Path) -> Path:
+    """A project that is exchanged with a bare repository."""
+    git(home.place, "init", "--quiet")
+    git(home.place, "init", "--quiet", "--bare", str(remote))
+    git(home.place, "commit", "--quiet", "--allow-empty", "-m", "begin")
+    config = Path(home.paths.config_file)
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[sync]\nremote = "{remote}"\n')
+    return remote
+
+
 def test_a_secret_is_gone_from_everything_and_history_still_works(home: Home) -> None:
     home.run("remember", "--type", "reference", f"The staging vault opens with {SECRET} on weekdays")
     home.run("remember", "--type", "feedback", "always run the linter before a commit")
@@ -167,13 +178,7 @@ def test_nobody_to_ask_changes_nothing_and_transcripts_are_named(home: Home) -> 
 
 
 def test_a_git_store_keeps_no_past(home: Home, tmp_path: Path) -> None:
-    remote = tmp_path / "remote.git"
-    git(tmp_path, "init", "--quiet", "--bare", str(remote))
-    git(home.place, "init", "--quiet")
-    git(home.place, "commit", "--quiet", "--allow-empty", "-m", "begin")
-    config = Path(home.paths.config_file)
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(f'[sync]\nremote = "{remote}"\n')
+    remote = exchanging(home, tmp_path / "remote.git")
     home.run("remember", "--type", "reference", "The tenant of staging is acme-4711-zulu")
     home.run("sync")
     home.run("remember", "--type", "reference", "The tenant of production is nobody's")
@@ -243,13 +248,7 @@ def test_masked_names_that_would_meet_are_numbered_and_daily_logs_are_cleaned(ho
 
 
 def test_nothing_found_leaves_the_stores_alone(home: Home, tmp_path: Path) -> None:
-    remote = tmp_path / "remote.git"
-    git(tmp_path, "init", "--quiet", "--bare", str(remote))
-    git(home.place, "init", "--quiet")
-    git(home.place, "commit", "--quiet", "--allow-empty", "-m", "begin")
-    config = Path(home.paths.config_file)
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(f'[sync]\nremote = "{remote}"\n')
+    remote = exchanging(home, tmp_path / "remote.git")
     for text in ("The tenant of staging is acme", "The tenant of production is nobody"):
         home.run("remember", "--type", "reference", text)
         home.run("sync")
