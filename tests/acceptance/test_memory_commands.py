@@ -353,14 +353,13 @@ def test_why_tells_the_words_that_took_a_memory_back(shell: Shell) -> None:
 
 
 def test_why_tells_what_a_memory_is_called_now(shell: Shell) -> None:
-    for number, text in enumerate(
-        ("remember: the harvest fair opens on March 3", "remember: the harvest fair opens on March 9 now.")
-    ):
-        session = Session(f"{number}", cwd=str(shell.place))
+    names = []
+    for text in ("remember: the harvest fair opens on March 3", "remember: the harvest fair opens on March 9 now."):
+        session = Session(text, cwd=str(shell.place))
         write(shell.paths.transcripts_root, session, session.turn(text), "-x")
-        before = {path.name for path in shell.memory.glob("[a-z]*.md")}
         run_memoryd(shell.environment, "backfill", "--yes")
-    (old,), (new,) = before, (path.name for path in shell.memory.glob("[a-z]*.md"))
+        names += [path.name for path in shell.memory.glob("[a-z]*.md")]
+    old, new = names
     text = " ".join(shell("why", old)[1].split())
     assert text.startswith(f"{old} is called {new} now (")
     assert "on March 9 now. what it rests on: " in text  # one full stop, and no restore that would double it
