@@ -93,6 +93,15 @@ class Features(NamedTuple):
     ] = True
 
 
+class IndexSettings(NamedTuple):
+    write: Annotated[
+        bool,
+        Key(
+            "Whether MEMORY.md is kept right; false leaves it to somebody else, and memories are found by recall alone."
+        ),
+    ] = True
+
+
 class NotesSettings(NamedTuple):
     directory: Annotated[
         str | None,
@@ -338,6 +347,7 @@ class Config(NamedTuple):
     dream: Dream = Dream()
     recall: Recall = Recall()
     notes: NotesSettings = NotesSettings()
+    index: IndexSettings = IndexSettings()  # type: ignore[assignment]  # a tuple has a method of this name
     features: Features = Features()
     projects: ProjectSettings = ProjectSettings()
     sync: SyncSettings = SyncSettings()

@@ -223,7 +223,8 @@ def _recall(world: _World, given: dict[str, str]) -> str:
     memory_dir = _project(world)
     if not world.config.features.recall:
         return "Recall is switched off in memoryd's config."
-    from memoryd.jobs.recall import Request, recall
+    from memoryd.jobs.recall import recall
+    from memoryd.jobs.recall_matches import Request
 
     request = Request(given["query"][:_QUERY_CHARACTERS])
     found = recall(world.paths, world.config, world.environment, world.clock, memory_dir, request)
@@ -364,7 +365,7 @@ def _text_of(world: _World, uri: str) -> str | None:
     from memoryd.security.redact import redact
 
     if uri == _INDEX_URI:
-        return index_of(_project(world)).text or "There are no memories yet."
+        return index_of(_project(world), global_dir=world.paths.global_dir).text or "There are no memories yet."
     name = unquote(uri.removeprefix(_MEMORY_URI)) if uri.startswith(_MEMORY_URI) else ""
     with _opened(world) as directory:
         state = directory.read(name) if name in directory.listing().topics else None

@@ -171,7 +171,9 @@ def _is_merge(view: GroupView) -> bool:
 
 def _file_problems(change: ReviewedChange, context: ReviewContext) -> Iterator[ReviewProblem]:
     name = change.name
-    if not _PLAIN_NAME.fullmatch(name) or name.startswith(".") or name.casefold() == INDEX_NAME.casefold():
+    folder, _, rest = name.partition("/")
+    plain = rest if folder in context.snapshot.folders else name
+    if not _PLAIN_NAME.fullmatch(plain) or plain.startswith(".") or plain.casefold() == INDEX_NAME.casefold():
         yield ReviewProblem("refused", f"{name!r} is no name for a memory: a plain file name that ends in .md is.")
     if without_invisible(name) != name:
         yield ReviewProblem("refused", "The file name holds characters that nobody sees.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, memory_keys, notes, sync
+from memoryd.state.tables import commits, core, memory_keys, notes, sync
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP)
+MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP, commits.STEP)
 
 VERSION = len(MIGRATIONS)

@@ -76,6 +76,7 @@ def memory_of(text: str, why: str, evidence: tuple[Evidence, ...], kind: MemoryT
         description=description_of(text, why),
         body=f"{text}\n\n**Why:** {why}\n" if why else f"{text}\n",
         evidence=evidence,
+        is_global=kind == "user",
     )
 
 
