@@ -44,13 +44,15 @@ KINDS: dict[str, tuple[str, ...]] = {
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context", "share", "unshare"),
+    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context", "move", "share", "unshare"),
     "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }
 COMMANDS = tuple(name for names in KINDS.values() for name in names)
 """Each is a module here, with underscores for hyphens."""
-_CHANGES_MEMORIES = frozenset({"remember", "forget", "undo", "restore", "review", "projects", "share", "unshare"})
+_CHANGES_MEMORIES = frozenset(
+    {"remember", "forget", "undo", "restore", "review", "projects", "move", "share", "unshare"}
+)
 _UNLISTED = ("child",)
 """Commands that the daemon starts; `--help` does not list them."""
 

@@ -91,6 +91,9 @@ class Features(NamedTuple):
     notes: Annotated[
         bool, Key("Whether notes of live sessions are kept, and handed back after a compaction; see docs/notes.md.")
     ] = True
+    agent_memory: Annotated[
+        bool, Key("Whether the memories of sub-agents (agent-memory/NAME) are consolidated like those of projects.")
+    ] = False
 
 
 class IndexSettings(NamedTuple):

@@ -24,6 +24,7 @@ from memoryd.memory.guards import RefusedError
 from memoryd.memory.tiers import tiers_of
 from memoryd.memory.unconfirmed import words_of_unconfirmed
 from memoryd.model import Changeset, IndexEdit, Progress
+from memoryd.recall.outcomes import most_used_global
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.review.verdict import held_by_engine, sorted_by_verdict
@@ -149,7 +150,7 @@ class DreamRunner:
         step(Progress("orient", "Reading the memories"))
         inputs = dream_inputs.read_inputs(self._database, self._paths, self._config, directory, job, since)
         step(Progress("gather", f"Reading {count(len(inputs.sessions), 'session')}"))
-        instructions = [redact(text) for text in instructions_at(project_root, self._paths)]
+        instructions = [redact(text) for text in instructions_at(project_root or self._paths.home, self._paths)]
         waiting = tiers_of(self._database, directory.path).unconfirmed(self._database)
         signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step, waiting)
         review = self._review(inputs, signal)
@@ -207,6 +208,8 @@ class DreamRunner:
     ) -> DreamOutcome:
         now = self._clock.now()
         changeset = done.changeset(job)
+        chosen = most_used_global(self._paths)
+        changeset = changeset._replace(index_edit=changeset.index_edit._replace(global_names=chosen))
         tiers = tiers_of(self._database, directory.path)
         committed = tiers.commit(self._database, directory, changeset, now, is_still_ours)
         waits = done.waiting(committed)

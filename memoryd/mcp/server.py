@@ -274,7 +274,8 @@ def _forget(world: _World, given: dict[str, str]) -> str:
     from memoryd.memory.names import fitting
     from memoryd.state.database import open_database
 
-    with _opened(world) as directory, closing(open_database(world.paths)) as database:
+    memory_dir = _place_meant(world, given["memory"])
+    with _opened(memory_dir) as directory, closing(open_database(world.paths)) as database:
         name = _only_one(given["memory"], fitting(given["memory"], directory.listing().topics))
         state = directory.read(name)
         document = parse(state.data if state else b"")
@@ -294,7 +295,7 @@ def _why(world: _World, given: dict[str, str]) -> str:
     from memoryd.security.redact import redact
     from memoryd.state.database import open_database
 
-    memory_dir = _project(world)
+    memory_dir = _place_meant(world, given["memory"])
     with closing(open_database(world.paths)) as database:
         name = _only_one(given["memory"], fitting_ever(database, memory_dir, given["memory"]))
         explained = explain(database, world.paths, memory_dir, name)
@@ -319,12 +320,23 @@ _FUNCTIONS: dict[str, Callable[[_World, dict[str, str]], str]] = {
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
-def _opened(world: _World) -> AbstractContextManager[MemoryDirectory]:
-    """The memory directory, held open. Raises MemorydError where there is none."""
+def _place_meant(world: _World, given: str) -> str:
+    """The directory of the memory that is named: the project's, or the global one where only that has such a memory."""
+    from memoryd.memory.names import fitting
+    from memoryd.memory.tier_names import is_global
+    from memoryd.recall.index import memory_names
+
+    project, person = _project(world), world.paths.global_dir
+    is_there = bool(person) and bool(fitting(given, memory_names(person)))
+    is_meant = is_there and (is_global(given) or not fitting(given, memory_names(project)))
+    return person if is_meant else project
+
+
+def _opened(memory_dir: str) -> AbstractContextManager[MemoryDirectory]:
+    """A memory directory, held open. Raises MemorydError where there is none."""
     from memoryd.errors import MemorydError
     from memoryd.memory.directory import open_directory
 
-    memory_dir = _project(world)
     if not os.path.isdir(memory_dir):
         raise MemorydError("There are no memories here yet.")
     return open_directory(memory_dir)
@@ -347,7 +359,7 @@ def _listed(world: _World) -> list[McpResource]:
     from memoryd.memory.document import parse
     from memoryd.security.redact import redact
 
-    with _opened(world) as directory:
+    with _opened(_project(world)) as directory:
         topics = directory.listing().topics
         newest = sorted(topics, key=lambda name: -topics[name])[:_MOST_LISTED]
         found = [McpResource(_INDEX_URI, "MEMORY.md", "The index: a line for each memory of this project.")]
@@ -367,7 +379,7 @@ def _text_of(world: _World, uri: str) -> str | None:
     if uri == _INDEX_URI:
         return index_of(_project(world), global_dir=world.paths.global_dir).text or "There are no memories yet."
     name = unquote(uri.removeprefix(_MEMORY_URI)) if uri.startswith(_MEMORY_URI) else ""
-    with _opened(world) as directory:
+    with _opened(_project(world)) as directory:
         state = directory.read(name) if name in directory.listing().topics else None
     return redact(state.data.decode("utf-8", "replace")) if state else None
 

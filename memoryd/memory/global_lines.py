@@ -49,15 +49,16 @@ def with_global_lines(
 ) -> str:
     """The index with a line for each of the chosen global memories, as many as clients load beside the project's own.
 
-    A dream names those that are `chosen`. Else those stay that the index had `before`, and the newest join them while there
-    is room. `elsewhere` are files that the same commit changes, by path.
+    A dream names those that are `chosen`, the most used first. Else those stay that the index had `before`. In both cases
+    the newest join them while there is room. `elsewhere` are files that the same commit changes, by path.
     """
     files = _files_of(global_dir, elsewhere)
-    if chosen is None:
-        there = [name for line in before.split("\n") if (name := _name_in(line, global_dir)) is not None]
-        newest = sorted(files, key=lambda name: (-files[name], name))
-        chosen = list(dict.fromkeys(name for name in (*there, *newest) if name in files))
-    names = sorted(name for name in chosen[:MOST_GLOBAL_LINES] if name in files)
+    first = chosen
+    if first is None:
+        first = [name for line in before.split("\n") if (name := _name_in(line, global_dir)) is not None]
+    newest = sorted(files, key=lambda name: (-files[name], name))
+    wanted = list(dict.fromkeys(name for name in (*first, *newest) if name in files))
+    names = sorted(wanted[:MOST_GLOBAL_LINES])
     if not names:
         return text
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
@@ -82,6 +83,11 @@ def with_absolute_link(line: str, global_dir: str) -> str:
     if name is None or "/" in name:
         return line
     return line.replace(f"]({name})", f"]({os.path.join(global_dir, name)})", 1)
+
+
+def global_lines_in(text: str, global_dir: str) -> list[str]:
+    """The lines of an index that stand for global memories."""
+    return [line for line in text.split("\n") if _name_in(line, global_dir) is not None]
 
 
 def _name_in(line: str, global_dir: str) -> str | None:

@@ -11,7 +11,12 @@ from memoryd.memory import guards
 from memoryd.memory import index as indexing
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
-from memoryd.memory.global_lines import carries_global_lines, with_global_lines, without_global_lines
+from memoryd.memory.global_lines import (
+    carries_global_lines,
+    global_lines_in,
+    with_global_lines,
+    without_global_lines,
+)
 from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
 from memoryd.memory.team_lines import with_team_lines, without_team_lines
 from memoryd.model import IndexEdit
@@ -212,3 +217,9 @@ def _exists_in(directory: MemoryDirectory, *, without: set[str]) -> Callable[[st
 
 def _is_taken(directory: MemoryDirectory, name: str) -> bool:
     return os.access(name, os.F_OK, dir_fd=directory.descriptor, follow_symlinks=False)
+
+
+def right_global_lines(text: str, global_dir: str) -> list[str]:
+    """The lines of global memories that an index with this text should have, as far as it has room."""
+    own = without_global_lines(without_team_lines(text), global_dir)
+    return global_lines_in(with_global_lines(own, text, global_dir, _topic, None, {}), global_dir)
