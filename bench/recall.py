@@ -181,7 +181,7 @@ def _fts5(texts: list[str]) -> Callable[[], object]:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE memory USING fts5(text, tokenize = 'porter unicode61')")
     connection.executemany("INSERT INTO memory VALUES (?)", ((text,) for text in texts))
-    queries = [" OR ".join(f'"{word}"' for word in terms_of(prompt).words) for prompt in PROMPTS]
+    queries = [" OR ".join(f'"{word}"' for word in terms_of(prompt)) for prompt in PROMPTS]
 
     def search() -> None:
         for query in queries:
@@ -198,8 +198,8 @@ def _bm25s(texts: list[str]) -> Callable[[], object] | None:
     except ImportError:
         return None
     index = bm25s.BM25()
-    index.index([list(terms_of(text).words) for text in texts], show_progress=False)
-    queries = [[list(terms_of(prompt).words)] for prompt in PROMPTS]
+    index.index([list(terms_of(text)) for text in texts], show_progress=False)
+    queries = [[list(terms_of(prompt))] for prompt in PROMPTS]
 
     def search() -> None:
         for query in queries:

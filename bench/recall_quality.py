@@ -19,9 +19,9 @@ from bench import table
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
 from memoryd.recall.rank import candidates, query_of
-from memoryd.recall.store import LearntMemory, open_store
+from memoryd.recall.store import open_store
 from memoryd.recall.terms import terms_of
-from memoryd.recall.weights import weights_of
+from memoryd.recall.weights import learnt_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,14 +49,14 @@ def searches(documents: dict[str, str]) -> Iterator[Search]:
     """Each search over one group, by its name."""
     yield "memoryd", _memoryd(documents)
     yield "SQLite FTS5 (porter)", _fts5(documents)
-    names, words = list(documents), [list(terms_of(text).words.elements()) for text in documents.values()]
+    names, words = list(documents), [list(terms_of(text).elements()) for text in documents.values()]
     try:
         from rank_bm25 import BM25Okapi  # noqa: PLC0415 - who has it sees it measured
     except ImportError:
         pass
     else:
         okapi = BM25Okapi(words)
-        yield "BM25 (rank-bm25, our stems)", lambda text: _best(names, okapi.get_scores(list(terms_of(text).words)))
+        yield "BM25 (rank-bm25, our stems)", lambda text: _best(names, okapi.get_scores(list(terms_of(text))))
     try:
         import bm25s  # noqa: PLC0415 - as above
     except ImportError:
@@ -64,7 +64,7 @@ def searches(documents: dict[str, str]) -> Iterator[Search]:
     else:
         lucene = bm25s.BM25()
         lucene.index(words, show_progress=False)
-        yield "BM25 (bm25s, our stems)", lambda text: _best(names, lucene.get_scores(list(terms_of(text).words)))
+        yield "BM25 (bm25s, our stems)", lambda text: _best(names, lucene.get_scores(list(terms_of(text))))
 
 
 def _best(names: list[str], scores: Any) -> list[str]:
@@ -78,10 +78,7 @@ def _memoryd(documents: dict[str, str]) -> Callable[[str], list[str]]:
         number = store.record_check("/", 0, time.time())
         store.learn(
             number,
-            [
-                LearntMemory(name, (0, 0, 0), "", False, weights_of(QuickParse("", "", None, (), text)))
-                for name, text in documents.items()
-            ],
+            [learnt_memory(name, (0, 0, 0), QuickParse("", "", None, (), text)) for name, text in documents.items()],
         )
     directory = store.directory("/")
     assert directory is not None
@@ -94,7 +91,7 @@ def _fts5(documents: dict[str, str]) -> Callable[[str], list[str]]:
     connection.executemany("INSERT INTO note VALUES (?, ?)", documents.items())
 
     def search(text: str) -> list[str]:
-        words = " OR ".join(f'"{word}"' for word in terms_of(text).words)
+        words = " OR ".join(f'"{word}"' for word in terms_of(text))
         if not words:
             return []
         sql = "SELECT name FROM note WHERE note MATCH ? ORDER BY rank LIMIT ?"

@@ -15,6 +15,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.daemon.syncer import PERIOD
 from memoryd.stores.directory import directory_store
 from memoryd.stores.git import TEAM_REF, GitStore
 from memoryd.stores.manifest import MANIFEST_NAME
@@ -23,10 +24,12 @@ from tests.stores.machines import Machine, memory
 from tests.stores.places import GIT_ENVIRONMENT, bare_repository
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memoryd.stores.base import SharedStore
 
 _DAY_SECONDS = 8 * 3600.0
-_PERIOD_SECONDS = 60.0
+_PERIOD_SECONDS = 60.0 * PERIOD
 _MINE = 250
 """Memories of the project that the measured machine works on."""
 
@@ -122,16 +125,34 @@ def size_of(place: str) -> int:
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(place) for name in names)
 
 
+def meeting_rows() -> Iterator[str]:
+    """The table of docs/scale.md about writers that meet, a row each; the same in every run."""
+    for people, seconds in ((13, 2.0), (50, 0.3), (50, 2.0), (500, 0.3), (500, 2.0), (5_000, 0.3), (5_000, 2.0)):
+        met = meet(people, 3.0, seconds, random.Random(1))
+        refused, put_off = met.refused / met.writes, met.put_off / met.writes
+        refused_in_words = f"each {refused:.0f} times" if refused >= 1 else f"{refused:.1%}"
+        slowest = met.slowest_seconds
+        later = f"{slowest / 60:.0f} minutes" if slowest >= 120 else f"{slowest:.1f} s"
+        yield (
+            f"| {people:,} | {seconds:g} s | {met.writes:,} | {refused_in_words} | {met.put_off:,}"
+            f"{f' ({put_off:.1f} times each)' if put_off >= 1 else ''} | {later} |"
+        )
+
+
+def request_rows() -> Iterator[str]:
+    """The table of docs/scale.md about looks at which nothing has changed: one request each."""
+    for people, interval in ((50, 60.0), (5_000, 60.0), (5_000, 300.0)):
+        number = people * _DAY_SECONDS / (interval * PERIOD)
+        yield f"| {people:,} | {interval:g} s | {number:,.0f} | {number / _DAY_SECONDS:.1f} |"
+
+
 def main() -> None:
-    chance = random.Random(1)
-    print("people  changes/day  seconds  writes  refused  put off  p99 s")
-    for people in (13, 50, 500, 5000):
-        for seconds in (0.3, 2.0):
-            met = meet(people, 3.0, seconds, chance)
-            share = met.refused / max(met.writes, 1)
-            print(
-                f"{people:>6}  {3:>11}  {seconds:>7}  {met.writes:>6}  {share:>7.1%}  {met.put_off:>7}  {met.slowest_seconds:>5.1f}"
-            )
+    print(
+        "| people on one store | a write takes | writes in a day | refused at first | put off | 99 of 100 are there after |"
+    )
+    print(*meeting_rows(), sep="\n")
+    print("\n| people | `sync.interval_seconds` | requests in a working day | in a second |")
+    print(*request_rows(), sep="\n")
     sizes = [int(each) for each in sys.argv[1:]] or [1_000, 10_000, 100_000]
     print("\nstore      memories  fill s  first s  nothing s  one s   MB  listing MB")
     with tempfile.TemporaryDirectory() as place:

@@ -1,33 +1,40 @@
-"""How often somebody who goes on with a compacted session has to ask again: ten sessions, continued from what is handed back.
+"""How often somebody who goes on with a compacted session has to ask again: sessions continued from what is handed back.
 
     python -m evaluation.continued [--verbose]
+    python -m evaluation.continued --for-players DIRECTORY
 
 Between the turns that matter stand turns of routine work, and the session ends with some: what matters is not the last that
 was said. A fact that the next prompt needs and that is not in the handed back text is a question asked again. By code alone,
 and with what a player wrote who was shown the session as the agent for notes is (`notes_cases.py`).
+
+`--for-players` writes the ten longer sessions of `long_sessions.json` as somebody gets them who knows nothing else: what is
+handed back, and the next message; and into DIRECTORY-truth what the user had said.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation.notes_cases import CASES
 from memoryd.clients import ALL
 from memoryd.jobs.notes import read_on
 from memoryd.notes.hand_back import handed_back
-from memoryd.recall.surface import HOOK_CHARACTERS
+from memoryd.recall.surface import HOOK_CHARACTERS, marked
 from memoryd.state.notes import NotedSession
 from tests.notes.working_session import WorkingSession
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from evaluation.notes_cases import ContinuedCase
+    from evaluation.notes_cases import Call, ContinuedCase
+    from memoryd.notes.facts import SessionFacts
 
+LONG = json.loads(Path(__file__).with_name("long_sessions.json").read_text(encoding="utf-8"))
 _NOW = 1_795_000_000.0
 _ROUTINE = 12
 """Turns of routine work behind each turn that matters; fewer at the end."""
@@ -40,7 +47,17 @@ _MESSAGES = (
 )
 
 
+class WorkTurn(NamedTuple):
+    said: str
+    calls: Iterable[Call]
+    answer: str
+    routine: int
+    """Turns of routine work behind it."""
+
+
 def main() -> int:
+    if sys.argv[1:2] == ["--for-players"]:
+        return _write_for_players(Path(sys.argv[2]))
     for name, with_model in (("by code", False), ("with a model, played", True)):
         again = []
         for case in CASES:
@@ -57,30 +74,70 @@ def main() -> int:
 
 def asked_again(case: ContinuedCase, written: Mapping[str, str]) -> list[str]:
     """The questions that the handed back text does not answer."""
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place, f"{case.name}.jsonl")
-        path.write_bytes(session_of(case))
-        _, facts, _ = read_on(NotedSession(case.name, ALL[0].name, str(path)), None, _NOW)
+    last = len(case.turns)
+    turns = [WorkTurn(*turn, _ROUTINE if number < last else 2) for number, turn in enumerate(case.turns, 1)]
+    facts = facts_of(case.name, session_of(case.name, turns, _MESSAGES))
     text = " ".join(handed_back(facts, written, "/state/notes.md", HOOK_CHARACTERS).split())
     return [question for question, answers in case.needed if not any(answer in text for answer in answers)]
 
 
-def session_of(case: ContinuedCase) -> bytes:
-    session = WorkingSession(case.name, cwd="/code")
-    draw = random.Random(case.name)  # noqa: S311 - sessions, not secrets
-    data = []
-    for number, (message, calls, answer) in enumerate(case.turns, 1):
-        data.append(session.prompt(message))
-        data += [session.use(tool, result, is_error=is_error, **given) for tool, given, result, is_error in calls]
-        data.append(session.reply(answer))
-        for _ in range(_ROUTINE if number < len(case.turns) else 2):
-            file = f"/code/misc/{draw.choice('abcdefghij')}{draw.randrange(30)}.py"
-            data.append(session.prompt(draw.choice(_MESSAGES)))
+def facts_of(name: str, session: bytes) -> SessionFacts:
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, f"{name}.jsonl")
+        path.write_bytes(session)
+        _, facts, _ = read_on(NotedSession(name, ALL[0].name, str(path)), None, _NOW)
+    return facts
+
+
+def session_of(name: str, turns: Iterable[WorkTurn], routine: Iterable[str]) -> bytes:
+    session = WorkingSession(name, cwd="/code")
+    draw = random.Random(name)  # noqa: S311 - sessions, not secrets
+    messages, data = tuple(routine), []
+    for turn in turns:
+        data.append(session.prompt(turn.said))
+        data += [session.use(tool, result, is_error=is_error, **given) for tool, given, result, is_error in turn.calls]
+        data.append(session.reply(turn.answer))
+        for _ in range(turn.routine):
+            names = ["_".join(draw.sample(LONG["words"], 2)) for _ in range(3)]
+            file = f"/code/{draw.choice(LONG['words'])}/{names[0]}.py"
+            data.append(session.prompt(draw.choice(messages).format(file=file[6:], old=names[1], new=names[2])))
             data.append(session.use("Read", "lines of a file " * 300, file_path=file))
             data.append(session.use("Edit", file_path=file, old_string="a", new_string="b"))
             data.append(session.use("Bash", "All checks passed!", command=f"ruff check {file}"))
-            data.append(session.reply("Done. " + "The comment is corrected and the file formatted. " * 4))
+            data.append(
+                session.reply(
+                    f"Done: {names[1]} is called {names[2]} in {file[6:]} now, the tests pass and the file is formatted."
+                )
+            )
     return b"".join(data)
+
+
+def _write_for_players(place: Path) -> int:
+    truth = place.with_name(f"{place.name}-truth")
+    place.mkdir(parents=True, exist_ok=True)
+    truth.mkdir(exist_ok=True)
+    for number, case in enumerate(LONG["sessions"], 1):
+        turns = [
+            WorkTurn(t["said"], [_call(*call) for call in t["calls"]], t["answer"], t["routine"]) for t in case["turns"]
+        ]
+        facts = facts_of(case["name"], session_of(case["name"], turns, LONG["routine"][case["language"]]))
+        text = marked(handed_back(facts, {}, "/state/notes.md", HOOK_CHARACTERS - len(marked(""))))
+        said = "\n".join(f"- {turn.said}\n  (the agent: {turn.answer})" for turn in turns)
+        (place / f"{number:02}-code.md").write_text(text, encoding="utf-8")
+        (place / f"{number:02}-next.md").write_text(case["next"] + "\n", encoding="utf-8")
+        (truth / f"{number:02}-truth.md").write_text(
+            f"# {case['name']}\n\n{said}\n\nNext message: {case['next']}\n", encoding="utf-8"
+        )
+    return 0
+
+
+def _call(kind: str, what: str, answer: str, is_error: bool) -> Call:
+    if kind == "run":
+        return ("Bash", {"command": what}, f"Exit code 1\n{answer}" if is_error else answer, is_error)
+    if kind == "edit":
+        return ("Edit", {"file_path": f"/code/{what}", "old_string": "x", "new_string": answer}, "done", is_error)
+    given: dict[str, Any] = {"file_path": f"/code/{what}"}
+    return ("Read", given, "…", is_error)
 
 
 if __name__ == "__main__":

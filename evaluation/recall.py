@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
 from memoryd.recall.rank import candidates, query_of
-from memoryd.recall.store import LearntMemory, open_store
-from memoryd.recall.weights import weights_of
+from memoryd.recall.store import open_store
+from memoryd.recall.weights import learnt_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from memoryd.recall.store import LearntMemory
 
 AMONG = 5
 
@@ -57,4 +59,4 @@ def any_among_five(file: Path) -> float:
 
 
 def _learnt(name: str, text: str) -> LearntMemory:
-    return LearntMemory(name, (0, 0, 0), "", has_secret=False, weights=weights_of(QuickParse("", "", None, (), text)))
+    return learnt_memory(name, (0, 0, 0), QuickParse("", "", None, (), text))

@@ -1,8 +1,9 @@
 """How well the rules that speak of a tool call are found: labelled calls, each as the first of a session.
 
-    python -m evaluation.rules [dev|heldout] [--verbose]
+    python -m evaluation.rules [FILE] [dev|heldout|…] [--verbose]
 
-A call has the rules that somebody who knows them would name at that moment (`rules`), and those that are about it without being
+FILE has the same form as `rule_calls.json`, which is read without one: `rules` with `id`, `description` and `body`, `calls` with
+`half`, `tool`, `input`, `rules` and `fine`. Without a name every half is scored. A call has the rules that somebody who knows them would name at that moment (`rules`), and those that are about it without being
 needed (`fine`): they are neither right nor wrong.
 """
 
@@ -40,8 +41,8 @@ def found_for(call: dict[str, Any], rules: list[dict[str, Any]], stored: list[St
     return {rules[number]["id"] for number in matched(meant, [one for one in stored if one.key in keys])}
 
 
-def score(half: str, *, verbose: bool = False) -> Score:
-    labelled = json.loads(FILE.read_text(encoding="utf-8"))
+def score(half: str, file: Path = FILE, *, verbose: bool = False) -> Score:
+    labelled = json.loads(file.read_text(encoding="utf-8"))
     rules = labelled["rules"]
     stored = [
         StoredTrigger(number, *trigger)
@@ -63,9 +64,11 @@ def score(half: str, *, verbose: bool = False) -> Score:
 
 
 def main() -> int:
-    names = [argument for argument in sys.argv[1:] if not argument.startswith("--")] or ["dev", "heldout"]
-    for name in names:
-        print(f"{name}: {score(name, verbose='--verbose' in sys.argv)}")
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    file = Path(arguments.pop(0)) if arguments and arguments[0].endswith(".json") else FILE
+    halves = dict.fromkeys(call["half"] for call in json.loads(file.read_text(encoding="utf-8"))["calls"])
+    for name in arguments or halves:
+        print(f"{name}: {score(name, file, verbose='--verbose' in sys.argv)}")
     return 0
 
 

@@ -58,6 +58,24 @@ def day_of(at: float) -> tuple[float, float]:
     return midnight.timestamp(), (midnight + timedelta(days=1)).timestamp()
 
 
+def time_of_day_before(text: str, at: float) -> float:
+    """When it was last this time of the day ("03:30"), in the zone of this machine; now counts."""
+    return max(moment for moment in _times_of_day(text, at) if moment <= at)
+
+
+def time_of_day_after(text: str, at: float) -> float:
+    """When it will next be this time of the day."""
+    return min(moment for moment in _times_of_day(text, at) if moment > at)
+
+
+def _times_of_day(text: str, at: float) -> list[float]:
+    """The moments around this one. A time that a day leaves out comes an hour later, one that it has twice the first time."""
+    time.tzset()  # a laptop travels while the daemon runs
+    hour, minute = map(int, text.split(":"))
+    today = datetime.fromtimestamp(at).replace(hour=hour, minute=minute, second=0, microsecond=0, fold=0)  # noqa: DTZ006
+    return [(today + timedelta(days=days)).timestamp() for days in range(-2, 3)]
+
+
 def hour_of(at: float) -> int:
     """The hour of the day, from 0 to 23, in the zone of this machine."""
     return datetime.fromtimestamp(at).hour  # noqa: DTZ006 - in the zone of this machine

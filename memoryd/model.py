@@ -188,6 +188,7 @@ class Wait(NamedTuple):
         Literal["engine_stopped", "engine_busy", "budget_reached", "limit_reached", "claude_at_work"],
         Literal["engine_missing", "engine_logged_out", "engine_outdated", "engine_hung", "engine_replaced"],
         Literal["too_soon", "counted_recently", "too_few_sessions", "lock_held", "extraction_waits"],
+        Literal["no_new_lines"],
     ]
     why: str
 
@@ -250,13 +251,10 @@ class StoredMemory(NamedTuple):
     evidence: tuple[Evidence, ...] = ()
     written_at: float = 0.0
     """When it was said, as far as that is known; else when the file was written."""
-    is_fixed: bool = False
-    """Pinned, not understood or not ours to touch: not even a dream changes it."""
-    is_hand_edited: bool = False
-    """memoryd wrote this file once, and somebody has changed it since."""
+    is_fixed: bool = False  # pinned, not understood or not ours to touch: not even a dream changes it
+    is_hand_edited: bool = False  # memoryd wrote this file once, and somebody has changed it since
     is_time_known: bool = True  # else only the file has a time, which a copy changes
-    row_id: int = 0
-    """Of an unconfirmed one, which has no file yet: its row in the inbox."""
+    row_id: int = 0  # of an unconfirmed one, which has no file yet: its row in the inbox
 
 
 ChangeReason = Literal["learnt", "updated", "taken_back", "merged", "dated", "expired", "moved"]
@@ -284,8 +282,7 @@ class Revision(NamedTuple):
     """What the first one shall be found by; empty: what it is found by already. Those of the others join it."""
     file_name: str = ""
     """The file of a new memory; empty: made of type and name."""
-    answers: tuple[int, ...] = ()
-    """Rows of the inbox that it makes needless: what they ask has been said."""
+    answers: tuple[int, ...] = ()  # rows of the inbox that it makes needless: what they ask has been said
     is_renamed: bool = False  # the file of a memory that is there is called by `name` from now on
     is_global: bool = False  # of a new memory: it is about the person, whatever the project
 
@@ -316,6 +313,10 @@ class FileChange(NamedTuple):
     after_mtime_ns: int | None = None
     """None: the time of the commit."""
     mode: int = 0o600
+    offset: int | None = None  # of a line in a daily log, all that `before` and `after` then hold: where it stands
+
+
+AT_THE_END = -1  # offset of a line that is to be appended
 
 
 class Group(NamedTuple):
@@ -329,8 +330,9 @@ class Group(NamedTuple):
     """What an engine says that it does: a dream's merge, expiry, date or index move needs no quote."""
     from_index: tuple[str, ...] = ()
     """Passages of the index that move into these files, each as it stands there, whole lines."""
-    answers: tuple[int, ...] = ()
-    """Rows of the inbox that are closed with its commit: what they ask has been said."""
+    answers: tuple[int, ...] = ()  # rows of the inbox that are closed with its commit: what they ask has been said
+    said: tuple[UserMessage, ...] = ()  # of a line in a daily log: the messages that the next dream makes a memory of
+    type: MemoryType | None = None  # and what kind of memory that is
 
 
 class HeldGroup(NamedTuple):
@@ -352,8 +354,7 @@ class Proposal(NamedTuple):
     """Messages in which it found something that the groups do not use: their turns are not done."""
     held: tuple[HeldGroup, ...] = ()
     """What it would have in the inbox: memories that were said once, older ones that newer words may contradict."""
-    withdrawn: frozenset[int] = frozenset()
-    """Rows of unconfirmed memories that the user took back or told anew."""
+    withdrawn: frozenset[int] = frozenset()  # rows of unconfirmed memories that the user took back or told anew
 
 
 class Verdict(NamedTuple):
@@ -370,8 +371,7 @@ class IndexEdit(NamedTuple):
 
     without: tuple[str, ...] = ()
     """Passages that have become memories, each as it stands there."""
-    shortened: tuple[str, ...] = ()
-    """Files whose line is cut to its length."""
+    shortened: tuple[str, ...] = ()  # files whose line is cut to its length
     global_names: tuple[str, ...] | None = None  # those that get a line; None: those that have one
     was: bytes | None = None
     shall_be: bytes | None = None
@@ -383,14 +383,13 @@ class Changeset(NamedTuple):
     """What an engine or a command wants to change. Nothing is written any other way."""
 
     kind: Literal[  # noqa: RUF041 - nested, so that what belongs together stands on a line
-        Literal["extract", "remember", "forget", "enforce", "dream", "review"],
+        Literal["extract", "remember", "forget", "purge", "enforce", "dream", "review"],
         Literal["undo", "redo", "restore", "reindex", "adopt", "sync", "share"],
     ]
     why: str
     groups: tuple[Group, ...]
     session_id: str = ""
-    turn_ids: tuple[int, ...] = ()
-    """Turns that count as done when this is closed, also if it changes nothing."""
+    turn_ids: tuple[int, ...] = ()  # turns that count as done when this is closed, also if it changes nothing
     job_id: int | None = None
     undoes: int | None = None
     index_edit: IndexEdit = IndexEdit()
@@ -398,3 +397,4 @@ class Changeset(NamedTuple):
     """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
     accepts: tuple[int, ...] = ()
     """Rows of the inbox that this answers, by a yes or because it was said again: closed with it."""
+    log_cursors: tuple[tuple[str, int, bytes], ...] = ()  # daily logs, and how far each is distilled by this

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import pytest
 
+from bench import scale
 from memoryd import __version__, cli
 from memoryd.cli import paths as paths_command
 from memoryd.cli.dream_now import as_json as dream_as_json
@@ -24,6 +25,7 @@ from memoryd.clients.settings import HooksState
 from memoryd.clock import SystemClock
 from memoryd.config import Config, key_names
 from memoryd.config.parse import REVIEWS
+from memoryd.config.schema import ProjectOptions
 from memoryd.diagnosis.status import gather
 from memoryd.engines.offline import find
 from memoryd.jobs.dream import DreamOutcome
@@ -69,7 +71,7 @@ def test_architecture_tells_of_every_folder_and_file_at_the_top() -> None:
 
 
 def test_the_index_of_the_docs_leads_to_every_page() -> None:
-    linked = re.findall(r"\]\(([a-z]+\.md)\)", (ROOT / "docs" / "README.md").read_text())
+    linked = re.findall(r"\]\(([a-z-]+\.md)\)", (ROOT / "docs" / "README.md").read_text())
     assert sorted(linked) == sorted(path.name for path in (ROOT / "docs").glob("[a-z]*.md"))
 
 
@@ -124,8 +126,15 @@ def test_every_reason_for_not_working_is_explained() -> None:
 
 def test_the_gates_of_dreams_are_told_in_their_order(database: Database, paths: Paths) -> None:
     rows = re.findall(r"^\| `\w+` \| (\w+) \|", _document("dream.md"), re.MULTILINE)
+    told = list(dict.fromkeys(rows))
     asked = Checks(database, paths, Config(), "/nowhere", 0.0).all()
-    assert list(dict.fromkeys(rows)) == [gate.name for gate in asked]
+    assert [name for name in told if name != "lines"] == [gate.name for gate in asked]
+    database.execute(
+        "INSERT INTO projects (root, slug, memory_dir, first_seen_at, is_shared) VALUES ('/code', '-code', '/nowhere', 0, 0)"
+    )
+    daily = Config(project={"/code": ProjectOptions(daily_log=True)})
+    asked = Checks(database, paths, daily, "/nowhere", 86_400.0).all()
+    assert [name for name in told if name not in ("throttle", "sessions")] == [gate.name for gate in asked]
 
 
 def test_the_defaults_that_dream_md_names_are_those_of_the_config() -> None:
@@ -211,6 +220,11 @@ def _literals(kind: type) -> list[str]:
 def test_every_path_is_in_the_contract() -> None:
     section = (ROOT / "docs" / "json.md").read_text().split("## `memoryd paths --json`")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == set(paths_command.NAMES)
+
+
+def test_the_simulated_figures_of_scale_md_are_those_of_the_simulation() -> None:
+    told = (ROOT / "docs/scale.md").read_text().splitlines()
+    assert [row for row in (*scale.meeting_rows(), *scale.request_rows()) if row not in told] == []
 
 
 def test_exit_codes_are_the_same_everywhere() -> None:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 from memoryd.recall.concepts import terms_with_concepts
-from memoryd.recall.weights import CONCEPT
+from memoryd.recall.terms import CONCEPT
 from training.labels import sessions_in
 
 _TELLING = 6.0
@@ -20,7 +20,7 @@ def common_terms() -> str:
     for session in sessions_in("sessions"):
         for turn in session["turns"]:
             prompts += 1
-            found = terms_with_concepts(turn["user"], is_one_of_many=True)
+            found = terms_with_concepts(turn["user"])
             seen.update(found.keys())
             seen.update({CONCEPT + number for numbers in found.values() for number in numbers})
     left = {term: math.log(prompts / (number + 1)) / _TELLING for term, number in seen.items()}

@@ -1,7 +1,8 @@
 """Fit what decides whether a memory is recalled: `python -m training.ranking`, part of `make train`.
 
 Writes memoryd/recall/common.txt (words that prompts are full of, from training/sessions) and model.json (a logistic
-regression on the labelled prompts in training/recall). Prints, for each set, what a model that has not seen it achieves.
+regression on the labelled prompts in training/recall). Prints, for each set, what a model that has not seen it achieves, and
+the same for the sets in training/recall-heldout, which nothing is fitted to.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
 from memoryd.recall.choose import LEAST_BESIDE, LEAST_PROBABILITY
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
-from memoryd.recall.store import LearntMemory, open_store
-from memoryd.recall.weights import weights_of
+from memoryd.recall.store import open_store
+from memoryd.recall.weights import learnt_memory
 from training.common import common_terms
 
 if TYPE_CHECKING:
     from memoryd.recall.rank import Candidate
+    from memoryd.recall.store import LearntMemory
 
 HERE = Path(os.path.dirname(__file__))
 _STRENGTH = 0.3
@@ -79,7 +81,7 @@ def _learnt(memory: dict[str, Any]) -> LearntMemory:
     glance = QuickParse(
         memory["name"], memory["description"], memory["type"], tuple(memory.get("keys", ())), memory["body"]
     )
-    return LearntMemory(memory["file"], (0, 0, 0), memory["type"], False, weights_of(glance))
+    return learnt_memory(memory["file"], (0, 0, 0), glance)
 
 
 def fitted(sets: list[list[Asked]]) -> tuple[float, list[float]]:
@@ -135,6 +137,10 @@ def main() -> None:
             told = {"ranking": scored(part, bias, weights, 0.0)["recall"], **scored(part, bias, weights)}
             print(f"  {min(size, len(sets[name]['memories'])):4} memories ", _in_words(told))
     bias, weights = fitted([part for parts in asked.values() for part in parts])
+    for path in sorted((HERE / "recall-heldout").glob("*.json")):
+        never_seen = asked_of(json.loads(path.read_text(encoding="utf-8")))
+        told = {"ranking": scored(never_seen, bias, weights, 0.0)["recall"], **scored(never_seen, bias, weights)}
+        print(f"{path.stem}, which nothing is fitted to\n  ", _in_words(told))
     model = {
         "bias": round(bias, 4),
         "weights": {name: round(weight, 4) for name, weight in zip(FEATURES, weights, strict=True)},

@@ -44,14 +44,28 @@ KINDS: dict[str, tuple[str, ...]] = {
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
-    "memories, more closely": ("diff", "restore", "verify", "enforce", "recall", "context", "move", "share", "unshare"),
+    "memories, more closely": (
+        "diff",
+        "restore",
+        "verify",
+        "enforce",
+        "recall",
+        "context",
+        "move",
+        "share",
+        "unshare",
+        "purge",
+    ),
     "sessions": ("notes", "summary"),
     "for clients": ("hook", "mcp"),
 }
 COMMANDS = tuple(name for names in KINDS.values() for name in names)
 """Each is a module here, with underscores for hyphens."""
 _CHANGES_MEMORIES = frozenset(
-    {"remember", "forget", "undo", "restore", "review", "projects", "move", "share", "unshare"}
+    {
+        *("remember", "forget", "undo", "restore", "review", "enforce", "projects", "move", "share", "unshare", "sync"),
+        *("extract-now", "dream-now", "backfill", "purge"),
+    }
 )
 _UNLISTED = ("child",)
 """Commands that the daemon starts; `--help` does not list them."""
@@ -86,7 +100,10 @@ class _Parser(argparse.ArgumentParser):
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         is_top = self.prog == "memoryd"
         fix = f"{self.prog} --help"
-        if "required: command" in message:
+        unknown = [word for word in sys.argv[1:] if word.startswith("-")]
+        if "required: command" in message and unknown and not words:
+            message = f"there is no option `{unknown[0]}`"
+        elif "required: command" in message:
             message = (
                 "a command is missing; new here: `memoryd audit` shows what you keep saying, `memoryd setup` keeps it"
             )
@@ -187,6 +204,15 @@ def parser_of(only: str = "") -> argparse.ArgumentParser:
     return top
 
 
+def _fix_of(error: OSError) -> str:
+    """What to type where the system refused something."""
+    import shlex
+
+    if isinstance(error, PermissionError) and isinstance(error.filename, str) and os.path.isabs(error.filename):
+        return shown(f"ls -ld {shlex.quote(error.filename)}")
+    return "memoryd doctor"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -205,10 +231,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         places = paths_from(environment)
         places, settings = settings_in_force(places, any_config=getattr(arguments, "any_config", False))
         code: int = arguments.execute(Context(arguments, places, settings, SystemClock(), environment))
-        if arguments.called in _CHANGES_MEMORIES and (settings.is_anything_shared or arguments.called == "share"):
-            from memoryd.daemon.wake_file import wake
-
-            wake(places)  # what was changed goes out 2 s later, not at the next minute
+        if arguments.called in _CHANGES_MEMORIES:
+            _after_changes(arguments.called, places, settings)
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:
@@ -223,7 +247,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             # A child works on memories, which are named after what was said, and speaks into the journal.
             what = f": {error.filename}" if error.filename and arguments.called != "child" else ""
-            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: memoryd status", file=sys.stderr)
+            print(f"memoryd: {shown(f'{error.strerror or error}{what}')}.\n  fix: {_fix_of(error)}", file=sys.stderr)
             return _failed(arguments, environment, places, MemorydError(f"{error.strerror or error}{what}."))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains once more
         if error.errno == errno.EPIPE:
@@ -258,6 +282,18 @@ def _open_closed_streams() -> None:
         sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
         sys.stdout = open(_STDERR - 1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
+
+
+def _after_changes(called: str, paths: Paths, config: Config) -> None:
+    """What every commit of a command brings with it, whichever command made it."""
+    from memoryd.jobs.call_hook import follow_commits
+
+    if follow_commits(paths, SystemClock().now()):
+        print("Sessions that are open now learn of it when they are started again.", file=sys.stderr)
+    if called != "sync" and (config.is_anything_shared or called == "share"):
+        from memoryd.daemon.wake_file import wake
+
+        wake(paths)  # what was changed goes out 2 s later, not at the next minute
 
 
 def _failed(

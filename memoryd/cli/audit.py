@@ -56,10 +56,16 @@ def execute(context: Context) -> int:
 
 
 def _blocks(report: AuditReport, limit: int) -> list[Block]:
-    from memoryd.cli.screen import Gap, Paragraph, dim, strong
+    from memoryd.cli.screen import Command, Gap, Paragraph, dim, strong
+    from memoryd.clients import client_named
 
     read = f"{count(report.messages, 'message')} of yours in {count(report.sessions, 'session')}"
     number = len(report.repetitions)
+    if not report.sessions:
+        return [
+            Paragraph("No session of a coding agent was found here. Where memoryd looks:"),
+            Command("memoryd paths", before="  "),
+        ]
     if not number:
         return [Paragraph(f"You said nothing to your agents more than once, in {read}.")]
     blocks: list[Block] = [
@@ -67,7 +73,7 @@ def _blocks(report: AuditReport, limit: int) -> list[Block]:
         Gap(),
     ]
     for repetition in report.repetitions[:limit]:
-        clients = ", ".join(dict.fromkeys(sentence.client for sentence in repetition.said))
+        clients = ", ".join(dict.fromkeys(client_named(sentence.client).title for sentence in repetition.said))
         often = f"{len(repetition.said)} times in {count(repetition.sessions, 'session')} of {clients}"
         first, last = _day(repetition.said[0].said_at), _day(repetition.said[-1].said_at)
         when = first if first == last else f"{first} to {last}"

@@ -47,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.call_hook import follow_rules
-
     project = project_of(context)
     arguments = context.arguments
     _check_options(arguments)
@@ -59,8 +57,6 @@ def execute(context: Context) -> int:
         if arguments.allow_once:
             return _allow_once(context, directory, name)
         is_done = _release(context, directory, name) if arguments.off else _bind(context, directory, name)
-    if is_done and follow_rules(context.paths, project.memory_dir, context.clock.now()):
-        print("Sessions that are open now learn of it when they are started again.", file=sys.stderr)
     return 0 if is_done else 1
 
 
@@ -94,7 +90,7 @@ def _bind(context: Context, directory: MemoryDirectory, name: str) -> bool:
         return False
     database = open_database(context.paths)
     try:
-        bind(database, directory, name, patterns, context.clock.now())
+        bind(context.paths, database, directory, name, patterns, context.clock.now())
     finally:
         database.close()
     print(f"It binds now. To let one call pass: memoryd enforce {name} --allow-once; to end it: --off")
@@ -102,7 +98,7 @@ def _bind(context: Context, directory: MemoryDirectory, name: str) -> bool:
 
 
 def _patterns(context: Context, name: str, document: Document) -> tuple[Forbidden, ...]:
-    """What is to be refused: as it was given, or as the memory says it. Raises UsageError where neither tells."""
+    """What is to be refused: as it was given, as its `enforce` asks, or as the memory says it. Raises UsageError otherwise."""
     from memoryd.errors import UsageError
     from memoryd.rules.forbidden import forbidden_in, read_patterns, written
     from memoryd.rules.match import Forbidden
@@ -111,17 +107,17 @@ def _patterns(context: Context, name: str, document: Document) -> tuple[Forbidde
         *(Forbidden("run", " ".join(command.split())) for command in context.arguments.run),
         *(Forbidden("edit", path.strip()) for path in context.arguments.edit),
     )
-    found = given or forbidden_in(document.description, document.body)
+    found = given or read_patterns(document.enforce) or forbidden_in(document.description, document.body)
     if given and read_patterns(written(given)) != given:
         raise UsageError(
             "A command or path must not be empty, cannot hold a semicolon and cannot be the whole project; for several, give the option several times.",
-            f'memoryd enforce {name} --run "npm install"',
+            f'memoryd enforce {name} --run "COMMAND"',
         )
     if not found:
         raise UsageError(
             f"{name} does not say plainly enough what is forbidden: memoryd refuses only a command or a path that is named."
-            " Write it into the memory (“Never run `npm install`.”), or name it here.",
-            f'memoryd enforce {name} --run "npm install"   or   --edit "db/migrations/"',
+            " Name it here, or write it into the memory as code, as in: Never run `npm install`.",
+            f'memoryd enforce {name} --run "COMMAND"   or   --edit "PATH"',
         )
     return found
 
@@ -141,7 +137,6 @@ def _agrees(context: Context) -> bool:
 
 def _release(context: Context, directory: MemoryDirectory, name: str) -> bool:
     from memoryd.jobs.enforce import read_document, release
-    from memoryd.rules import allowance
     from memoryd.state.database import open_database
 
     if not read_document(directory, name).enforce:
@@ -149,21 +144,20 @@ def _release(context: Context, directory: MemoryDirectory, name: str) -> bool:
         return True
     database = open_database(context.paths)
     try:
-        release(database, directory, name, context.clock.now())
+        release(context.paths, database, directory, name, context.clock.now())
     finally:
         database.close()
-    allowance.withdraw(context.paths, directory.path, name)
     print(f"{name} binds no more.")
     return True
 
 
 def _allow_once(context: Context, directory: MemoryDirectory, name: str) -> int:
     from memoryd.errors import UsageError
-    from memoryd.jobs.enforce import read_document
     from memoryd.recall.outcomes import outcomes
     from memoryd.rules import allowance
+    from memoryd.rules.confirmed import confirmed
 
-    if not read_document(directory, name).enforce:
+    if not confirmed(context.paths, directory.path, name):
         raise UsageError(f"{name} does not bind, so there is nothing to allow.", f"memoryd enforce {name}")
     now = context.clock.now()
     found = outcomes(context.paths).get((directory.path, name))
@@ -185,6 +179,7 @@ def _list(context: Context, project: Project) -> int:
                 {
                     "file": rule.file,
                     "refuses": list(rule.refuses),
+                    "asks": list(rule.asks),
                     "refused": rule.outcome.refused,
                     "allowed": rule.outcome.allowed,
                 }
@@ -194,10 +189,8 @@ def _list(context: Context, project: Project) -> int:
         return 0
     for rule in found:
         print(f"{rule.file}  {'; '.join(rule.refuses)}  refused {rule.outcome.refused}, allowed {rule.outcome.allowed}")
-        if not rule.refuses:
-            print(
-                f"  its `enforce` is not understood and refuses nothing; memoryd enforce {rule.file}", file=sys.stderr
-            )
+        if rule.request:
+            print(f"  {rule.request}", file=sys.stderr)
     if not found:
         print("No memory binds here. To make one binding: memoryd enforce FILE", file=sys.stderr)
     return 0

@@ -49,9 +49,11 @@ def execute(context: Context) -> int:
 
 
 def engine(context: Context, database: Database) -> AbstractContextManager[Engine]:
-    """The engine that the config asks for."""
+    """The engine that the config asks for. A team that the config has switched off since is so from now on."""
     from memoryd.engines.choose import chosen_engine
+    from memoryd.jobs.team_answers import apply_switch
 
+    apply_switch(database, context.config, context.clock.now())
     return chosen_engine(database, context.paths, context.config, context.environment, context.clock)
 
 
@@ -75,6 +77,7 @@ def extractions(
             now,
             engine=chosen,
             review_mode=context.config.review,
+            has_daily_log=context.config.has_daily_log,
             with_history=with_history,
             gives_way=gives_way,
             clock=context.clock,

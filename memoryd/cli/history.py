@@ -189,7 +189,9 @@ def moment(at: float) -> str:
 def describe(change: Change) -> HistoryLine:
     """Line about a change."""
     when = moment(change.at)
-    notes = "" if change.state == "applied" else f" ({change.state})"
+    notes = {"applied": "", "conflicted": " (not made: a file was edited meanwhile, or could not be written)"}.get(
+        change.state, f" ({change.state})"
+    )
     if change.kind == "extract" and change.why != "what you said":
         notes += f" ({change.why})"
     if change.undone_by is not None:

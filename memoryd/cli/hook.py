@@ -1,4 +1,4 @@
-"""Answer a hook of Claude Code: its JSON on standard input, ours on standard output.
+"""Answer a hook of a client: its JSON on standard input, ours on standard output.
 
     memoryd hook user-prompt-submit     the memories that help with the prompt
     memoryd hook session-start          the index, where the client does not load it by itself;
@@ -8,7 +8,8 @@
     memoryd hook pre-compact            and that the client is about to forget what was said
     memoryd hook session-end            and that the session has ended
 
-The client's own spelling (`UserPromptSubmit`) is understood too. `memoryd setup` sets them up. Whatever goes wrong, it ends
+The client's own spelling (`UserPromptSubmit`) is understood too; --client names another one than Claude Code, whose events
+and JSON differ. `memoryd setup` sets them up. Whatever goes wrong, it ends
 with 0 and prints nothing; `memoryd logs` tells.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memoryd.clients import WITH_HOOKS
 from memoryd.clients.hook import EVENTS, answer
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ HELP = "for a client: answer one of its hooks"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("event", metavar="EVENT", help=", ".join(EVENTS))
+    parser.add_argument("--client", default=WITH_HOOKS[0].name, help="whose hook it is")
 
 
 def execute(context: Context) -> int:
-    return answer([context.arguments.event], context.environment)
+    return answer([context.arguments.event, "--client", context.arguments.client], context.environment)

@@ -1,4 +1,4 @@
-"""List the memories of a project, or of all: type, age and what each one says.
+"""List the memories of a project, or of all: type, age and what each one says. Those of your team are named with their author.
 
     memoryd memories pnpm                   those that hold the word
     memoryd memories --type feedback        of one type: user, feedback, project, reference
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, places_of, project_of
-from memoryd.formatting import ago, count, short
+from memoryd.formatting import ago, count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +39,8 @@ class ListedMemory(NamedTuple):
     modified_at: float
     """0 for what is not read."""
     problem: str | None
+    author: str = ""
+    """Who shared it with the team, and then its name begins with the team's folder; empty: it is the user's own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.screen import Screen
+    from memoryd.jobs.team_answers import dirs_with_team
 
     arguments = context.arguments
     project = None if arguments.all else project_of(context)
@@ -63,6 +66,8 @@ def execute(context: Context) -> int:
         else [(project.root if place == own else "", place) for place in places_of(context)]
     )
     listed = [memory for root, memory_dir in places for memory in _memories_in(root, memory_dir)]
+    with_team = dirs_with_team(context.paths, context.config)
+    listed += [memory for root, place in places if place in with_team for memory in _shared_in(root, place)]
     listed.sort(key=lambda memory: -memory.modified_at)
     found = [memory for memory in listed if _is_wanted(context, memory)]
     if arguments.json:
@@ -113,6 +118,16 @@ def _memories_in(root: str, memory_dir: str) -> Iterator[ListedMemory]:
         return
 
 
+def _shared_in(root: str, memory_dir: str) -> Iterator[ListedMemory]:
+    """What the team of a project shares."""
+    from memoryd.jobs.team import author_of, team_dir_of
+    from memoryd.memory.team_lines import TEAM_FOLDER
+
+    for memory in _memories_in(root, team_dir_of(memory_dir)):
+        author = author_of(memory.document)
+        yield memory._replace(memory_dir=memory_dir, name=f"{TEAM_FOLDER}/{memory.name}", author=author)
+
+
 def _is_wanted(context: Context, memory: ListedMemory) -> bool:
     arguments = context.arguments
     if arguments.type and memory.document.type != arguments.type:
@@ -147,6 +162,7 @@ def _as_json(context: Context, memory: ListedMemory) -> dict[str, Any]:
         "problem": memory.problem,
         "project": memory.root or None,
         "memory_dir": memory.memory_dir,
+        "author": memory.author or None,
         "scope": "global" if memory.memory_dir == context.paths.global_dir else "project",
     }
 
@@ -159,7 +175,8 @@ def _blocks(context: Context, found: list[ListedMemory]) -> list[Block]:
     for memory in found:
         age = f"{ago(context.clock.now() - memory.modified_at)} old" if memory.modified_at else "left alone"
         where = f", {short(memory.root or memory.memory_dir, context.paths.home)}" if context.arguments.all else ""
-        about = f"  ({memory.document.type or 'no type'}, {age}{where})"
+        by = f"team, by {shown(memory.author)}, " if memory.author else ""
+        about = f"  ({by}{memory.document.type or 'no type'}, {age}{where})"
         is_global = memory.memory_dir == context.paths.global_dir
         blocks.append(Paragraph([strong(as_global(memory.name) if is_global else memory.name), about]))
         blocks.append(Paragraph(memory.document.description or memory.problem or "", indent=4))

@@ -39,6 +39,7 @@ def memory_name_ever(context: Context, database: Database, memory_dir: str, give
 def not_one(context: Context, memory_dir: str, given: str, found: Sequence[str] = ()) -> MemorydError:
     """The error that tells what could be meant: several memories here, or one in another project."""
     import shlex
+    from difflib import get_close_matches
 
     from memoryd.jobs.memory_dirs import all_memory_dirs
     from memoryd.memory.names import fitting, several_fit
@@ -55,6 +56,8 @@ def not_one(context: Context, memory_dir: str, given: str, found: Sequence[str] 
             where = short(place.root or place.path, home)
             path = shlex.quote(os.path.join(place.path, there[0]))
             return MemorydError(f"There is no memory {name} here; {there[0]} is in {where}.", f"{command} {path}")
+    if near := get_close_matches(name.removesuffix(".md"), _names_in(memory_dir), n=1, cutoff=0.4):
+        return MemorydError(f"There is no memory {name} here; did you mean {near[0]}?", f"{command} {near[0]}")
     return MemorydError(f"There is no memory {name} in {short(memory_dir, home)}.", "memoryd memories")
 
 

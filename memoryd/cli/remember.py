@@ -47,7 +47,6 @@ def _type_of(text: str) -> MemoryType:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.call_hook import follow_rules
     from memoryd.jobs.remember import checked_text, remember
     from memoryd.memory.tiers import Tiers
     from memoryd.state.database import open_database
@@ -60,7 +59,6 @@ def execute(context: Context) -> int:
         saved = remember(database, project.memory_dir, text, context.clock.now(), kind)
     finally:
         database.close()
-    follow_rules(context.paths, project.memory_dir, context.clock.now())
     for place, name in map(Tiers(project.memory_dir, context.paths.global_dir).place_of, saved):
         print(f"saved {short(place, context.paths.home)}/{name}")
     return 0

@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.state import inbox
+    from memoryd.jobs.team_proposals import withdraw_outdated
+    from memoryd.state import inbox, team
     from memoryd.state.database import open_database
 
     arguments = context.arguments
@@ -54,6 +55,8 @@ def execute(context: Context) -> int:
         raise UsageError(f"Which one is to be {arguments.action}ed?", "memoryd review --list")
     database = open_database(context.paths)
     try:
+        for place in team.answers(database):
+            withdraw_outdated(database, place, context.clock.now())
         if arguments.action:
             from memoryd.cli.review_answers import answer
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json, print_message
-from memoryd.formatting import count, part_around, short
+from memoryd.formatting import count, part_around, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -79,6 +79,7 @@ def _as_json(hit: SearchHit) -> dict[str, Any]:
         "session": hit.session,
         "at": iso(hit.at) if hit.at is not None else None,
         "resume": hit.resume,
+        "author": hit.author,
     }
 
 
@@ -94,6 +95,7 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
         if hit.kind == "memory":
             head: list[str | Word] = [
                 strong("memory"),
+                f" of the team, by {shown(hit.author)}" if hit.author else "",
                 f"  {when}{where}",
                 dim(f"  {hit.client}" if hit.client else ""),
             ]

@@ -60,6 +60,9 @@ def next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
         if isinstance(gate.decision, Wait):
             yield strong(f"{gate.name} {_awaited(gate.decision, status.now)}")
             yield dim(" · ")
+    if dream.lines:
+        yield f"{count(dream.lines, 'line')} of daily logs wait{'s' if dream.lines == 1 else ''} for it"
+        yield dim(" · ")
     is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Due)]
     yield dim(f"{', '.join(is_open) or 'none'} ok")
 
@@ -68,6 +71,8 @@ def _awaited(decision: Wait, now: float) -> str:
     """What a gate waits for: `in 5 h`, `2 of 5`."""
     if decision.reason == "too_few_sessions":  # sessions are counted again earlier, so the time would mislead
         return decision.why.partition(" sessions")[0]
+    if decision.reason == "no_new_lines":
+        return "none new"
     said = _GATE_WORDS.get(decision.reason, "")
     if decision.until is None:
         return said

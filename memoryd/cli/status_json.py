@@ -73,6 +73,7 @@ def as_json(status: Status) -> dict[str, Any]:
             }
             for done, apart in status.sync
         ],
+        "team_projects": status.team_projects,
         "damaged": [{"path": damage.path, "client": damage.client, "lines": damage.lines} for damage in status.damaged],
         "not_transcripts": [{"path": path, "kind": kind} for path, kind in status.odd],
         "full_indexes": [
@@ -220,6 +221,7 @@ def _next(project: ProjectStatus, dream: NextDream) -> dict[str, Any]:
         "gate": next((gate.name for gate in dream.gates if isinstance(gate.decision, Wait)), None),
         "gates": {gate.name: isinstance(gate.decision, Due) for gate in dream.gates},
         "checks": [{"gate": gate.name, **_decision(gate.decision)} for gate in dream.gates],
+        "lines": dream.lines,
     }
 
 
@@ -262,6 +264,7 @@ def _rules(status: Status) -> dict[str, Any]:
                 "memory_dir": rule.memory_dir,
                 "file": rule.file,
                 "refuses": list(rule.refuses),
+                "asks": list(rule.asks),
                 "refused": rule.outcome.refused,
                 "allowed": rule.outcome.allowed,
             }

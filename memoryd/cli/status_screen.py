@@ -92,7 +92,7 @@ def _head(status: Status) -> Iterator[Block]:
         if status.is_installed:
             yield Command("memoryd service restart", before="  start it: ")
         else:
-            yield Command("memoryd service install", before="  start it, now and at every login: ")
+            yield Command("memoryd setup", before="  set it up, to run now and from every login on: ")
             yield Command("memoryd run", before="  or only here: ")
     elif not running.pid:
         yield Paragraph([warn("● "), name, " is about to start"])
@@ -154,6 +154,9 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         yield "review", f"{count(status.to_review, 'change')} {wait} for your yes or no: memoryd review"
     for done, apart in status.sync:
         yield "sync", exchanged(done, apart, status.now)
+    if status.team_projects is not None:
+        part = f"{count(status.team_projects, 'project')} {'takes' if status.team_projects == 1 else 'take'} part"
+        yield "team", part if status.team_projects else f"{part} yet: memoryd share --join, in one of them"
 
 
 def exchanged(done: Round, apart: int, now: float) -> str:
@@ -174,8 +177,11 @@ def _rules(status: Status) -> Iterator[tuple[str, Words]]:
         handed = f"{count(rules.with_calls, 'time')} with a tool call in 7 days"
         yield "rules", f"{handed}; not kept to {rules.followed:,}, said again {rules.corrected:,}"
     for rule in rules.binding[:_NAMED]:
-        what = "; ".join(rule.refuses) or f"nothing: its `enforce` is not understood; memoryd enforce {rule.file}"
-        yield "binding", f"{rule.file}: {what} ({rule.outcome.refused:,} refused, {rule.outcome.allowed:,} allowed)"
+        if rule.refuses:
+            counts = f"({rule.outcome.refused:,} refused, {rule.outcome.allowed:,} allowed)"
+            yield "binding", f"{rule.file}: {'; '.join(rule.refuses)} {counts}"
+        if rule.request:
+            yield "binding", f"{rule.file}: {rule.request}"
     if len(rules.binding) > _NAMED:
         yield "binding", f"and {len(rules.binding) - _NAMED:,} more"
 

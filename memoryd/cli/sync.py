@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json, print_message
-from memoryd.formatting import count, shown
+from memoryd.formatting import count, short, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -53,7 +53,8 @@ def execute(context: Context) -> int:
 
 
 def _sync(context: Context, database: Database) -> int:
-    from memoryd.jobs.sync import sync_all
+    from memoryd.jobs.sync import projects_without_team, sync_all
+    from memoryd.projects import root_of
     from memoryd.state import sync
 
     _note_project_here(context, database)
@@ -69,6 +70,8 @@ def _sync(context: Context, database: Database) -> int:
             _print_result(database, done)
     if context.arguments.json:
         print_json(told)
+    if (root := root_of(os.getcwd())) in (without := projects_without_team(database, context.config)):
+        print_message(f"{short(root, context.paths.home)} is exchanged with no team: {without[root]}.")
     return int(is_failed)
 
 
@@ -117,13 +120,12 @@ def _print_apart(apart: list[KeptApart]) -> None:
 def _status(context: Context, database: Database) -> int:
     from memoryd.cli.status_screen import exchanged
     from memoryd.errors import MemorydError
-    from memoryd.formatting import short
-    from memoryd.jobs.sync import all_shared
+    from memoryd.jobs.sync import all_shared, projects_without_team
     from memoryd.state import sync
 
     told: list[dict[str, Any]] = []
     now, home = context.clock.now(), context.paths.home
-    for shared in all_shared(database, context.config, now):
+    for shared in all_shared(database, context.config):
         try:
             address = shared.open(context.paths, context.environment).address
         except MemorydError as error:
@@ -144,6 +146,9 @@ def _status(context: Context, database: Database) -> int:
             print(f"  {shown(os.path.basename(file.key) or file.key)} {verb}: {shown(file.reason)}")
     if context.arguments.json:
         print_json(told)
+        return 0
+    for root, why in projects_without_team(database, context.config).items():
+        print(f"{short(root, home)} is exchanged with no team: {why}")
     return 0
 
 

@@ -2,17 +2,19 @@
 
 Your memories stay, as plain files; the history of their changes does not: no undo and no why after that, and if you set memoryd
 up again, it reads what you said anew and may keep what you once took back. --keep-history leaves it for that day. With --purge
-the memories that memoryd wrote go as well; never one that your agent or you wrote or changed. The program itself stays; the command that removes it is printed. Stopped anywhere, it can be run again.
+the memories that memoryd wrote go as well, also those that you asked for with `memoryd remember`; never a file that your agent or you
+wrote or changed. The program itself stays; the command that removes it is printed. Stopped anywhere, it can be run again.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.cli.output import print_message
-from memoryd.errors import BusyError, ClientError, ServiceError, UsageError
+from memoryd.errors import BusyError, ClientError, ServiceError, StateError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +29,11 @@ HELP = "take everything back; your memories stay"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--purge", action="store_true", help="delete the memories that memoryd wrote, too")
+    which.add_argument(
+        "--purge",
+        action="store_true",
+        help="delete the memories that memoryd wrote, too, also those of `memoryd remember`",
+    )
     which.add_argument(
         "--keep-history", action="store_true", help="leave undo, why and what was read for the next setup"
     )
@@ -37,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     """1. ask  2. the service  3. hooks in settings  4. memories, if asked  5. plugin, config, state, by the record."""
-    from memoryd.setup.record import read_record
+    from memoryd.setup.record import as_dict, read_record
     from memoryd.setup.take_back import take_back
 
     paths = context.paths
@@ -51,8 +57,7 @@ def execute(context: Context) -> int:
         _purge(context)
     if not context.arguments.keep_history and os.path.exists(paths.database):
         _remove_notes(context)
-    known = {**record._asdict(), "config": record.config._asdict() if record.config else None}
-    for line in take_back(known, keeps_history=context.arguments.keep_history):
+    for line in take_back(as_dict(record), keeps_history=context.arguments.keep_history):
         print(line)
     print(f"The program itself is removed by: {program_removal(sys.prefix)}", file=sys.stderr)
     return code
@@ -60,14 +65,21 @@ def execute(context: Context) -> int:
 
 def _completed(paths: Paths, record: SetupRecord | None) -> SetupRecord:
     """The record with what memoryd knows without it: somebody may have lost it, or never run setup."""
-    from memoryd.clients import WITH_PLUGIN
+    from memoryd.clients import CONNECTED, WITH_PLUGIN
+    from memoryd.clients.connections import note_of
     from memoryd.setup.record import SetupRecord
 
     record = record or SetupRecord(paths.state_dir)
     files = tuple(dict.fromkeys((*record.plugin_files, *WITH_PLUGIN[0].plugin_names())))
     folder = record.plugin_folder or WITH_PLUGIN[0].plugin_folder(paths)
     is_ours = bool(record.plugin_folder) or WITH_PLUGIN[0].is_own_plugin(paths)
-    return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files)
+    pieces = list(record.pieces)
+    for client in CONNECTED:
+        for piece in client.pieces(paths, sys.executable):
+            if os.path.exists(piece.file) and os.path.realpath(piece.file) not in {noted.file for noted in pieces}:
+                with suppress(ClientError):
+                    pieces.append(note_of(client.name, piece, follow=True))
+    return record._replace(plugin_folder=folder if is_ours else "", plugin_files=files, pieces=tuple(pieces))
 
 
 def _agreed(context: Context, record: SetupRecord) -> bool:
@@ -78,16 +90,22 @@ def _agreed(context: Context, record: SetupRecord) -> bool:
     home = context.paths.home
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("Uninstalling asks first, and there is nobody to ask.", "memoryd uninstall --yes")
+    _refuse_a_terminal(context)
     print_message("This removes, as far as it is there:")
     for path, what in (
         (record.plugin_folder, "the plugin"),
+        *((piece.file, "what setup put into it") for piece in record.pieces),
         (record.service_file, "the service"),
         (record.config.file if record.config else "", "what setup wrote into it"),
         (context.paths.state_dir, _state_going(context)),
     ):
         if path:
             print_message(f"  {short(path, home)}: {what}")
-    print_message("The memories that memoryd wrote go as well." if context.arguments.purge else "Your memories stay.")
+    print_message(
+        "The memories that memoryd wrote, also at your request, go as well."
+        if context.arguments.purge
+        else "Your memories stay."
+    )
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -113,9 +131,26 @@ def _remove_service(context: Context, record: SetupRecord) -> None:
     except ServiceError:
         if record.service_file and os.path.exists(record.service_file):
             raise
+    if (running := running_instance(context.paths)) is not None:
+        raise _runs(running.pid)
+
+
+def _refuse_a_terminal(context: Context) -> None:
+    """Raise BusyError before anything is asked, where memoryd runs without a service: only the user can stop it."""
+    from memoryd.daemon.single_instance import running_instance
+    from memoryd.service import manager
+
     running = running_instance(context.paths)
-    if running is not None:
-        raise BusyError(f"memoryd runs as process {running.pid}, in a terminal perhaps.", f"kill {running.pid}")
+    try:
+        is_by_service = manager(context.paths, context.environment, context.clock).state().is_installed
+    except ServiceError:
+        is_by_service = False
+    if running is not None and not is_by_service:
+        raise _runs(running.pid)
+
+
+def _runs(pid: int) -> BusyError:
+    return BusyError(f"memoryd runs as process {pid}, in a terminal perhaps.", f"kill {pid}")
 
 
 def _remove_old_hooks(context: Context) -> int:
@@ -136,7 +171,8 @@ def _remove_old_hooks(context: Context) -> int:
 def _purge(context: Context) -> None:
     from contextlib import closing
 
-    from memoryd.formatting import short
+    from memoryd.formatting import count, short
+    from memoryd.jobs.memory_dirs import all_memory_dirs
     from memoryd.setup.purge import purge
     from memoryd.state.database import open_database
 
@@ -144,13 +180,25 @@ def _purge(context: Context) -> None:
         gone = purge(database, context.clock.now())
     for path in gone:
         print(f"Deleted {short(path, context.paths.home)}.")
+    kept = sum(len(_memories_in(place.path)) for place in all_memory_dirs(context.paths, context.config))
+    stay = f"; {count(kept, 'memory')} that your agent or you wrote or changed stay" if kept else ""
+    print(f"Deleted {count(len(gone), 'memory')}{stay}.")
+
+
+def _memories_in(memory_dir: str) -> list[str]:
+    from memoryd.memory.directory import open_directory
+
+    try:
+        with open_directory(memory_dir) as directory:
+            return list(directory.listing().topics)
+    except (OSError, StateError):
+        return []
 
 
 def _remove_notes(context: Context) -> None:
     """Remove the notes of sessions, which may be in a directory of the user's; what is damaged goes with the rest."""
-    from contextlib import closing, suppress
+    from contextlib import closing
 
-    from memoryd.errors import StateError
     from memoryd.jobs.notes import remove_old
     from memoryd.state.database import open_database
 

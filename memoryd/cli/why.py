@@ -2,6 +2,8 @@
 
 A memory that a dream merged rests on what its sources rested on; they are named. Of one that is gone it tells what took it
 away. A part of its name is enough.
+
+    memoryd why 2026-10-18.md:3     line 3 of a daily log
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memoryd.cli.memory_names import memory_name_ever
 from memoryd.cli.output import add_json_option, print_json
 from memoryd.cli.project import add_project_option, project_of
+from memoryd.formatting import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -19,15 +22,15 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
     from memoryd.jobs.explain import Explanation
-    from memoryd.memory.document import Document
     from memoryd.recall.outcomes import MemoryOutcome
+    from memoryd.state.database import Database
 
 NAME = "why"
 HELP = "what a memory rests on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="its file name, or a part of it")
+    parser.add_argument("file", help="its file name, or a part of it; LOG:NUMBER for a line of a daily log")
     add_project_option(parser, with_global=True)
     add_json_option(parser)
 
@@ -35,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     from memoryd.cli.screen import Paragraph, Screen
     from memoryd.jobs.explain import explain
+    from memoryd.jobs.team import author_of
+    from memoryd.memory.team_lines import TEAM_FOLDER
     from memoryd.recall.outcomes import MemoryOutcome, outcomes
+    from memoryd.rules.confirmed import confirmed
     from memoryd.state.database import open_database
 
     project = project_of(context)
@@ -43,21 +49,46 @@ def execute(context: Context) -> int:
         Screen(context.environment).show([Paragraph(_ABOUT_INDEX)])
         return 0
     database = open_database(context.paths)
+    given, _, number = context.arguments.file.rpartition(":")
+    line_number = int(number) if given.endswith(".md") and number.isdecimal() else None
     try:
-        name = memory_name_ever(context, database, project.memory_dir, context.arguments.file)
-        explained = explain(database, context.paths, project.memory_dir, name)
+        asked = given if line_number is not None else context.arguments.file
+        memory_dir = _place_of(database, project.memory_dir, asked)
+        is_of_team = memory_dir != project.memory_dir
+        name = memory_name_ever(context, database, memory_dir, asked)
+        explained = explain(database, context.paths, memory_dir, name, line_number)
     finally:
         database.close()
-    outcome = outcomes(context.paths).get((project.memory_dir, name), MemoryOutcome())
+    shown_as = f"{TEAM_FOLDER}/{name}" if is_of_team else name
+    outcome = outcomes(context.paths).get((project.memory_dir, shown_as), MemoryOutcome())
     if context.arguments.json:
-        print_json(_as_json(explained) | {"outcome": _outcome_json(outcome)})
+        author = author_of(explained.document) if is_of_team and explained.document else None
+        print_json(_as_json(explained) | {"file": shown_as, "author": author, "outcome": _outcome_json(outcome)})
         return 0
-    blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained)
-    blocks += _about_outcome(explained.document, outcome) + _about_changes(explained)
+    if is_of_team and explained.document is not None:
+        blocks: list[Block] = [Paragraph(_OF_TEAM.format(name=shown_as, author=shown(author_of(explained.document))))]
+    else:
+        blocks = _about_file(explained) + _about_merge(explained) + _about_words(explained)
+    blocks += _about_outcome(explained, outcome, confirmed(context.paths, memory_dir, name))
+    blocks += _about_changes(explained)
     Screen(context.environment).show(blocks)
     return 0
 
 
+def _place_of(database: Database, memory_dir: str, given: str) -> str:
+    """The team's folder where one of its memories is meant and none of the user's own; else the user's own."""
+    from memoryd.jobs.team import team_dir_of
+    from memoryd.memory.names import fitting_ever
+    from memoryd.memory.team_lines import TEAM_FOLDER
+
+    is_named = os.path.basename(os.path.dirname(given)) == TEAM_FOLDER
+    if is_named or not fitting_ever(database, memory_dir, given):
+        team_dir = team_dir_of(memory_dir)
+        return team_dir if fitting_ever(database, team_dir, given) else memory_dir
+    return memory_dir
+
+
+_OF_TEAM = "{name} was shared by {author}, who works on this project too. It rests on what they found; their words stay on their machine."
 _ABOUT_INDEX = (
     "MEMORY.md is the index: a line for each memory, which memoryd makes anew with every change. It rests on the memories."
     " To see why one is there: memoryd why FILE; what was changed: memoryd history."
@@ -113,12 +144,13 @@ def _about_words(explained: Explanation) -> list[Block]:
     return [*blocks, Paragraph(told)]
 
 
-def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Block]:
+def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozenset[str]) -> list[Block]:
     """What sessions were handed, and what they did then."""
     from memoryd.cli.screen import Paragraph
     from memoryd.formatting import count
     from memoryd.rules.forbidden import forbidden_in
 
+    name, document = explained.name, explained.document
     blocks: list[Block] = []
     if outcome.shown:
         told = f"Handed over {count(outcome.shown, 'time')} to {count(outcome.sessions, 'session')}"
@@ -129,10 +161,11 @@ def _about_outcome(document: Document | None, outcome: MemoryOutcome) -> list[Bl
         told += f" You said it again {count(outcome.corrected, 'time')}."
         blocks.append(Paragraph(told))
     if document is not None and document.enforce:
-        refused = (
-            f"It binds ({document.enforce}): {count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed."
+        counts = f"{count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed"
+        asks = (
+            f"It asks to be binding ({document.enforce}), and refuses nothing before you say so: memoryd enforce {name}"
         )
-        blocks.append(Paragraph(refused))
+        blocks.append(Paragraph(f"It binds ({'; '.join(sorted(binds))}): {counts}." if binds else asks))
     return blocks
 
 

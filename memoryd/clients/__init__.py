@@ -18,26 +18,29 @@ from memoryd.clients.qwen_code import QwenCodeClient
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memoryd.clients.base import CodingClient, HookClient, MemoryClient, PluginClient
+    from memoryd.clients.base import CodingClient, ConnectedClient, HookClient, MemoryClient, PluginClient
     from memoryd.model import Found
     from memoryd.paths import Paths
 
 _CLAUDE_CODE = ClaudeCodeClient()
 
+_CODEX, _GEMINI, _QWEN, _COPILOT = CodexClient(), GeminiClient(), QwenCodeClient(), CopilotClient()
+
 ALL: tuple[CodingClient, ...] = (
     _CLAUDE_CODE,
-    CodexClient(),
-    GeminiClient(),
-    QwenCodeClient(),
-    CopilotClient(),
+    _CODEX,
+    _GEMINI,
+    _QWEN,
+    _COPILOT,
     PiClient(),
     OpencodeClient(),
     GooseClient(),
     AiderClient(),
 )
-WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE,)
+WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE, _CODEX, _GEMINI, _QWEN, _COPILOT)
 """The first is meant where a hook does not say whose it is."""
 WITH_PLUGIN: tuple[PluginClient, ...] = (_CLAUDE_CODE,)
+CONNECTED: tuple[ConnectedClient, ...] = (_CODEX, _GEMINI, _QWEN, _COPILOT)
 MEMORY_READER: MemoryClient = _CLAUDE_CODE
 """The client for which memories are kept where it reads them, if it is used."""
 

@@ -5,7 +5,8 @@ lines were rewritten, all are read again, and messages are known by their ids. N
 client that keeps sessions in a database can hand out its rows as lines (`memoryd/sources/session.py:OpenSession`).
 
 Every client can be read: `CodingClient`. Some can do more, and are in a list for that in `memoryd/clients/__init__.py`:
-`HookClient` runs memoryd's hooks, `PluginClient` takes memoryd's plugin, `MemoryClient` reads a memory directory by itself.
+`HookClient` runs memoryd's hooks, `PluginClient` takes memoryd's plugin, `ConnectedClient` has memoryd in files of its own,
+`MemoryClient` reads a memory directory by itself.
 
 Methods are asked for once for a session or a command, never for each line: `decoder` returns the function that is called
 then. A new client is a folder beside `claude_code`, an object in `clients.ALL`, and a sample in `tests/clients/samples.py`.
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.clients.tool_actions import ToolAction
     from memoryd.model import Entry, Inventory, ToolCall
@@ -149,24 +151,31 @@ class SettingsClient(CodingClient, Protocol):
         """What its settings and the environment say, as far as it matters to memoryd."""
 
 
-class HookClient(SettingsClient, Protocol):
+class HookClient(CodingClient, Protocol):
     """A client that runs memoryd's hooks."""
 
     @property
     def hook_events(self) -> tuple[str, ...]:
         """By the names that `memoryd hook` is run with."""
 
+    @property
+    def shows_notices(self) -> bool:
+        """Whether it shows a hook's notice to the user."""
+
     def read_hook_call(self, event: str, given: Any) -> HookCall:
         """What one of its hooks was given as JSON. Raises HookInputError."""
 
     def hook_answer(self, event: str, text: str, notice: str = "") -> str:
-        """A text for the model and a notice for the user, either may be empty, as the client wants to be answered."""
+        """A text for the model and a notice for the user, either may be empty, as the client wants to be answered.
+
+        Empty where the client takes neither with this event.
+        """
 
     def hook_refusal(self, event: str, reason: str) -> str:
         """The answer that keeps a tool from being called, with the reason for the model."""
 
 
-class PluginClient(HookClient, Protocol):
+class PluginClient(HookClient, SettingsClient, Protocol):
     """A client that takes its hooks from memoryd's plugin."""
 
     def plugin_folder(self, paths: Paths) -> str:
@@ -207,6 +216,20 @@ class PluginClient(HookClient, Protocol):
 
         Raises ClientError, BusyError.
         """
+
+
+class ConnectedClient(CodingClient, Protocol):
+    """A client into whose settings and folders memoryd is put, to hand memories back."""
+
+    @property
+    def program(self) -> str:
+        """The command by which it is started."""
+
+    def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
+        """What is put into which of its files."""
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:
+        """Why the client does not use what was put there, and what to do about it; None where it does."""
 
 
 class MemoryClient(SettingsClient, Protocol):

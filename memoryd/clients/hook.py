@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clients import MEMORY_READER, WITH_HOOKS
 from memoryd.clients.base import HookInputError
+from memoryd.clients.hook_dialect import event_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
-    from memoryd.clients.base import HookCall
+    from memoryd.clients.base import HookCall, HookClient
     from memoryd.config import Config
     from memoryd.paths import Paths
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
-_CLIENT = WITH_HOOKS[0]
-EVENTS = _CLIENT.hook_events
+EVENTS = tuple(dict.fromkeys(event for client in WITH_HOOKS for event in client.hook_events))
 
 _MOST_INPUT_BYTES = 8 << 20
 _BESIDE_NOTES_CHARACTERS = 1_500
@@ -60,7 +60,7 @@ def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         paths = paths_from(environment)
         if environment.get(OWN_SESSION_VARIABLE):
             return 0  # a job of ours: nobody is to be told anything, and nothing is to be learnt
-        said = _said(arguments[0] if arguments else "", paths, environment)
+        said = _said(_client_of(arguments), arguments[0] if arguments else "", paths, environment)
         signal.setitimer(signal.ITIMER_REAL, 0)
         if said.text:
             with open(1, "wb", closefd=False) as output:
@@ -77,17 +77,20 @@ def _late(_number: int, _frame: FrameType | None) -> None:
     raise _LateError
 
 
-def event_named(given: str) -> str:
-    """An event by our name for it: `UserPromptSubmit`, as clients spell it, is `user-prompt-submit`."""
-    words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in given.replace("_", "-"))
-    return words.lstrip("-")
+def _client_of(arguments: Sequence[str]) -> HookClient:
+    """The one that `--client` names; where nothing is said, the first. Raises HookInputError."""
+    _, _, name = " ".join(arguments).partition(" --client ")
+    found = next((client for client in WITH_HOOKS if client.name == name), None) if name else WITH_HOOKS[0]
+    if found is None:
+        raise HookInputError("a client that this memoryd does not know")
+    return found
 
 
-def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
+def _said(client: HookClient, event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
     event = event_named(event)
-    if event not in EVENTS:
+    if event not in client.hook_events:
         raise HookInputError("an event that this memoryd does not know")
-    call = _CLIENT.read_hook_call(event, _input())
+    call = client.read_hook_call(event, _input())
     if call.kind == "end":
         from memoryd.daemon.wake_file import wake
 
@@ -97,43 +100,43 @@ def _said(event: str, paths: Paths, environment: Mapping[str, str]) -> _Said:
 
     paths, config = settings_in_force(paths, any_config=True)
     if call.kind == "release":
-        return _released(call, paths, config)
+        return _released(client, call, paths, config)
     from memoryd.state.projects import memory_dir_at
 
     memory_dir = memory_dir_at(call.cwd, paths, config)
     if not memory_dir:
         return _Said()
     if call.kind == "call":
-        return _before_call(event, call, paths, config, memory_dir)
+        return _before_call(client, event, call, paths, config, memory_dir)
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
         from memoryd.recall.surface import HOOK_CHARACTERS
 
         manners = _rules_of_use(call, memory_dir)
         room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
-        context = _started(call, paths, environment, memory_dir, room - len(manners))
+        context = _started(client, call, paths, environment, memory_dir, room - len(manners))
         context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
-        context, record = _recalled(call, paths, config, environment, memory_dir)
+        context, record = _recalled(client, call, paths, config, environment, memory_dir)
     if call.is_compacted or call.is_resumed:
-        context = "\n".join(filter(None, (_notes_for(call, paths, config, len(context)), context)))
-    notice, told = _noticed(call, paths, config, memory_dir)
+        context = "\n".join(filter(None, (_notes_for(client, call, paths, config, len(context)), context)))
+    notice, told = _noticed(call, paths, config, memory_dir) if client.shows_notices else ("", _nothing)
 
     def then() -> None:
         record()
         told()
         if call.kind == "start":  # a prompt is waited for
-            _follow_rules(paths, memory_dir)
+            _follow_edits(paths, memory_dir)
 
-    return _Said(_CLIENT.hook_answer(event, context, notice) if context or notice else "", then)
+    return _Said(client.hook_answer(event, context, notice) if context or notice else "", then)
 
 
-def _follow_rules(paths: Paths, memory_dir: str) -> None:
+def _follow_edits(paths: Paths, memory_dir: str) -> None:
     """What a client or a person wrote since may be the first memory that speaks of tool calls, or have been the last."""
     from memoryd.clock import SystemClock
-    from memoryd.jobs.call_hook import follow_rules
+    from memoryd.jobs.call_hook import follow_edits
 
-    follow_rules(paths, memory_dir, SystemClock().now(), seconds=_FOLLOW_SECONDS)
+    follow_edits(paths, memory_dir, SystemClock().now(), seconds=_FOLLOW_SECONDS)
 
 
 def _nothing() -> None:
@@ -151,7 +154,7 @@ def _noticed(call: HookCall, paths: Paths, config: Config, memory_dir: str) -> t
 
 
 def _recalled(
-    call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
+    client: HookClient, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
 ) -> tuple[str, Callable[[], None]]:
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock
@@ -169,7 +172,7 @@ def _recalled(
         return "", _nothing
     if asks_to_leave_aside(call.prompt):
         return WITHOUT_MEMORY, lambda: set_aside(paths, call.session_id, SystemClock().now(), is_aside=True)
-    seen = recent_activity_of(_CLIENT, call.transcript, memory_dir)
+    seen = recent_activity_of(client, call.transcript, memory_dir)
     request = Request(
         call.prompt,
         call.session_id,
@@ -193,7 +196,9 @@ def _recalled(
     return "\n\n".join(filter(None, (ready.text, found.text))), record
 
 
-def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str) -> _Said:
+def _before_call(
+    client: HookClient, event: str, call: HookCall, paths: Paths, config: Config, memory_dir: str
+) -> _Said:
     """The memories that speak of a tool call, or the refusal of one that binds; and what a model has picked meanwhile."""
     if call.action is None or call.action.kind not in ("run", "change"):
         return _Said()
@@ -207,7 +212,7 @@ def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memor
     request = CallRequest(call.session_id, call.cwd, root_of(call.cwd), call.action, call.call_id)
     found = at_call(paths, config, memory_dir, request, now)
     if found.refusal:
-        text = _CLIENT.hook_refusal(event, found.refusal)
+        text = client.hook_refusal(event, found.refusal)
     else:
         context = found.text
         if config.features.recall and is_ready(paths, call.session_id) and not is_set_aside(paths, call.session_id):
@@ -219,11 +224,13 @@ def _before_call(event: str, call: HookCall, paths: Paths, config: Config, memor
                 paths, config, memory_dir, call.session_id, now, most_characters=most, with_call=True
             )
             context = "\n\n".join(filter(None, (context, ready.text)))
-        text = _CLIENT.hook_answer(event, context) if context else ""
+        text = client.hook_answer(event, context) if context else ""
+        if context and not text:
+            return _Said()  # the client takes nothing with a call: it was not shown
     return _Said(text, lambda: record_call(paths, memory_dir, request, found, now))
 
 
-def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
+def _released(client: HookClient, call: HookCall, paths: Paths, config: Config) -> _Said:
     """What was said in the session need not wait for silence, where an engine would wait for it."""
     from memoryd.daemon.wake_file import wake
 
@@ -240,12 +247,12 @@ def _released(call: HookCall, paths: Paths, config: Config) -> _Said:
     if call.is_before_compaction and config.features.notes:
         from memoryd.jobs.notes_hook import update_notes
 
-        update_notes(_CLIENT.name, call, paths, config)
+        update_notes(client.name, call, paths, config)
     wake(paths)
     return _Said()
 
 
-def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
+def _notes_for(client: HookClient, call: HookCall, paths: Paths, config: Config, taken: int) -> str:
     """The notes of a session that was compacted, or is gone on with after days. Without them the rest is said all the same.
 
     `taken`: characters of the answer that something else has.
@@ -256,13 +263,15 @@ def _notes_for(call: HookCall, paths: Paths, config: Config, taken: int) -> str:
     from memoryd.jobs.notes_hook import notes_for
 
     try:
-        return notes_for(_CLIENT.name, call, paths, config, taken)
+        return notes_for(client.name, call, paths, config, taken)
     except (MemorydError, OSError, ValueError, _LateError) as error:
         _log(paths, ["session-start"], error)
         return ""
 
 
-def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int) -> str:
+def _started(
+    client: HookClient, call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int
+) -> str:
     """The index in so many characters, unless the client loads it itself.
 
     After a compaction the session knows nothing of what it was shown.
@@ -272,7 +281,8 @@ def _started(call: HookCall, paths: Paths, environment: Mapping[str, str], memor
         from memoryd.recall.shown import forget
 
         forget(paths, call.session_id, SystemClock().now())
-    if not call.is_empty or _is_loaded(call.cwd, paths, environment, memory_dir):
+    is_loaded = client.name == MEMORY_READER.name and _is_loaded(call.cwd, paths, environment, memory_dir)
+    if not call.is_empty or is_loaded:
         return ""
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import marked

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
-_BOM = "\ufeff"
+BOM = "\ufeff"
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -52,12 +52,12 @@ _DECODER = json.JSONDecoder(parse_int=float, parse_constant=_refuse)
 
 def is_blank(text: str) -> bool:
     """Whether there is nothing in it, as in a file that was only touched."""
-    return not text.removeprefix(_BOM).strip(" \t\n\r")
+    return not text.removeprefix(BOM).strip(" \t\n\r")
 
 
 def root_of(text: str) -> Container | None:
     """The object that the text is; None where it is another value. Raises ValueError for what is no JSON."""
-    start = _skip(text, len(_BOM) if text.startswith(_BOM) else 0)
+    start = _skip(text, len(BOM) if text.startswith(BOM) else 0)
     try:
         _, end = _DECODER.raw_decode(text, start)
     except RecursionError as error:
@@ -86,10 +86,14 @@ def inside(text: str, start: int, bracket: Bracket) -> Container | None:
     return Container(start, at + 1, tuple(items))
 
 
-def string_at(text: str, start: int) -> str:
-    """The string that begins there; empty where another value does."""
-    value, _ = _DECODER.raw_decode(text, start)
-    return value if isinstance(value, str) else ""
+def value_at(text: str, start: int) -> Any:
+    """The value that begins there; numbers are floats."""
+    return _DECODER.raw_decode(text, start)[0]
+
+
+def end_of(text: str, start: int) -> int:
+    """Where the value that begins there ends."""
+    return _DECODER.raw_decode(text, start)[1]
 
 
 def interior(text: str, container: Container) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memoryd.config.parse import ENGINES, LOG_LEVELS, REVIEWS, SELECTORS, fields_of
-from memoryd.config.schema import Config
+from memoryd.config.schema import Config, ProjectOptions
 from memoryd.engines.model.prices import Price
 
 _CHOICES = {
@@ -66,6 +66,10 @@ def _value(hint: Any) -> dict[str, Any]:
             "additionalProperties": False,
         }
         return {"type": "object", "additionalProperties": price}
+    if hint == Mapping[str, ProjectOptions]:
+        options = {name: {"type": "boolean"} for name in ProjectOptions._fields}
+        project = {"type": "object", "properties": options, "additionalProperties": False}
+        return {"type": "object", "additionalProperties": project}
     if hint == Mapping[str, str]:
         return {"type": "object", "additionalProperties": {"type": "string"}}
     return {"type": "string"}

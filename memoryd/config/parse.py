@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
-from memoryd.config.schema import Config, Features
+from memoryd.config.schema import Config, Features, ProjectOptions
 from memoryd.engines.model.prices import Price
 from memoryd.errors import ConfigError
 
@@ -126,6 +126,8 @@ class _Reader:
             raise self._wrong(("review",), _one_of(REVIEWS))
         if config.notice not in NOTICES:
             raise self._wrong(("notice",), _one_of(NOTICES))
+        if not re.fullmatch(r"(?:[01]\d|2[0-3]):[0-5]\d", config.dream.night):
+            raise self._wrong(("dream", "night"), 'a time of day such as "03:30"')
         if config.recall.selector not in SELECTORS:
             raise self._wrong(("recall", "selector"), _one_of(SELECTORS))
         if not re.match(r"https?://[^\s/@]+(?:/[^\s@]*)?\Z", config.anthropic.base_url):
@@ -213,6 +215,8 @@ class _Reader:
             return tuple(_real_pattern(self._directory(item, path)) for item in value)
         if hint == Mapping[str, Price]:
             return self._prices(value, path)
+        if hint == Mapping[str, ProjectOptions]:
+            return self._projects(value, path)
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             raise self._wrong(path, "a table of strings")
         if path == ("claude", "environment"):
@@ -239,6 +243,18 @@ class _Reader:
             if not {"input", "output"} <= price.keys():
                 raise self._wrong((*path, model), "a table with input and output")
         return MappingProxyType({model: Price(**price) for model, price in value.items()})
+
+    def _projects(self, value: Any, path: tuple[str, ...]) -> Mapping[str, ProjectOptions]:
+        if not isinstance(value, dict) or not all(isinstance(options, dict) for options in value.values()):
+            raise self._wrong(path, "a table of settings by project root")
+        for root, options in value.items():
+            for name, setting in options.items():
+                if name not in ProjectOptions._fields:
+                    raise self._unknown((*path, root, name), list(ProjectOptions._fields))
+                if not isinstance(setting, bool):
+                    raise self._wrong((*path, root, name), "true or false")
+        roots = {root: os.path.realpath(self._directory(root, path)) for root in value}
+        return MappingProxyType({roots[root]: ProjectOptions(**options) for root, options in value.items()})
 
     def _directory(self, value: str, path: tuple[str, ...]) -> str:
         expanded = self._paths.expand(value)

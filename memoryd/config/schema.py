@@ -122,6 +122,9 @@ class Dream(NamedTuple):
     ] = 24.0
     least_sessions: Annotated[int, Key("And only when so many of its sessions have changed since then.", least=1)] = 5
     scan_minutes: Annotated[float, Key("How often the sessions of a project are counted for that.", least=0)] = 10.0
+    night: Annotated[
+        str, Key("The time of day at which daily logs are distilled, by this machine's clock; see docs/daily-log.md.")
+    ] = "03:30"
 
 
 class Recall(NamedTuple):
@@ -280,6 +283,13 @@ class ProjectSettings(NamedTuple):
     ] = MappingProxyType({})
 
 
+class ProjectOptions(NamedTuple):
+    """Settings of one project: `[project."~/code/app"]`."""
+
+    daily_log: bool = False
+    """Extraction appends lines to daily logs, and a dream distils them each night."""
+
+
 class SyncSettings(NamedTuple):
     remote: Annotated[
         str,
@@ -289,13 +299,16 @@ class SyncSettings(NamedTuple):
         ),
     ] = ""
     interval_seconds: Annotated[
-        float, Key("How often it is looked at; what changes here goes out 2 seconds later.", least=1)
+        float, Key("Within how long others' changes come here; what changes here goes out 2 seconds later.", least=1)
     ] = 60.0
 
 
 class TeamSettings(NamedTuple):
     enabled: Annotated[
-        bool, Key("Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team.")
+        bool,
+        Key(
+            "Whether memories that somebody shares (`memoryd share FILE`) are exchanged with your team, in projects you join."
+        ),
     ] = False
     store: Annotated[
         str,
@@ -339,6 +352,13 @@ class Config(NamedTuple):
         str,
         Key('When your client tells you what was kept: at the start of a "session", with "each" prompt, or "off".'),
     ] = "session"
+    project: Annotated[
+        Mapping[str, ProjectOptions],
+        Key(
+            "Settings of single projects, by their roots; daily_log: lines in daily logs, distilled each night (docs/daily-log.md).",
+            example='{ "~/assistant" = { daily_log = true } }',
+        ),
+    ] = MappingProxyType({})
     anthropic: Anthropic = Anthropic()
     agent: Agent = Agent()
     claude: ClaudeCommand = ClaudeCommand()
@@ -357,6 +377,10 @@ class Config(NamedTuple):
     team: TeamSettings = TeamSettings()
     history: HistorySettings = HistorySettings()
     log: LogSettings = LogSettings()
+
+    def has_daily_log(self, project_root: str) -> bool:
+        """Whether what is said in a project goes into daily logs first."""
+        return self.project.get(project_root, ProjectOptions()).daily_log
 
     @property
     def is_anything_shared(self) -> bool:

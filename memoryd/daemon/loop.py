@@ -331,14 +331,15 @@ class Daemon:
         """Start the ticks; restart them where their thread died, or where they stopped because the clock was set back."""
         interval = self._config.scan.interval_seconds
         late = elapsed() - self._ticked_at > 2 * interval + 2 * _LATE_SECONDS
-        if self._ticks is not None and self._ticks.is_alive and not late:
+        night = {DREAMS: self._config.dream.night}
+        if self._ticks is not None and self._ticks.is_alive and not late and self._ticks.times_of_day == night:
             return
         if self._ticks is not None:
             self._log.warning("ticks restarted", alive=self._ticks.is_alive)
             self._ticks.stop()
             self._is_due |= {DREAMS, UPKEEP}
         seconds = {LOOK: interval, DREAMS: DREAM_CHECK_SECONDS, UPKEEP: _UPKEEP_CHECK_SECONDS}
-        self._ticks = Ticks(self._wakeup.wake, seconds)
+        self._ticks = Ticks(self._wakeup.wake, seconds, night)
         self._ticked_at = elapsed()
 
     def _troubles(self) -> Iterator[Trouble]:

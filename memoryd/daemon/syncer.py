@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.daemon.child import Child, stop_all
 from memoryd.formatting import count
+from memoryd.jobs.team_answers import apply_switch
 from memoryd.state import sync
 from memoryd.state.projects import all_projects
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 SETTLE_SECONDS = 2.0
 """So long after the last change here it goes out."""
+PERIOD = 0.85
+"""Of the interval, after which it is looked at again: what others have given is to be here within the interval, and giving
+and taking it takes some seconds too."""
 CHILD_SECONDS = 5.0
 """How long an exchange may take to end itself when the daemon is told to stop; a kill would do no harm either."""
 MOST_SECONDS = 900.0
@@ -37,10 +41,12 @@ class Syncer:
     def __init__(self, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]) -> None:
         self._say = say
         self._log = log
-        self._child = Child({name: value for name, value in environment.items() if name not in _NOT_THEIRS})
+        theirs = {name: value for name, value in environment.items() if name not in _NOT_THEIRS}
+        self._child = Child(theirs, is_guarded=True)  # a git that waits for a server would outlive a killed daemon
         self._stamps: dict[str, int] = {}
         self._changed_at: float | None = None
         self._began_at: float | None = None
+        self._is_off = False
         self._failed: frozenset[str] = frozenset()  # stores whose trouble was told
         self._rounds: dict[str, float | None] = {}
 
@@ -50,8 +56,12 @@ class Syncer:
             self._stamps = _stamps(database)  # what it wrote itself is no change that has to go out
             self._report(database, code)
         if not config.is_anything_shared:
+            if not self._is_off:  # else each exchange looks at the switch
+                apply_switch(database, config, now)
+            self._is_off = True
             self._began_at = self._changed_at = None
             return
+        self._is_off = False
         if self._child.is_running:
             if self._began_at is not None and now - self._began_at >= MOST_SECONDS:
                 self._end_late(now)
@@ -73,7 +83,7 @@ class Syncer:
         if self._child.is_running:
             yield self._began_at + MOST_SECONDS  # unless its end wakes us before
             return
-        yield self._began_at + config.sync.interval_seconds
+        yield self._began_at + config.sync.interval_seconds * PERIOD
         if self._changed_at is not None:
             yield self._changed_at + SETTLE_SECONDS
 

@@ -34,7 +34,7 @@ Name = Literal[  # noqa: RUF041 - nested, so that what belongs together stands o
     Literal["transcripts_root", "watches", "watch_instances", "clock"],
     Literal["engine", "key", "endpoint", "price", "budget", "cache"],
     Literal["client", "transcripts", "unknown_lines", "deletion", "client_settings", "hooks"],
-    Literal["rot", "auto_memory", "auto_dream", "other_tools", "consolidating", "examination"],
+    Literal["rot", "binding", "auto_memory", "auto_dream", "other_tools", "consolidating", "examination"],
 ]
 """The last one is of an examination that failed itself."""
 

@@ -34,6 +34,8 @@ class NextDream(NamedTuple):
     gates: tuple[Gate, ...]
     decision: Due | Wait
     """Of the first gate that says no; Due where none does."""
+    lines: int = 0
+    """Lines of daily logs that wait to be distilled."""
 
 
 class ProjectStatus(NamedTuple):
@@ -129,10 +131,11 @@ def _left_behind(world: World, database: Database, root: str, counted: Counted |
 def _next_dream(world: World, database: Database, memory_dir: str) -> NextDream:
     from memoryd.jobs.dream_gates import Checks  # noqa: PLC0415 - a fresh home need not pay for it
 
-    asked = Checks(database, world.paths, world.config, memory_dir, world.now).all()
+    checks = Checks(database, world.paths, world.config, memory_dir, world.now)
+    asked = checks.all()
     refusal = next((gate.decision for gate in asked if isinstance(gate.decision, Wait)), None)
-    counted = next(gate.decision for gate in asked if gate.name == "sessions")
-    return NextDream(tuple(asked), refusal or counted)
+    counted = next(gate.decision for gate in asked if gate.name in ("sessions", "lines"))
+    return NextDream(tuple(asked), refusal or counted, checks.lines)
 
 
 def _full_indexes(memory_dirs: Iterable[str]) -> Iterator[FullIndex]:

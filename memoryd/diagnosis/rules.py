@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.errors import BusyError, StateError
 from memoryd.recall.outcomes import MemoryOutcome, outcomes
 from memoryd.recall.store import store_to_look
+from memoryd.rules.confirmed import confirmed
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -19,8 +20,19 @@ class BindingRule(NamedTuple):
     memory_dir: str
     file: str
     refuses: tuple[str, ...]
-    """`run npm install`, `edit db/`; empty where what stands in the file is not understood."""
+    """`run npm install`, `edit db/`: what the user has confirmed."""
+    asks: tuple[str, ...]
+    """The same, of what merely stands in the file: it refuses nothing."""
     outcome: MemoryOutcome
+
+    @property
+    def request(self) -> str:
+        """What the user can do about a file that asks for more than was confirmed; empty where it does not."""
+        if self.asks:
+            return f"asks to be binding ({'; '.join(self.asks)}); memoryd enforce {self.file} makes it so"
+        if not self.refuses:
+            return f"its `enforce` is not understood and refuses nothing; memoryd enforce {self.file}"
+        return ""
 
 
 class RulesStatus(NamedTuple):
@@ -48,10 +60,12 @@ def read_rules(paths: Paths, since: float) -> RulesStatus:
             if kind != _UNKNOWN:
                 patterns.append(f"{kind.removeprefix('deny-')} {pattern}")
     counts = outcomes(paths, since)
-    binding = tuple(
-        BindingRule(*key, tuple(patterns), counts.get(key, MemoryOutcome())) for key, patterns in found.items()
-    )
+    binding = []
+    for key, patterns in found.items():
+        bind = confirmed(paths, *key)
+        refuses, asks = (tuple(each for each in patterns if (each in bind) is wanted) for wanted in (True, False))
+        binding.append(BindingRule(*key, refuses, asks, counts.get(key, MemoryOutcome())))
     with_calls, followed, corrected = (
         sum(getattr(outcome, name) for outcome in counts.values()) for name in ("with_calls", "followed", "corrected")
     )
-    return RulesStatus(binding, with_calls, followed, corrected)
+    return RulesStatus(tuple(binding), with_calls, followed, corrected)

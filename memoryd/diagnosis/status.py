@@ -21,7 +21,7 @@ from memoryd.jobs.holds import engine_wait
 from memoryd.memory.stats import MemoryStats
 from memoryd.model import Skip
 from memoryd.recall.outcomes import use_since
-from memoryd.state import dreams, inbox, notices, pauses, queries, sync, waiting
+from memoryd.state import dreams, inbox, notices, pauses, queries, sync, team, waiting
 from memoryd.state.database import open_for_reading
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class Status(NamedTuple):
     """Changes that wait for the user's yes or no."""
     sync: tuple[tuple[Round, int], ...] = ()
     """The last round with each store in use, and how many files were kept apart."""
+    team_projects: int | None = None
+    """How many projects take part in their team; None: teams are switched off."""
 
     @property
     def skipped_turns(self) -> int:
@@ -174,9 +176,16 @@ def _with_database(
         dreams=_dreams(database),
         to_review=inbox.number_waiting(database),
         sync=tuple(sync.rounds_in_use(database, world.now)) if world.config.is_anything_shared else (),
+        team_projects=_team_projects(world, database),
         clients=queries.sessions_by_client(database),
     )
     return status._replace(problems=(*status.problems, *problems, *_problems_in_database(status, world, database)))
+
+
+def _team_projects(world: World, database: Database) -> int | None:
+    if not world.config.is_team_on:
+        return None
+    return sum(bool(answer.place) for answer in team.answers(database).values())
 
 
 def _problems_in_database(status: Status, world: World, database: Database) -> Iterator[Problem]:

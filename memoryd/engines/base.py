@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import Progress, Proposal, StoredMemory, UserMessage
+    from memoryd.model import Evidence, MemoryType, Progress, Proposal, StoredMemory, UserMessage
     from memoryd.review.meaning import Ask
     from memoryd.review.review import Review
 
@@ -30,6 +30,17 @@ class DreamSession(NamedTuple):
     path: str
     at: float
     size: int
+
+
+class LoggedFact(NamedTuple):
+    """A line of a daily log that extraction appended: review has accepted it, and no memory says it yet."""
+
+    text: str
+    type: MemoryType | None
+    """Of the memory that it shall become; None: it takes one back."""
+    said: tuple[UserMessage, ...]
+    """The messages that it comes of; they are among the signal's."""
+    evidence: tuple[Evidence, ...]
 
 
 class Signal(NamedTuple):
@@ -55,6 +66,8 @@ class Signal(NamedTuple):
     unconfirmed: Sequence[StoredMemory] = ()
     """Memories that are likely and were said once, oldest first."""
     is_dream: bool = False
+    logged: Sequence[LoggedFact] = ()
+    """Lines that are to become memories. Where there are any, the dream does what extraction would have done."""
 
     @property
     def turns(self) -> list[Exchange]:

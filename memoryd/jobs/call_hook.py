@@ -1,7 +1,11 @@
-"""The hook before tool calls: in the clients' plugins only while some memory speaks of such calls."""
+"""The hook before tool calls: in the clients' plugins only while some memory speaks of such calls.
+
+Clients read their hooks when a session begins. What cannot be written now is tried again with the next change.
+"""
 
 from __future__ import annotations
 
+import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
@@ -9,23 +13,37 @@ from memoryd.clients import WITH_PLUGIN
 from memoryd.errors import MemorydError
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
+from memoryd.state import changes
+from memoryd.state.database import open_database
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.recall.store import Store
 
 
-def follow_rules(paths: Paths, memory_dir: str = "", now: float = 0.0, *, seconds: float | None = None) -> bool:
-    """Put the hook into the plugins or take it out, after the memories of a directory have changed; whether that changed any.
+def follow_commits(paths: Paths, now: float) -> bool:
+    """Put the hook into the plugins or take it out, after commits in whichever directory; whether that changed any.
 
-    Clients read their hooks when a session begins. What cannot be written now is tried again with the next change.
+    A commit replaces files, so the time of its directory is not the one that recall knows.
+    """
+    with suppress(MemorydError), closing(open_database(paths)) as database, closing(open_store(paths)) as store:
+        for memory_dir in changes.directories(database):
+            known = store.directory(memory_dir)
+            with suppress(OSError):
+                if known is None or known.mtime_ns != os.stat(memory_dir).st_mtime_ns:
+                    up_to_date_index(store, memory_dir, now, thorough=True)
+        return set_call_hooks(paths, store)
+    return False
+
+
+def follow_edits(paths: Paths, memory_dir: str, now: float, *, seconds: float) -> None:
+    """The same after a client or a person may have edited the memories of one directory in their place.
+
     `seconds`: somebody waits, and no more memories are read than can be in so long.
     """
     with suppress(MemorydError), closing(open_store(paths)) as store:
-        if memory_dir:
-            up_to_date_index(store, memory_dir, now, seconds=seconds)
-        return set_call_hooks(paths, store)
-    return False
+        up_to_date_index(store, memory_dir, now, seconds=seconds)
+        set_call_hooks(paths, store)
 
 
 def set_call_hooks(paths: Paths, store: Store) -> bool:

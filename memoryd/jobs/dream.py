@@ -148,7 +148,9 @@ class DreamRunner:
     ) -> _Done:
         """Steps 3 and 4 up to the commit."""
         step(Progress("orient", "Reading the memories"))
-        inputs = dream_inputs.read_inputs(self._database, self._paths, self._config, directory, job, since)
+        inputs = dream_inputs.read_inputs(
+            self._database, self._paths, self._config, directory, job, since, self._clock.now()
+        )
         step(Progress("gather", f"Reading {count(len(inputs.sessions), 'session')}"))
         instructions = [redact(text) for text in instructions_at(project_root or self._paths.home, self._paths)]
         waiting = tiers_of(self._database, directory.path).unconfirmed(self._database)
@@ -159,14 +161,22 @@ class DreamRunner:
         open_groups = self._without_undone(directory.path, [held.group for held in proposal.held])
         asked = [held for held in proposal.held if held.group in open_groups]
         accepted, held = sorted_by_verdict(groups, review.judge(groups), self._config.review)
-        accepted, against_team = hold_against_team(directory.path, accepted, self._config.review)
+        accepted, against_team = hold_against_team(self._database, directory.path, accepted, self._config.review)
         held += against_team
         noted = tuple(_noted(group) for group in held)
         held += held_by_engine(asked, review.judge([one.group for one in asked]), self._config.review)
         note_not_done(self._database, job.id, noted)
         names = tuple(change.name for group in accepted for change in group.changes)
         step(Progress("prune", "Making the index right", files=names))
-        return _Done(inputs, accepted, held, noted, inputs.turns_done(signal, proposal, held), proposal.withdrawn)
+        return _Done(
+            inputs,
+            accepted,
+            held,
+            noted,
+            inputs.turns_done(signal, proposal, held),
+            proposal.withdrawn,
+            inputs.logs_done(signal, proposal),
+        )
 
     def _review(self, inputs: DreamInputs, signal: Signal) -> Review:
         memory_dir = inputs.snapshot.path
@@ -196,7 +206,8 @@ class DreamRunner:
         try:
             with uninterrupted():
                 ended = self._committed(directory, job, done, taken.is_still_ours)
-                release(self._database, directory, taken, job, self._clock, success=True)
+                # Where more of the daily logs waits, the night is not over: the lock keeps the time that it had.
+                release(self._database, directory, taken, job, self._clock, success=not done.is_followed)
         except (StopRequest, TimeIsUp, KeyboardInterrupt):
             if ended is None:
                 raise
@@ -260,6 +271,17 @@ class _Done(NamedTuple):
     turns: tuple[int, ...]
     withdrawn: frozenset[int] = frozenset()
     """Rows of unconfirmed memories that the user took back or told anew."""
+    log_cursors: tuple[tuple[str, int, bytes], ...] = ()
+    """How far the daily logs are distilled."""
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether more of the daily logs is to be read at once: there is more, and this dream has read some."""
+        return bool(self.log_cursors) and (not self.inputs.logs.is_all or self._last_cursors != self.log_cursors)
+
+    @property
+    def _last_cursors(self) -> tuple[tuple[str, int, bytes], ...]:
+        return self.inputs.logs.cursors({message.message_id for message in self.inputs.logs.messages})
 
     def changeset(self, job: DreamJob) -> Changeset:
         passages = tuple(passage for group in self.accepted for passage in group.from_index)
@@ -272,6 +294,7 @@ class _Done(NamedTuple):
             index_edit=IndexEdit(without=passages, shortened=self.inputs.long_entries),
             held=self.held,
             accepts=tuple(row_id for group in self.accepted for row_id in group.answers),
+            log_cursors=self.log_cursors,
         )
 
     def revised(self, committed: Committed | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import StateError
@@ -14,7 +15,7 @@ from memoryd.jobs.holds import engine_wait
 from memoryd.memory.limits import INDEX_NAME, LOCK_NAME
 from memoryd.model import Due, Wait
 from memoryd.projects import is_excluded
-from memoryd.state import dreams, waiting
+from memoryd.state import dreams, log_lines, waiting
 from memoryd.state import projects as known_projects
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Checks:
         self._now = now
         self._known: DreamGateState = dreams.dream_gate_state(database, memory_dir)
         self._lock_at = lock_time(memory_dir)
+        roots = known_projects.roots_of(database, memory_dir)
+        self._has_daily_log = any(config.has_daily_log(root) for root in roots)
 
     def decision(self) -> Due | Wait:
         """Decision of the first closed gate, or Due; what gates need next time is recorded."""
@@ -64,6 +67,8 @@ class Checks:
                 dreams.note_count(self._database, self._memory_dir, self._now)
             answer = ask()
             if isinstance(answer, Wait):
+                if name == "lines":  # this night is over: lines that come now wait for the next one
+                    dreams.note_count(self._database, self._memory_dir, self._now)
                 return answer
             why = answer or why
         return why
@@ -81,6 +86,17 @@ class Checks:
         """Gates, the cheapest first."""
         config, now, known = self._config, self._now, self._known
         yield "switch", lambda: gates.dream_switch(config, engine_wait(self._database, self._paths, config, now))
+        if self._has_daily_log or self.lines:
+            yield "time", lambda: self._night(since) or gates.dream_retry(known.retry_at, known.failures, now)
+            yield "lines", lambda: gates.dream_lines(self.lines, config, now)
+        else:
+            yield from self._gates_of_sessions(since)
+        if config.engine == "claude":
+            yield "extraction", lambda: gates.dream_after_extraction(self._to_be_read())
+        yield "lock", self._held
+
+    def _gates_of_sessions(self, since: float) -> Iterator[tuple[str, Callable[[], Due | Wait | None]]]:
+        config, now, known = self._config, self._now, self._known
         yield (
             "time",
             lambda: (
@@ -88,14 +104,29 @@ class Checks:
                 or gates.dream_retry(known.retry_at, known.failures, now)
             ),
         )
-        if self._has_sessions:
-            yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
-            yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
-        else:
+        if not self._has_sessions:
             yield "changes", lambda: gates.dream_changes(self._changed(since))
-        if config.engine == "claude":
-            yield "extraction", lambda: gates.dream_after_extraction(self._to_be_read())
-        yield "lock", self._held
+            return
+        yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
+        yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
+
+    def _night(self, since: float) -> Wait | None:
+        """The time of day; lines that still wait when the mode was switched off are distilled at once."""
+        if not self._has_daily_log:
+            return None
+        counted_at = self._known.counted_at or 0.0
+        return gates.dream_night(max(since, counted_at if counted_at <= self._now else 0.0), self._config, self._now)
+
+    @cached_property
+    def lines(self) -> int:
+        """Lines of daily logs that wait to be distilled."""
+        if not self._has_daily_log and not log_lines.logs_with_lines(self._database, self._memory_dir):
+            return 0
+        from memoryd.jobs.new_log_lines import waiting_lines  # noqa: PLC0415 - only where there are daily logs
+
+        return waiting_lines(
+            self._database, self._memory_dir, self.signal_since(), self._now, is_on=self._has_daily_log
+        )
 
     def _counted(self, since: float) -> int:
         changed = dreams.sessions_since(self._database, self._memory_dir, since)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
-import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.base import DreamSession, Signal
 from memoryd.jobs import gates
-from memoryd.jobs.dream_cancel import LONGEST_SECONDS
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.extract import read_job_turns, redacted_exchange
+from memoryd.jobs.new_log_lines import new_lines
 from memoryd.language.lexicon import small
 from memoryd.language.tokens import words_of
 from memoryd.memory import index as indexing
-from memoryd.memory.daily_logs import said_in_log
 from memoryd.memory.document import body_of
 from memoryd.memory.tiers import tiers_of
-from memoryd.security.redact import redact
 from memoryd.sources.session import NotATranscriptError
 from memoryd.state import dreams, history
 from memoryd.state.changes import digest
@@ -27,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from memoryd.config import Config
+    from memoryd.jobs.new_log_lines import NewLines
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.snapshot import Snapshot
     from memoryd.model import (
@@ -37,7 +33,6 @@ if TYPE_CHECKING:
         Progress,
         Proposal,
         StoredMemory,
-        UserMessage,
     )
     from memoryd.paths import Paths
     from memoryd.state.changes import PlannedFile
@@ -46,9 +41,6 @@ if TYPE_CHECKING:
     from memoryd.state.jobs import WaitingTurn
 
 MOST_SESSIONS = 500
-MOST_LOGS = 60
-LOG_BYTES = 1 << 20
-_LOG = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.md")
 Signature = frozenset[tuple[str, bytes]]
 """Files of a group: names and digests of their former content."""
 
@@ -60,7 +52,7 @@ class DreamInputs(NamedTuple):
     """Files whose line in the index is too long, and says nothing that the file does not."""
     exchanges: tuple[Exchange, ...]
     """Turns that nobody has worked on, or that extraction read without result, in the order they were said."""
-    logs: tuple[UserMessage, ...]
+    logs: NewLines
     sessions: tuple[DreamSession, ...]
     changed: tuple[str, ...]
     """Memories that were written since the last dream."""
@@ -86,7 +78,7 @@ class DreamInputs(NamedTuple):
             now,
             self.exchanges,
             instructions,
-            self.logs,
+            self.logs.messages,
             self.sessions,
             self.changed,
             project_root,
@@ -94,6 +86,7 @@ class DreamInputs(NamedTuple):
             tell,
             unconfirmed,
             is_dream=True,
+            logged=self.logs.facts,
         )
 
     def turns_done(self, signal: Signal, proposal: Proposal, held: Sequence[HeldGroup]) -> tuple[int, ...]:
@@ -111,6 +104,10 @@ class DreamInputs(NamedTuple):
         )
         return (*self.covered, *done)
 
+    def logs_done(self, signal: Signal, proposal: Proposal) -> tuple[tuple[str, int, bytes], ...]:
+        """How far the daily logs have been read."""
+        return self.logs.cursors({exchange.said.message_id for exchange in signal.turns[: proposal.taken]})
+
 
 def read_inputs(
     database: Database,
@@ -119,6 +116,7 @@ def read_inputs(
     directory: MemoryDirectory,
     job: DreamJob,
     since: float,
+    now: float,
 ) -> DreamInputs:
     """Read all inputs and lease the turns to this dream. Unreadable ones are left to the next dream."""
     snapshot = tiers_of(database, directory.path).snapshot(database)
@@ -144,7 +142,7 @@ def read_inputs(
         snapshot,
         tuple(_long_entries(snapshot.index_text, snapshot.memories, put_back)),
         tuple(exchanges),
-        tuple(line for line in _logs(directory, since) if not _is_known(database, directory.path, line)),
+        new_lines(database, directory, since, now),
         tuple(
             DreamSession(
                 changed.session.session_id, changed.session.client, changed.session.path, changed.mtime, changed.size
@@ -218,44 +216,3 @@ def _long_entries(index: str, memories: Iterable[StoredMemory], put_back: Collec
             continue
         if set(words_of(indexing.hook_of(line))) - small("subjects") - small("names") <= set(words_of(says[name])):
             yield name
-
-
-def _logs(directory: MemoryDirectory, since: float) -> Iterator[UserMessage]:
-    """Messages of the daily logs that were written since then, oldest first. No link is followed."""
-    try:
-        found = sorted(_log_names(directory, since))[-MOST_LOGS:]
-    except OSError:  # there are none
-        return
-    for name in found:
-        try:
-            descriptor = os.open(
-                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory.descriptor
-            )
-        except OSError:
-            continue
-        try:
-            status = os.fstat(descriptor)
-            if stat.S_ISREG(status.st_mode):
-                start = max(0, status.st_size - LOG_BYTES)  # the newest lines, from the first whole line on:
-                data = os.pread(descriptor, LOG_BYTES, start)  # half a secret is not recognised
-                data = data.partition(b"\n")[2] if start else data
-                yield from said_in_log(name, redact(data.decode("utf-8", "replace")))
-        finally:
-            os.close(descriptor)
-
-
-def _log_names(directory: MemoryDirectory, since: float) -> Iterator[str]:
-    for place, folders, names, descriptor in os.fwalk("logs", dir_fd=directory.descriptor, follow_symlinks=False):
-        folders.sort()
-        for name in names:
-            if _LOG.fullmatch(name) is None:
-                continue
-            status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            # A line may have been written while the last dream was at work.
-            if stat.S_ISREG(status.st_mode) and status.st_mtime > since - LONGEST_SECONDS:
-                yield f"{place}/{name}"
-
-
-def _is_known(database: Database, memory_dir: str, said: UserMessage) -> bool:
-    """Whether a line of a log has led to a memory before."""
-    return history.is_cited(database, memory_dir, said.message_id)

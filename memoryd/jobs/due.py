@@ -11,7 +11,7 @@ from memoryd.model import Due, Skip
 from memoryd.state import waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from memoryd.clock import Clock
     from memoryd.config import Config
@@ -51,11 +51,14 @@ def extract_due(
     *,
     engine: Engine,
     review_mode: str = "doubts",
+    has_daily_log: Callable[[str], bool] = lambda _: False,
     with_history: bool = False,
     gives_way: bool = False,
     clock: Clock | None = None,
 ) -> Iterator[ExtractedDirectory]:
     """Work on these sessions. Raises BusyError in the end where another process works on one, unless it `gives_way`.
+
+    `has_daily_log`: whether what is said in a project, by its root, goes into daily logs.
 
     Raises EngineStoppedError and EngineRestsError where the engine can do nothing for now.
     """
@@ -76,6 +79,7 @@ def extract_due(
                 now,
                 engine=engine,
                 review_mode=review_mode,
+                is_daily_log=any(has_daily_log(root) for root in roots.values()),
                 with_history=with_history,
                 clock=clock,
             ):

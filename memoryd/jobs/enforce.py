@@ -1,4 +1,8 @@
-"""Binding: a memory refuses the calls that it forbids, by patterns that the user has seen. Written into its frontmatter."""
+"""Binding: a memory refuses the calls that it forbids, by patterns that the user has seen.
+
+They stand in its frontmatter, and bind because the user has confirmed them on this machine: both are needed. A kill in between
+leaves a memory that asks to be binding, and never one that binds unseen.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from memoryd.errors import BusyError, MemorydError
 from memoryd.memory.commit import commit
 from memoryd.memory.document import DocumentError, parse
 from memoryd.model import Changeset, FileChange, Group
+from memoryd.rules import allowance, confirmed
 from memoryd.rules.forbidden import written
 
 if TYPE_CHECKING:
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.document import Document
+    from memoryd.paths import Paths
     from memoryd.rules.match import Forbidden
     from memoryd.state.database import Database
 
@@ -30,15 +36,23 @@ def read_document(directory: MemoryDirectory, name: str) -> Document:
 
 
 def bind(
-    database: Database, directory: MemoryDirectory, name: str, patterns: tuple[Forbidden, ...], now: float
+    paths: Paths,
+    database: Database,
+    directory: MemoryDirectory,
+    name: str,
+    patterns: tuple[Forbidden, ...],
+    now: float,
 ) -> None:
-    """Have a memory refuse these; raises MemorydError, BusyError."""
+    """Have a memory refuse these; raises MemorydError, BusyError, OSError."""
     value = written(patterns)
     _edit(database, directory, name, f"binds: {value}", now, lambda document: document.with_value(KEY, value))
+    confirmed.confirm(paths, directory.path, name, patterns)
 
 
-def release(database: Database, directory: MemoryDirectory, name: str, now: float) -> None:
-    """Have a memory refuse nothing any more; raises MemorydError, BusyError."""
+def release(paths: Paths, database: Database, directory: MemoryDirectory, name: str, now: float) -> None:
+    """Have a memory refuse nothing any more; raises MemorydError, BusyError, OSError."""
+    confirmed.withdraw(paths, directory.path, name)
+    allowance.withdraw(paths, directory.path, name)
     _edit(database, directory, name, "binds no more", now, lambda document: document.without_value(KEY))
 
 
@@ -61,6 +75,8 @@ def _edit(
             raise MemorydError(
                 f"The frontmatter of {name} cannot be changed: {error}.", f"memoryd why {name}"
             ) from error
+        if after == state.data:
+            return
         change = FileChange(name, state.data, after, state.mtime_ns, state.mtime_ns, mode=state.mode)
         changeset = Changeset("enforce", f"{name} {why}", (Group((change,), why),))
         if commit(database, directory, changeset, now).conflicted:

@@ -9,7 +9,7 @@ from memoryd.clock import iso
 from memoryd.jobs.evidence_lookup import FoundEvidence, evidence_by_file
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
-from memoryd.state import history, queries
+from memoryd.state import history, log_lines, queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,10 +50,17 @@ class Explanation(NamedTuple):
         return f"{self.name} is no longer there: {_what_took(self.removal, moment)}."
 
 
-def explain(database: Database, paths: Paths, memory_dir: str, name: str) -> Explanation:
-    """Everything that is known of a memory that is there, or was."""
+def explain(
+    database: Database, paths: Paths, memory_dir: str, name: str, line_number: int | None = None
+) -> Explanation:
+    """Everything that is known of a memory that is there, or was; or of a line of a daily log, by its number."""
     document = _document(memory_dir, name)
     evidence = tuple(history.evidence_of(database, memory_dir, name))
+    if document is not None and line_number is not None:
+        lines = document.body.splitlines()
+        line = lines[line_number - 1] if 0 < line_number <= len(lines) else ""
+        logged = log_lines.lines_of(database, memory_dir, name).get(log_lines.digest_of_line(line))
+        evidence = tuple(piece for piece in evidence if logged is not None and piece in logged.evidence)
     changes = tuple(history.recent(database, memory_dir, name))
     if document is None:
         removal = history.removal_of(database, memory_dir, name)

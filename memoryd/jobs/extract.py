@@ -8,10 +8,12 @@ from memoryd.clients import client_named, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.formatting import count
+from memoryd.jobs.daily_log import as_log_lines
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
+from memoryd.jobs.team_proposals import propose_sharing
 from memoryd.log.reader import reason_of
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
@@ -84,10 +86,13 @@ def extract(
     *,
     engine: Engine,
     review_mode: str = "doubts",
+    is_daily_log: bool = False,
     with_history: bool = False,
     clock: Clock | None = None,
 ) -> Iterator[Outcome]:
     """Work on the waiting turns of these sessions, one after the other. Without a clock no time passes meanwhile.
+
+    With `is_daily_log`, what is accepted is appended to daily logs, and a dream makes memories of it.
 
     1. Be the only worker of this directory; finish the commits and end the jobs of dead ones.
     2. For each session: lease its turns, read what the user said, let the engine propose, review, commit.
@@ -107,7 +112,7 @@ def extract(
                 if job is None:
                     break
                 tries_left -= 1
-                task = _Task(database, paths, memory_dir, session, job, time, engine, review_mode)
+                task = _Task(database, paths, memory_dir, session, job, time, engine, review_mode, is_daily_log)
                 outcome = _work(task, is_last=tries_left == 0)
                 if outcome is None:
                     continue
@@ -128,6 +133,7 @@ class _Task(NamedTuple):
     time: Callable[[], float]
     engine: Engine
     review_mode: str
+    is_daily_log: bool
 
     @property
     def tiers(self) -> Tiers:
@@ -208,6 +214,9 @@ def _attempt(task: _Task) -> Outcome:
     try:
         reviewed = _reviewed(task, snapshot, exchanges, instructions)
         taken = reviewed.taken
+        if task.is_daily_log:
+            said = [exchange.said for exchange in exchanges]
+            reviewed = reviewed._replace(accepted=as_log_lines(reviewed.accepted, said, task.time()))
         done = _save(task, reviewed, tuple(turn.id for turn in left[:taken]), detail)
         # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
         if reviewed.withdrawn:
@@ -257,7 +266,7 @@ def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], in
     groups = [group for group in proposal.groups if not _is_decided(task, group)]
     asked = [held for held in proposal.held if not _is_decided(task, held.group)]
     accepted, held = sorted_by_verdict(groups, review.judge(groups), task.review_mode)
-    accepted, against_team = hold_against_team(task.memory_dir, accepted, task.review_mode)
+    accepted, against_team = hold_against_team(task.database, task.memory_dir, accepted, task.review_mode)
     beside = held_by_engine(asked, review.judge([held.group for held in asked]), task.review_mode)
     taken = len(exchanges) if proposal.taken is None else proposal.taken
     return _Reviewed(accepted, (*held, *against_team, *beside), proposal.withdrawn, taken)
@@ -278,8 +287,10 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     with open_directory(task.memory_dir, create=True) as directory:
         if task.tiers.commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
+    if task.review_mode != "off":
+        propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
     changed = [change for group in groups for change in group.changes]
-    saved = tuple(change.name for change in changed if change.after is not None)
+    saved = tuple(dict.fromkeys(change.name for change in changed if change.after is not None))
     removed = tuple(change.name for change in changed if change.after is None)
     return Outcome(session_id, "succeeded", saved, detail, removed, held=_waiting(held))
 
@@ -318,6 +329,8 @@ def _saved_by_client(covered: list[CoveredTurn]) -> str:
 
 def _why(groups: tuple[Group, ...]) -> str:
     changed = [change for group in groups for change in group.changes]
+    if any(change.offset is not None for change in changed):
+        return "what you said, in the daily log"
     if all(change.after is None for change in changed):
         return "what you took back"
     return "what you said later" if all(change.before is not None for change in changed) else "what you said"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.backoff import DREAM
+from memoryd.clock import time_of_day_after, time_of_day_before
 from memoryd.formatting import count
 from memoryd.model import Due, Skip, Wait
 from memoryd.paths import is_below
@@ -149,6 +150,22 @@ def dream_time(since: float, lock_at: float | None, config: Config, now: float) 
     # Where the first sight is the later one, there may never have been a dream.
     what = "the last one was" if lock_at is not None and since <= lock_at else "the project was first seen"
     return Wait(due_at, "too_soon", f"{what} less than {config.dream.least_hours:g} h ago")
+
+
+def dream_night(since: float, config: Config, now: float) -> Wait | None:
+    """Wait for the time of day at which daily logs are distilled. Nights that were missed are made up for once.
+
+    `since`: the last dream, or when the logs were last found to have nothing new.
+    """
+    if since < time_of_day_before(config.dream.night, now):
+        return None
+    return Wait(time_of_day_after(config.dream.night, now), "too_soon", f"it comes at {config.dream.night}")
+
+
+def dream_lines(lines: int, config: Config, now: float) -> Due | Wait:
+    if lines:
+        return Due(f"{count(lines, 'line')} of daily logs to be distilled")
+    return Wait(time_of_day_after(config.dream.night, now), "no_new_lines", "the daily logs have no new line")
 
 
 def dream_retry(retry_at: float | None, failures: int, now: float) -> Wait | None:

@@ -14,6 +14,7 @@ from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
 from memoryd.recall.store import open_store
 from memoryd.rules import allowance
 from memoryd.rules.calls import call_of
+from memoryd.rules.confirmed import confirmed
 from memoryd.rules.match import Forbidden, StoredTrigger, keys_of, matched
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _READING_SECONDS = 0.5
 """Time for reading changed memories while a call waits; the rest is read with the next one."""
 _DENY = "deny-"
-_LOOSENING = (("enforce",), ("undo",), ("restore",), ("forget",))
+_LOOSENING = (("undo",), ("restore",), ("forget",))
 """Subcommands of memoryd that can end what a memory refuses."""
 _LEAD = (
     "What this user told earlier sessions about calls like the one that you have just made. Where the call goes against it, do"
@@ -122,6 +123,8 @@ def _refused(
         if not trigger.kind.startswith(_DENY) or not forbidden.fits(call):
             continue
         for memory in store.known(directory_id, [trigger.memory_id]):
+            if str(forbidden) not in confirmed(paths, memory_dir, memory.name):
+                continue  # the file asks for it, and nobody here has agreed
             if allowance.use(paths, memory_dir, memory.name, request.session_id, now):
                 return CallAnswer(refused_by=memory.name)
             from memoryd.recall import surface  # noqa: PLC0415 - few calls are refused
@@ -129,10 +132,16 @@ def _refused(
             piece = surface.piece_of(_surfaced(memory_dir, memory), now)
             reason = _REASON.format(forbidden=forbidden, piece=piece.text, name=memory.name)
             return CallAnswer(refusal=reason, refused_by=memory.name)
-    return CallAnswer(refusal=_OWN_RULE) if _changes_a_rule(store, memory_dir, request.root, call) else None
+    is_own = _makes_a_rule(call) or _changes_a_rule(paths, store, memory_dir, request.root, call)
+    return CallAnswer(refusal=_OWN_RULE) if is_own else None
 
 
-def _changes_a_rule(store: Store, memory_dir: str, root: str, call: Call) -> bool:
+def _makes_a_rule(call: Call) -> bool:
+    """Whether a call would make a memory binding: that is the user's word, and no agent's. To list them is anybody's."""
+    return any(command.words[:2] == ("memoryd", "enforce") and len(command.words) > 2 for command in call.commands)  # noqa: PLR2004
+
+
+def _changes_a_rule(paths: Paths, store: Store, memory_dir: str, root: str, call: Call) -> bool:
     """Whether a call would change by itself what binds it."""
     asks = any(command.program == "memoryd" and command.words[1:2] in _LOOSENING for command in call.commands)
     written = {os.path.join(root, path) for path in call.changed}
@@ -142,7 +151,9 @@ def _changes_a_rule(store: Store, memory_dir: str, root: str, call: Call) -> boo
         return False
     from fnmatch import fnmatchcase  # noqa: PLC0415 - few calls write there
 
-    names = {name for place, name, _, _ in store.binding() if place == memory_dir}
+    names = {
+        name for place, name, _, _ in store.binding() if place == memory_dir and confirmed(paths, memory_dir, name)
+    }
     return bool(names) and (asks or is_removed or any(fnmatchcase(name, path) for name in names for path in inside))
 
 

@@ -11,11 +11,11 @@ from memoryd.jobs.recall_matches import (
     Match,
     RecallTask,
     Request,
+    beside_memories,
     global_matches,
     probable_matches,
     quoted_matches,
     team_matches,
-    waiting_quotes,
 )
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
@@ -37,7 +37,6 @@ NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
-
 
 _READING_SECONDS = 0.05
 """Time for reading changed memories while a client waits; the rest is read by the daemon."""
@@ -157,8 +156,8 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
     if hurry is not None and directory is not None and directory.is_unfinished:
         wake(task.paths)
-    quotes = waiting_quotes(task.paths, memory_dir)
-    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry)
+    quotes, has_team = beside_memories(task)
+    team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
     person = _person(task, store, hurry)
     if (directory is None or not directory.memories) and not quotes and team is None and person is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)

@@ -14,6 +14,7 @@ from memoryd.recall.index import is_unchanged, read_memory
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.state.database import open_for_reading
 from memoryd.state.inbox import unconfirmed_quotes
+from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,14 +72,15 @@ class RecallTask(NamedTuple):
     floor: choose.Floor = choose.Floor(0.0, 0.0)
 
 
-def waiting_quotes(paths: Paths, memory_dir: str) -> dict[str, Quote]:
-    """The unconfirmed memories of a directory, by the names that their terms are kept under."""
+def beside_memories(task: RecallTask) -> tuple[dict[str, Quote], bool]:
+    """The unconfirmed memories of a directory, by the names that their terms are kept under; whether its team's are shown."""
     with suppress(StateError, BusyError):  # the memories themselves are worth more than these
-        database = open_for_reading(paths)
+        database = open_for_reading(task.paths)
         if database is not None:
             with closing(database):
-                return {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, memory_dir)}
-    return {}
+                quotes = {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, task.memory_dir)}
+                return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
+    return {}, False
 
 
 def quoted_matches(

@@ -15,6 +15,8 @@ from memoryd.clients.resume import resume_command
 from memoryd.clock import parse_iso
 from memoryd.errors import StateError
 from memoryd.jobs.memory_dirs import all_memory_dirs
+from memoryd.jobs.team import author_of, team_dir_of
+from memoryd.jobs.team_answers import dirs_with_team
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
 from memoryd.paths import is_below
@@ -51,6 +53,8 @@ class SearchHit(NamedTuple):
     at: float | None
     resume: str | None
     """The command that goes on with the session."""
+    author: str | None = None
+    """Who shared a memory with the team; None: it is the user's own."""
 
 
 def search(paths: Paths, config: Config, given: Sequence[str], most: int | None = None) -> list[SearchHit]:
@@ -109,13 +113,19 @@ def _in_memories(
     paths: Paths, config: Config, words: SearchWords, sessions: Sequence[tuple[CodingClient, Found]]
 ) -> Iterator[SearchHit]:
     clients = {client.session_id(found.path): client for client, found in sessions}
+    with_team = dirs_with_team(paths, config)
     for place in all_memory_dirs(paths, config):
         if not (place.root and is_excluded(place.root, config.projects.exclude)):
             with suppress(StateError, FileNotFoundError):  # one that cannot be opened is named by `doctor`
                 yield from _in_memory_dir(place, words, clients)
+            if place.path in with_team:
+                with suppress(StateError, FileNotFoundError):
+                    yield from _in_memory_dir(place._replace(path=team_dir_of(place.path)), words, {}, of_team=True)
 
 
-def _in_memory_dir(place: ProjectMemory, words: SearchWords, clients: dict[str, CodingClient]) -> Iterator[SearchHit]:
+def _in_memory_dir(
+    place: ProjectMemory, words: SearchWords, clients: dict[str, CodingClient], *, of_team: bool = False
+) -> Iterator[SearchHit]:
     with open_directory(place.path) as directory:
         for name, mtime_ns in directory.listing().topics.items():
             try:
@@ -142,4 +152,5 @@ def _in_memory_dir(place: ProjectMemory, words: SearchWords, clients: dict[str, 
                 session,
                 parse_iso(str(document.metadata.get("modified", ""))) or mtime_ns / 1e9,
                 resume_command(client, session, place.root) if client and session else None,
+                author_of(document) if of_team else None,
             )

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
 from memoryd.jobs.process_lock import only_process
-from memoryd.jobs.repository_identity import record_identities, recorded_identity, remote_of
+from memoryd.jobs.repository_identity import record_identities, recorded_identity
 from memoryd.jobs.team import reindex_project, team_dir_of
+from memoryd.jobs.team_answers import apply_switch, reason_not_to, team_place
 from memoryd.memory.tier_names import GLOBAL_FOLDER
 from memoryd.projects import is_excluded
-from memoryd.security.invisible import without_invisible
 from memoryd.security.redact import redact
-from memoryd.state import queries, sync
+from memoryd.state import sync, team
 from memoryd.state.projects import all_projects, owner_of
 from memoryd.stores.base import StoreError
 from memoryd.stores.git import MACHINES_REF, TEAM_REF
 from memoryd.stores.git_runner import GitRunner
-from memoryd.stores.open_store import FOLDER_SCHEME, open_store
+from memoryd.stores.keys import clean_author
+from memoryd.stores.open_store import open_store
 from memoryd.stores.protocol import exchange
 from memoryd.stores.replica import Replica
 
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.projects import Project
     from memoryd.state.database import Database
+    from memoryd.state.team import TeamAnswer
     from memoryd.stores.base import SharedStore
     from memoryd.stores.protocol import RoundResult
 
-_AT_WORK_SECONDS = 14 * 86_400.0
-"""The team of a project that nobody works on any more is not asked, unless it has shared something here."""
-_NAME_CHARACTERS = 60
+_UNKNOWN_ELSEWHERE = "it is no git repository with a remote or a commit, so it is not known elsewhere"
+_ADDRESS = re.compile(r"<?[^\s@]+@[^\s@]+>?")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -50,8 +51,12 @@ class Shared(NamedTuple):
     replicas: tuple[Replica, ...]
     staying: Mapping[str, str]
     """Roots of projects that are not exchanged, and why."""
-    is_team: bool = False
-    """For a team; else for one's own machines."""
+    team_root: str = ""
+    """For a team: the root of a project of it. Empty: for one's own machines."""
+
+    @property
+    def is_team(self) -> bool:
+        return bool(self.team_root)
 
     def open(self, paths: Paths, environment: Mapping[str, str]) -> SharedStore:
         return open_store(self.address, self.ref, paths, environment)
@@ -67,42 +72,50 @@ class SyncOutcome(NamedTuple):
     error: MemorydError | None = None
 
 
-def all_shared(database: Database, config: Config, now: float) -> list[Shared]:
+def all_shared(database: Database, config: Config) -> list[Shared]:
     """What is exchanged, by store: with one's own machines, and with the team of each project."""
     machines = [_machines(database, config)] if config.sync.remote else []
-    return [*machines, *(_teams(database, config, now) if config.is_team_on else ())]
+    return [*machines, *(_teams(database, config) if config.is_team_on else ())]
 
 
-def _teams(database: Database, config: Config, now: float) -> list[Shared]:
-    """The team's memories of the projects that are worked on, by store: each on its own remote, or all in one."""
+def _teams(database: Database, config: Config) -> list[Shared]:
+    """The team's memories of the projects that take part, by store: each on its own remote, or all in one."""
     stores: dict[str, list[Replica]] = {}
-    staying: dict[str, dict[str, str]] = {}
-    projects = {project.root: project for project in all_projects(database)}
-    for report in queries.projects(database):
-        is_at_work = report.active_at is None or now - report.active_at < _AT_WORK_SECONDS
-        if is_excluded(report.root, config.projects.exclude):
+    roots: dict[str, str] = {}
+    answers = team.answers(database)
+    for project in all_projects(database):
+        answer = answers.get(project.memory_dir)
+        if answer is None or not answer.place or reason_without_team(database, config, project, answer):
             continue
-        team_dir = team_dir_of(report.memory_dir)
-        if not os.path.isdir(report.root) or not (is_at_work or os.path.isdir(team_dir)):
-            continue
-        if config.team.store == "folder":
-            address, prefix = FOLDER_SCHEME + report.root, ""
-        elif config.team.store == "ref":
-            address, prefix = remote_of(report.root), ""
-        else:
-            prefix = prefix_of(recorded_identity(database, report.root), "team")
-            address = config.team.store if prefix else ""
-        if not address:
-            continue
-        replicas = stores.setdefault(address, [])
-        if reason := reason_to_stay(database, projects[report.root]):
-            staying.setdefault(address, {})[report.root] = reason
-        else:
-            replicas.append(Replica(team_dir, prefix))
-    return [
-        Shared(address, TEAM_REF, tuple(replicas), staying.get(address, {}), is_team=True)
-        for address, replicas in stores.items()
-    ]
+        place = team_place(config, project.root)
+        prefix = prefix_of(recorded_identity(database, project.root), "team") if place.has_prefix else ""
+        stores.setdefault(place.address, []).append(Replica(team_dir_of(project.memory_dir), prefix))
+        roots.setdefault(place.address, project.root)
+    return [Shared(address, TEAM_REF, tuple(replicas), {}, roots[address]) for address, replicas in stores.items()]
+
+
+def projects_without_team(database: Database, config: Config) -> dict[str, str]:
+    """Roots of projects that are exchanged with no team although teams are on, and why."""
+    answers = team.answers(database) if config.is_team_on else {}
+    reasons = {
+        project.root: reason_without_team(database, config, project, answers.get(project.memory_dir))
+        for project in (all_projects(database) if config.is_team_on else ())
+        if os.path.lexists(os.path.join(project.root, ".git"))
+    }
+    return {root: reason for root, reason in reasons.items() if reason}
+
+
+def reason_without_team(database: Database, config: Config, project: Project, answer: TeamAnswer | None) -> str:
+    """Why the memories of a project are exchanged with no team. Empty: they are."""
+    if not os.path.isdir(project.root):
+        return "it is not there"
+    if is_excluded(project.root, config.projects.exclude):
+        return "it is excluded in the config"
+    if reason := reason_to_stay(database, project) or reason_not_to(config, project, answer):
+        return reason
+    if team_place(config, project.root).has_prefix and not prefix_of(recorded_identity(database, project.root)):
+        return _UNKNOWN_ELSEWHERE
+    return ""
 
 
 def _machines(database: Database, config: Config) -> Shared:
@@ -118,9 +131,7 @@ def _machines(database: Database, config: Config) -> Shared:
         elif reason := reason_to_stay(database, project):
             staying[project.root] = reason
         elif not prefix:
-            staying[project.root] = (
-                "it is no git repository with a remote or a commit, so other machines cannot know it"
-            )
+            staying[project.root] = _UNKNOWN_ELSEWHERE
         elif os.path.isdir(project.root) or os.path.isdir(project.memory_dir):
             replicas[project.memory_dir] = Replica(project.memory_dir, prefix)
     return Shared(config.sync.remote, MACHINES_REF, tuple(replicas.values()), staying)
@@ -165,14 +176,13 @@ def sync_all(
     """
     with only_process(paths, "", "sync", "Another memoryd is exchanging memories right now."):
         record_identities(paths, [project.root for project in all_projects(database)], now)
-        for shared in all_shared(database, config, now):
-            if shared.is_team and not shared.replicas:
-                continue  # all its projects stay
+        apply_switch(database, config, now)
+        for shared in all_shared(database, config):
             address = shared.address
             try:
                 store = shared.open(paths, environment)
                 address = store.address
-                author = person_name(paths, environment) if shared.is_team else machine_name()
+                author = person_name(environment, shared.team_root) if shared.is_team else machine_name()
                 result = exchange(database, store, shared.replicas, author, now)
                 if shared.is_team and result.taken + result.dropped:
                     for replica in shared.replicas:
@@ -200,8 +210,11 @@ def machine_name() -> str:
     return os.uname().nodename.partition(".")[0] or "a machine"
 
 
-def person_name(paths: Paths, environment: Mapping[str, str]) -> str:
-    """Name of the user, as the team is told it: the one that git puts on commits, else that of the account."""
-    found = GitRunner(os.path.join(paths.state_dir, "stores"), environment).run("config", "--get", "user.name")
-    name = found.out.decode("utf-8", "replace").strip() if not found.code else ""
-    return without_invisible(name)[:_NAME_CHARACTERS] or getpass.getuser()
+def person_name(environment: Mapping[str, str], root: str) -> str:
+    """Name of the user, as the team of a project is told it: the one that git puts on commits there, else the account's.
+
+    Of a name that is an e-mail address, only what stands before the @.
+    """
+    told = GitRunner(os.path.join(root, ".git"), environment).run("config", "--get", "user.name")
+    name = told.out.decode("utf-8", "replace").strip() if not told.code else ""
+    return clean_author(name.partition("@")[0] if _ADDRESS.fullmatch(name) else name) or getpass.getuser()

@@ -13,13 +13,16 @@ from memoryd.memory.document import DocumentError, parse
 from memoryd.memory.snapshot import memories_in
 from memoryd.memory.team_lines import TEAM_FOLDER
 from memoryd.model import Changeset, FileChange, Group, HeldGroup
+from memoryd.recall.team import NOBODY
 from memoryd.review.team import contradicted_rule
-from memoryd.stores.keys import refusal_of_content, refusal_of_name
+from memoryd.state.team import is_on as is_team_on
+from memoryd.stores.keys import clean_author, refusal_of_content, refusal_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.memory.directory import MemoryDirectory
+    from memoryd.memory.document import Document
     from memoryd.model import StoredMemory
     from memoryd.state.database import Database
 
@@ -93,6 +96,12 @@ def _author_of(data: bytes) -> str:
     return told if isinstance(told, str) else ""
 
 
+def author_of(document: Document) -> str:
+    """Who shared a memory of the team, as its file says."""
+    told = document.metadata.get("author")
+    return clean_author(told) if isinstance(told, str) and clean_author(told) else NOBODY
+
+
 def team_memories(memory_dir: str) -> tuple[StoredMemory, ...]:
     """What the team has shared in a project; nothing where there is no such folder."""
     try:
@@ -111,9 +120,10 @@ class AgainstTeam(NamedTuple):
     held: tuple[HeldGroup, ...]
 
 
-def hold_against_team(memory_dir: str, accepted: Sequence[Group], mode: str) -> AgainstTeam:
+def hold_against_team(database: Database, memory_dir: str, accepted: Sequence[Group], mode: str) -> AgainstTeam:
     """Hold private feedback that contradicts a rule of the team. Kept by a yes, it names the rule that it wins against."""
-    rules = [memory for memory in team_memories(memory_dir) if memory.type == "feedback"]
+    shared = team_memories(memory_dir) if is_team_on(database, memory_dir) else ()
+    rules = [memory for memory in shared if memory.type == "feedback"]
     if not rules:
         return AgainstTeam(tuple(accepted), ())
     fine: list[Group] = []

@@ -12,7 +12,8 @@ MOST_CHARACTERS = 20_000
 UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
 """Letters of scripts without spaces, as a pattern takes them: kana, ideographs, Thai."""
 _HIRAGANA = ("\u3040", "\u309f")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"([A-Z])(?<=[a-z0-9][A-Z])")
+"""The capital comes first, since a search for it is fast."""
 _WORD = re.compile(r"[^\W_]+")
 _AROUND_A_WORD = "\"'`*_()[]{}<>“”‘’«»„「」『』"  # noqa: RUF001
 _BEHIND_A_WORD = ".,;:!?…。，、；：！？" + _AROUND_A_WORD  # noqa: RUF001
@@ -29,7 +30,10 @@ def words_of(text: str) -> tuple[str, ...]:
 
 def split(text: str) -> list[str]:
     """The words of a text in lower case, humps of identifiers apart; runs of a script without spaces as one."""
-    text = _HUMP.sub(" ", unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])).lower()
+    text = text[:MOST_CHARACTERS]
+    if text.isascii():
+        return _WORD.findall(_HUMP.sub(r" \1", text).lower())
+    text = _HUMP.sub(r" \1", unicodedata.normalize("NFKC", text)).lower()
     found = []
     for word in _WORD.findall(text):
         if word.isascii():

@@ -144,7 +144,10 @@ class _Agent:
         try:
             tool = next(tool for tool in TOOLS if tool.name == call.tool)
             given = _arguments(tool, call.arguments)
-            text = _FUNCTIONS[call.tool](self._world(), given)
+            world = self._world()
+            text = _FUNCTIONS[call.tool](world, given)
+            if not tool.is_read_only:
+                _follow_commits(world)
         except MemorydError as error:
             return McpAnswer((error.sentence + (f" Fix: {error.fix}" if error.fix else ""),), is_error=True)
         except Exception as error:  # noqa: BLE001 - the border: a session must not lose its server
@@ -195,6 +198,12 @@ class _Agent:
             log.close()
 
 
+def _follow_commits(world: _World) -> None:
+    from memoryd.jobs.call_hook import follow_commits
+
+    follow_commits(world.paths, world.clock.now())
+
+
 def _arguments(tool: McpTool, given: dict[str, Any]) -> dict[str, str]:
     """What a tool was given, as text that can be encoded. Raises UsageError."""
     from memoryd.errors import UsageError
@@ -242,6 +251,7 @@ def _search(world: _World, given: dict[str, str]) -> str:
     lines = []
     for hit in hits:
         who = {"user": "the user said", "agent": "an agent said"}.get(hit.who or "", f"memory {hit.file}")
+        who += f", shared by {hit.author} of the team, not the user's own words" if hit.author else ""
         where = f" in {hit.project}" if hit.project else ""
         when = f", {iso(hit.at)}" if hit.at else ""
         lines.append(f"- {who}{where}{when}:\n  {part_around(' '.join(hit.text.split()), hit.place, _HIT_CHARACTERS)}")
@@ -274,8 +284,7 @@ def _forget(world: _World, given: dict[str, str]) -> str:
     from memoryd.memory.names import fitting
     from memoryd.state.database import open_database
 
-    memory_dir = _place_meant(world, given["memory"])
-    with _opened(memory_dir) as directory, closing(open_database(world.paths)) as database:
+    with _opened(_place_meant(world, given["memory"])) as directory, closing(open_database(world.paths)) as database:
         name = _only_one(given["memory"], fitting(given["memory"], directory.listing().topics))
         state = directory.read(name)
         document = parse(state.data if state else b"")
@@ -323,13 +332,10 @@ _FUNCTIONS: dict[str, Callable[[_World, dict[str, str]], str]] = {
 def _place_meant(world: _World, given: str) -> str:
     """The directory of the memory that is named: the project's, or the global one where only that has such a memory."""
     from memoryd.memory.names import fitting
-    from memoryd.memory.tier_names import is_global
     from memoryd.recall.index import memory_names
 
-    project, person = _project(world), world.paths.global_dir
-    is_there = bool(person) and bool(fitting(given, memory_names(person)))
-    is_meant = is_there and (is_global(given) or not fitting(given, memory_names(project)))
-    return person if is_meant else project
+    places = [_project(world), world.paths.global_dir][:: -1 if given.startswith("global/") else 1]
+    return next((place for place in places if place and fitting(given, memory_names(place))), _project(world))
 
 
 def _opened(memory_dir: str) -> AbstractContextManager[MemoryDirectory]:

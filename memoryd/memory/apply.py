@@ -45,7 +45,7 @@ def apply(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool
 
 def revert(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
     """Change a file back to what it was before, however far `apply` or an earlier `revert` had come."""
-    back = _reversed(file)
+    back = reverse_of(file)
     finish_interrupted(directory, back, rescue)
     if finish_interrupted(directory, file, rescue):
         apply(directory, back, rescue)
@@ -53,10 +53,10 @@ def revert(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> Non
 
 def resume(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool:
     """Finish what a killed process began with this file. False where somebody else's edit is in its place."""
-    finish_interrupted(directory, _reversed(file), rescue)
+    finish_interrupted(directory, reverse_of(file), rescue)
     if finish_interrupted(directory, file, rescue):
         return True
-    return _content(directory, file.name) == file.before and apply(directory, file, rescue)
+    return content_of(directory, file.name) == file.before and apply(directory, file, rescue)
 
 
 def finish_interrupted(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> bool:
@@ -66,8 +66,8 @@ def finish_interrupted(directory: MemoryDirectory, file: PlannedFile, rescue: Re
     content. Of a replaced file it is ours before the exchange, and the old content after it.
     """
     finish_exchange(directory.descriptor, file.temporary, file.name)
-    left = _content(directory, file.temporary)
-    live = _content(directory, file.name)
+    left = content_of(directory, file.temporary)
+    live = content_of(directory, file.name)
     if left is None:
         return live == file.after
     if file.after is None:
@@ -94,7 +94,7 @@ def sync(directory: MemoryDirectory) -> None:
     os.fsync(directory.descriptor)
 
 
-def _reversed(file: PlannedFile) -> PlannedFile:
+def reverse_of(file: PlannedFile) -> PlannedFile:
     """Reverse plan, with a temporary file of its own: leftovers of the two must not be mixed up."""
     return file._replace(
         temporary=f"{file.temporary}-back",
@@ -139,11 +139,11 @@ def _restore_displaced(directory: MemoryDirectory, file: PlannedFile, after: byt
 
     For an instant our version had the name, and somebody may have begun to edit it: that edit is newer and stays.
     """
-    displaced = _content(directory, file.temporary)
+    displaced = content_of(directory, file.temporary)
     try:
         exchange(directory.descriptor, file.temporary, file.name)
         _wait_for_writer(directory, file.temporary)
-        if _content(directory, file.temporary) == after:
+        if content_of(directory, file.temporary) == after:
             _unlink(directory, file.temporary)
         else:
             exchange(directory.descriptor, file.temporary, file.name)
@@ -181,7 +181,7 @@ def _return_to_name(directory: MemoryDirectory, file: PlannedFile, rescue: Rescu
 def _rescue_temporary(directory: MemoryDirectory, file: PlannedFile, rescue: Rescue) -> None:
     """Move an edit from the temporary file to the database. Anything but a regular file stays where it is."""
     _wait_for_writer(directory, file.temporary)
-    data = _content(directory, file.temporary)
+    data = content_of(directory, file.temporary)
     if isinstance(data, bytes):
         rescue(file.name, data)
         _unlink(directory, file.temporary)
@@ -212,7 +212,7 @@ def _is_untouched(directory: MemoryDirectory, name: str, expected: bytes) -> boo
     In this order: a writer that closed before the second check has written by then. No new one can come, as nobody knows
     the temporary name.
     """
-    return not _is_being_written(directory, name) and _content(directory, name) == expected
+    return not _is_being_written(directory, name) and content_of(directory, name) == expected
 
 
 def _wait_for_writer(directory: MemoryDirectory, name: str) -> None:
@@ -244,7 +244,7 @@ def _is_being_written(directory: MemoryDirectory, name: str) -> bool:
     return False
 
 
-def _content(directory: MemoryDirectory, name: str) -> Content:
+def content_of(directory: MemoryDirectory, name: str) -> Content:
     """Bytes of a regular file, up to a limit that no memory reaches."""
     try:
         descriptor = _open_for_reading(directory, name)

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
-from memoryd.memory.apply import apply, resume, revert, sync
+from memoryd.memory.apply import sync
+from memoryd.memory.apply_line import apply, resume, revert
 from memoryd.memory.plan import index_rules, plan, plan_index
 from memoryd.model import Changeset
 from memoryd.state import changes
@@ -107,7 +108,7 @@ def _planned(
         for change in group.changes
     }
     with _in_words(part.directory, "Nothing was changed."):
-        return plan(part.directory, part.changeset, now, index_rules(database), elsewhere)
+        return plan(part.directory, part.changeset, now, index_rules(database, part.directory.path), elsewhere)
 
 
 def _recorded(
@@ -127,14 +128,14 @@ def _committed(
     files, left_out = plan
     if changing is None:
         return Committed(None, left_out=left_out)
-    is_of_the_inbox = not files and _touches_inbox(changeset)
-    return Committed(None if is_of_the_inbox else changing.change_id, tuple(sorted(changing.conflicted)), left_out)
+    is_unseen = not files and (_touches_inbox(changeset) or bool(changeset.log_cursors))
+    return Committed(None if is_unseen else changing.change_id, tuple(sorted(changing.conflicted)), left_out)
 
 
 def _has_more_to_close(changeset: Changeset) -> bool:
-    """Whether a changeset that changes no file has turns or inbox rows to close."""
+    """Whether a changeset that changes no file has turns, inbox rows or daily logs to close."""
     has_turns = bool(changeset.turn_ids) and changeset.kind != "dream"  # whose job closes them
-    return has_turns or _touches_inbox(changeset)
+    return has_turns or _touches_inbox(changeset) or bool(changeset.log_cursors)
 
 
 def _touches_inbox(changeset: Changeset) -> bool:
@@ -240,15 +241,9 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
     for file in reversed(files if conflicted else []):
         if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
             revert(directory, file, rescue)
-    _rebuild_index(
-        database,
-        directory,
-        change_id,
-        len(files),
-        now,
-        [],
-        [f for f in files if f.group not in (*conflicted, INDEX_GROUP)],
-    )
+    applied = [f for f in files if f.group not in (*conflicted, INDEX_GROUP)]
+    if not files or any(file.offset is None for file in files):
+        _rebuild_index(database, directory, change_id, len(files), now, [], applied)
     sync(directory)
     changes.close(database, {change_id: conflicted}, now)
 
@@ -270,7 +265,7 @@ def _rebuild_index(
             applied,
             position + number,
             now,
-            index_rules(database),
+            index_rules(database, directory.path),
             elsewhere=changes.prepared_beside(database, change_id),
         )
         if index is None:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError
+from memoryd.memory.daily_logs import is_log_line, is_log_name
 from memoryd.memory.document import parse
 from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
 from memoryd.security.redact import find_secret
@@ -35,16 +36,19 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
     not asked for its form. The user's own yes to a proposal also counts for a pinned memory.
     """
     makes_memories = changeset.kind in ("extract", "remember", "dream", "review")
-    names = [change.name for group in changeset.groups for change in group.changes]
+    names = [change.name for group in changeset.groups for change in group.changes if change.offset is None]
     if len(names) != len(set(names)):
         raise RefusedError("one change a file", "The same file is changed twice in one commit.")
     for group in changeset.groups:
         for change in group.changes:
+            if change.offset is not None:
+                _check_line(changeset, group, change)
+                continue
             _check_name(change)
             if change.name in odd:
                 raise RefusedError("left alone", f"{change.name} is left alone: it is {odd[change.name]}.")
             # What once stood there is put back as it was, whatever it holds: it is the user's.
-            is_new = changeset.kind not in ("undo", "redo", "restore")
+            is_new = changeset.kind not in ("undo", "redo", "restore", "purge")
             if is_new and change.after is not None and (secret := find_secret(change.after.decode("utf-8", "replace"))):
                 raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
             if makes_memories:
@@ -53,6 +57,20 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
                 _check_memory(change, group, needs_evidence=_needs_evidence(changeset, group, change))
                 if changeset.kind in ("dream", "review"):
                     _check_whose(change)
+
+
+def _check_line(changeset: Changeset, group: Group, change: FileChange) -> None:
+    """A line of a daily log: in the log of a day, by itself, without a secret, and resting on what the user said."""
+    if not is_log_name(change.name):
+        raise RefusedError("inside the directory", f"{change.name!r} is no name for a daily log.")
+    if changeset.kind in ("undo", "redo") or change.after is None:
+        return
+    if len(change.after) > MEMORY_BYTES or not is_log_line(change.after):
+        raise RefusedError("no truncated text", f"{change.name} would get something that is no line of a log.")
+    if secret := find_secret(change.after.decode("utf-8", "replace")):
+        raise RefusedError("no secret", f"{change.name} would hold a secret ({secret}).")
+    if not group.evidence:
+        raise RefusedError("evidence", f"A line of {change.name} rests on nothing that the user said.")
 
 
 def _check_name(change: FileChange) -> None:

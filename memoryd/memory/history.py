@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from memoryd.errors import MemorydError
 from memoryd.language.evidence import overlap
-from memoryd.model import Changeset, FileChange, Group, IndexEdit
+from memoryd.model import AT_THE_END, Changeset, FileChange, Group, IndexEdit
 from memoryd.state import history
 
 if TYPE_CHECKING:
@@ -55,13 +55,23 @@ def undoing(database: Database, change: history.Change) -> Changeset:
         if file.state == "applied":
             groups.setdefault(file.group, []).append(
                 FileChange(
-                    file.name, file.after, file.before, file.after_mtime_ns, file.before_mtime_ns, mode=file.mode
+                    file.name,
+                    file.after,
+                    file.before,
+                    file.after_mtime_ns,
+                    file.before_mtime_ns,
+                    file.mode,
+                    # A line that comes back is appended: others may have come in its place.
+                    AT_THE_END if file.offset is not None and file.before is not None else file.offset,
                 )
             )
+    in_order = list(groups.values())
+    if any(file.offset is not None for files in in_order for file in files):
+        in_order.reverse()  # of a log's lines the last one first: the log has its former time in the end
     return Changeset(
         kind,
         f"{kind} of change {change.id}",
-        tuple(Group(tuple(files), f"{kind} of change {change.id}") for files in groups.values()),
+        tuple(Group(tuple(files), f"{kind} of change {change.id}") for files in in_order),
         undoes=change.id,
         index_edit=_index_before(database, change),
     )
@@ -80,6 +90,10 @@ def restoring(database: Database, directory: MemoryDirectory, name: str, change:
     if change is not None and change.memory_dir != directory.path:
         raise MemorydError(f"Change {change.id} is of another project.", "memoryd history")
     file = _version(database, directory.path, name, change)
+    if file.offset is not None:
+        raise MemorydError(
+            f"{name} is a daily log; its lines are put back by number.", f"memoryd undo {file.change_id}"
+        )
     now = directory.read(name)
     wanted, mtime = (file.after, file.after_mtime_ns) if change else (file.before, file.before_mtime_ns)
     if change is None and wanted is None:

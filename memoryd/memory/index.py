@@ -99,7 +99,7 @@ def _rebuild_once(
         if is_topic and name in refresh and refresh[name] in (None, bare):
             line = entry(name, topic(name)) + line[len(bare) :]  # noqa: PLW2901 - the line made anew
         elif name in changed and _is_stale(hook_of(bare), *changed[name]):
-            line = entry(name, Topic(_title_of(bare), topic(name).hook)) + line[len(bare) :]  # noqa: PLW2901
+            line = entry(name, Topic(title_of(bare), topic(name).hook)) + line[len(bare) :]  # noqa: PLW2901
         kept.append(line)
         last_entry = len(kept) - 1
     by_age = sorted(files, key=lambda name: (files[name], name))
@@ -159,7 +159,7 @@ def _is_stale(hook: str, before: str, after: str) -> bool:
     return bool(told & was - now)
 
 
-def _title_of(line: str) -> str:
+def title_of(line: str) -> str:
     match = _ENTRY.match(line)
     return match[0].partition("[")[2].rpartition("](")[0] if match else ""
 
@@ -180,7 +180,7 @@ def _shortened(line: str) -> str:
     if match is None or name is None or not is_too_long(line):
         return line
     end = line[len(line.rstrip("\r\n")) :]
-    return entry(name, Topic(_title_of(line), hook_of(line))) + end
+    return entry(name, Topic(title_of(line), hook_of(line))) + end
 
 
 def entry(name: str, topic: Topic, *, counts_link: bool = True) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.language.titles import slug_of, title_and_rest
 from memoryd.memory import guards
 from memoryd.memory import index as indexing
+from memoryd.memory.apply_line import at_their_places
 from memoryd.memory.directory import HEAD_BYTES, TEMPORARY_PREFIX
 from memoryd.memory.document import parse
 from memoryd.memory.global_lines import (
@@ -21,6 +22,7 @@ from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
 from memoryd.memory.team_lines import with_team_lines, without_team_lines
 from memoryd.model import IndexEdit
 from memoryd.security.redact import redact
+from memoryd.state import team
 from memoryd.state.changes import INDEX_GROUP, PlannedFile
 
 if TYPE_CHECKING:
@@ -40,11 +42,16 @@ class IndexRules(NamedTuple):
     """False: MEMORY.md is left to somebody else."""
     global_dir: str = ""
     """The memories about the person, whose lines stand in the index of every project."""
+    has_team: bool = False
+    """The index has lines of the team's memories."""
 
 
-def index_rules(database: Database) -> IndexRules:
+def index_rules(database: Database, memory_dir: str) -> IndexRules:
+    has_team = team.is_on(database, memory_dir)
     paths = database.paths
-    return IndexRules(paths.is_index_written, paths.global_dir) if paths is not None else IndexRules()
+    if paths is None:
+        return IndexRules(has_team=has_team)
+    return IndexRules(paths.is_index_written, paths.global_dir, has_team)
 
 
 def plan(
@@ -61,7 +68,9 @@ def plan(
     listing = directory.listing()
     guards.check(changeset, listing.odd)
     token = f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
-    planned = _planned(changeset, token, now)
+    planned = at_their_places(directory, _planned(changeset, token, now))
+    if planned and all(file.offset is not None for file in planned):  # lines of daily logs have no line in the index
+        return planned, ()
     index, left_out = plan_index(
         directory, listing.topics, planned, len(planned), now, rules, changeset.index_edit, elsewhere
     )
@@ -87,6 +96,7 @@ def _planned(changeset: Changeset, token: str, now: float) -> list[PlannedFile]:
                     after=change.after,
                     after_mtime_ns=change.after_mtime_ns or int(now * 1e9),
                     mode=change.mode,
+                    offset=change.offset,
                 )
             )
     return files
@@ -109,6 +119,8 @@ def plan_index(
     contents: dict[str, bytes] = {}
     gone: set[str] = set()
     for file in files:
+        if file.offset is not None:
+            continue
         if file.after is None:
             topics.pop(file.name, None)
             gone.add(file.name)
@@ -135,7 +147,7 @@ def plan_index(
     whole = built.text
     if carries_global_lines(directory.path, rules.global_dir):
         whole = with_global_lines(whole, text, rules.global_dir, _topic, edit.global_names, elsewhere)
-    whole = with_team_lines(whole, directory, topic)
+    whole = with_team_lines(whole, directory, topic) if rules.has_team else whole
     after: bytes | None = whole.encode("utf-8", "surrogateescape")
     if after == (now_there.data if now_there else b""):
         return None, built.left_out
@@ -163,7 +175,7 @@ def _rewritten(files: list[PlannedFile]) -> tuple[dict[str, str | None], dict[st
     refresh: dict[str, str | None] = {}
     changed: dict[str, tuple[str, str]] = {}
     for file in files:
-        if file.before is not None and file.after is not None:
+        if file.offset is None and file.before is not None and file.after is not None:
             refresh[file.name] = indexing.entry(file.name, _topic(file.name, file.before))
             changed[file.name] = (_said(file.before), _said(file.after))
     return refresh, changed

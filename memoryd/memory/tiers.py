@@ -80,7 +80,7 @@ class Tiers(NamedTuple):
         self, database: Database, directory: MemoryDirectory, changeset: Changeset, now: float
     ) -> list[PlannedFile]:
         """The files that `commit` would change. Raises RefusedError."""
-        wanted, rules = _split(changeset), index_rules(database)
+        wanted, rules = _split(changeset), index_rules(database, self.project)
         with directory.locked():
             files, _ = plan(directory, wanted.project, now, rules)
         if wanted.person is not None:

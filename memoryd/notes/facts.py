@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clients.tool_actions import PlanStep, action_of, answer_text
 from memoryd.model import Interrupt, Prompt, Reply, Results
+from memoryd.notes.newness import shortened
 from memoryd.security.redact import redact, redacted_excerpt
 from memoryd.transcripts.opt_out import is_opt_out
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from memoryd.clients.tool_actions import ToolAction
     from memoryd.model import Entry, ToolCall
 
-_VERSION = 1
+_VERSION = 2
 """Facts of another version are collected anew."""
 BYTES_PER_TOKEN = 4
 _MOST_RESULT_TOKENS = 25_000
@@ -35,12 +36,15 @@ _RESULT_CHARACTERS = 600
 _DETAIL_CHARACTERS = 300
 _WORD_CHARACTERS = 40
 _TAIL_CHARACTERS = 8_192
-_MOST_MESSAGES = 60
+_LAST_MESSAGES = 60
+_TELLING_MESSAGES = 60
+"""Of those before the last ones."""
 _MOST_TURNS = 200
 _MOST_FILES = 200
 _MOST_COMMANDS = 80
 _MOST_PROBLEMS = 40
-_MOST_RESULTS = 12
+_LAST_RESULTS = 12
+_TELLING_RESULTS = 12
 _MOST_STEPS = 60
 _MOST_PENDING = 100
 _MOST_SKILLS = 20
@@ -186,7 +190,12 @@ class SessionFacts:
         self.tokens += _tokens(prompt.text)
         text = redacted_excerpt(prompt.text.strip(), MESSAGE_CHARACTERS)
         self.first = self.first or text
-        self.messages = [*self.messages, SaidMessage(self.turns, prompt.said_at, text)][-_MOST_MESSAGES:]
+        self.messages = shortened(
+            [*self.messages, SaidMessage(self.turns, prompt.said_at, text)],
+            lambda message: message.text,
+            _LAST_MESSAGES,
+            _TELLING_MESSAGES,
+        )
         line = TurnLine(self.turns, prompt.said_at, _one_line(text, LINE_CHARACTERS))
         if self.lines and self.lines[-1].is_stopped:
             self._problem("The user stopped the work", f"and then said: {_one_line(text, _DETAIL_CHARACTERS)}")
@@ -208,7 +217,8 @@ class SessionFacts:
             self.answer = redacted_excerpt(text.strip(), _ANSWER_CHARACTERS)
             result = (self.turns, self.answer[:_RESULT_CHARACTERS])
             is_same_turn = self.results and self.results[-1][0] == self.turns
-            self.results = [*(self.results[:-1] if is_same_turn else self.results), result][-_MOST_RESULTS:]
+            results = [*(self.results[:-1] if is_same_turn else self.results), result]
+            self.results = shortened(results, lambda each: each[1], _LAST_RESULTS, _TELLING_RESULTS)
             self.lines[-1] = self.lines[-1]._replace(answer=_one_line(self.answer, LINE_CHARACTERS))
         for call in reply.calls:
             self._take_call(call)

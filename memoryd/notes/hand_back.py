@@ -34,7 +34,7 @@ _LEAST_ROOM = 200
 def handed_back(
     facts: SessionFacts, written: Mapping[str, str], file: str, most_characters: int, *, why: str = "compacted"
 ) -> str:
-    """Task, current state, open ends, last messages, files, commands; then what a model has learnt. Empty without facts."""
+    """Task, current state, open ends, messages, files, commands; then what a model has learnt. Empty without facts."""
     if facts.is_empty:
         return ""
     lead = _LEAD.format(why=why)
@@ -45,10 +45,10 @@ def handed_back(
         ("Task", 0.18, lambda room: _task(facts, written, room)),
         ("Current state", 0.30, lambda room: _with(written.get("Current State", ""), state_of, facts, room)),
         ("Open ends", 0.14, lambda room: open_ends(facts, room)),
-        ("Last messages of the user", 0.36, lambda room: messages_shown(facts, room)),
-        ("Files", 0.40, lambda room: _with(written.get("Files and Functions", ""), files_shown, facts, room)),
-        ("Commands", 0.45, lambda room: _with(written.get("Workflow", ""), commands_shown, facts, room)),
-        ("What the last turns found", 0.6, lambda room: results_shown(facts, room)),
+        ("Messages of the user", 0.45, lambda room: messages_shown(facts, room)),
+        ("Files", 0.28, lambda room: _with(written.get("Files and Functions", ""), files_shown, facts, room)),
+        ("Commands", 0.30, lambda room: _with(written.get("Workflow", ""), commands_shown, facts, room)),
+        ("What the turns found", 0.7, lambda room: results_shown(facts, room)),
         ("Corrections and learnings", 0.9, lambda room: _learnt(facts, written, room)),
     )
     for title, share, text_of in pieces:

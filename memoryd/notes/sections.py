@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.notes.facts import BYTES_PER_TOKEN, LINE_CHARACTERS
+from memoryd.notes.facts import BYTES_PER_TOKEN, LINE_CHARACTERS, MESSAGE_CHARACTERS
+from memoryd.notes.newness import LEAST_NEW, SHOWN_CHARACTERS, most_telling_first, new_words
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ _TITLE_CHARACTERS = 100
 _STEPS_DONE = 5
 _WHOLE_TURNS = 20
 """So many of the last turns are not shortened for the sake of older ones."""
+_OPEN_PROBLEMS = 3
+_OPEN_TURNS = 10
+"""What failed before them and was not tried again is over."""
+_MOST_SHOWN = 40
+"""Messages that are handed back: among more of them the weighty ones are not seen."""
+_LAST_SHOWN = 5
+"""So many of the last messages and answers are handed back, whatever they say."""
 
 
 class ListItem(NamedTuple):
@@ -111,12 +119,17 @@ def _task(facts: SessionFacts, room: int) -> str:
     others = [message for message in facts.messages if message.turn > 1]
     if not others:
         return first
-    return f"{head}\n{fitted([_message_item(message) for message in others], room - size_of(head) - 1)}"
+    order = most_telling_first([message.text for message in others], _WHOLE_TURNS)
+    items = [_message_item(message) for message in others]
+    return f"{head}\n{fitted(items, room - size_of(head) - 1, order=order)}"
 
 
 def messages_shown(facts: SessionFacts, room: int) -> str:
-    """The last messages of the user."""
-    return fitted([_message_item(message) for message in facts.messages], room)
+    """The last messages of the user, and those before them that say the most; without the first, which is the task."""
+    messages = [message for message in facts.messages if message.turn > 1]
+    order = most_telling_first([message.text for message in messages], _LAST_SHOWN)
+    items = [_message_item(message, SHOWN_CHARACTERS) for message in messages]
+    return fitted(items, room, order=order[:_MOST_SHOWN], whole=len(items))
 
 
 def files_shown(facts: SessionFacts, room: int) -> str:
@@ -143,9 +156,19 @@ def commands_shown(facts: SessionFacts, room: int) -> str:
         parts.append("Skills in use: " + ", ".join(facts.skills))
         room -= size_of(parts[0])
     if facts.commands:
-        items = [_command_item(command) for command in reversed(facts.commands.values())]
-        parts.append("Commands, the last one first:\n" + fitted(items, room - 40, newest_first=True))
+        parts.append("Commands, the last one first:\n" + _commands(list(reversed(facts.commands.values())), room - 40))
     return "\n".join(parts)
+
+
+def _commands(commands: list[RunCommand], room: int) -> str:
+    """The last of those that are alike; one that failed in any case."""
+    counts = new_words(command.command for command in commands)
+    order = [
+        at
+        for at, command in enumerate(commands)
+        if at < _LAST_SHOWN or counts[at] >= LEAST_NEW or command.outcome != "ok"
+    ]
+    return fitted([_command_item(command) for command in commands], room, newest_first=True, order=order)
 
 
 def _problems(facts: SessionFacts, room: int) -> str:
@@ -156,22 +179,22 @@ def _problems(facts: SessionFacts, room: int) -> str:
 def open_ends(facts: SessionFacts, room: int) -> str:
     """What is not done: open steps, commands that still fail, calls that were never answered."""
     parts = [_step(step) for step in facts.plan if not step.is_done]
+    failing = [problem for problem in facts.problems if problem.subject and not problem.solved_in]
     parts += [
-        _problem_item(problem).full
-        for problem in facts.problems
-        if problem.subject and not problem.solved_in and problem.turn >= facts.turns - 1
+        _problem_item(problem).full for problem in failing[-_OPEN_PROBLEMS:] if problem.turn > facts.turns - _OPEN_TURNS
     ]
     parts += [f"- not answered: {subject}" for subject in facts.running[-3:]]
     return fitted([ListItem(part, part[:LINE_CHARACTERS]) for part in parts], room)
 
 
 def results_shown(facts: SessionFacts, room: int) -> str:
-    """The last answer of each of the last turns."""
+    """The last answer of each of the last turns, and of those before them that found the most."""
     items = [
         ListItem(f"- turn {turn}: {_indented(text)}", f"- turn {turn}: {_line(text, LINE_CHARACTERS)}")
         for turn, text in facts.results
     ]
-    return fitted(items, room)
+    order = most_telling_first([text for _, text in facts.results], _LAST_SHOWN)
+    return fitted(items, room, order=order)
 
 
 def _worklog(facts: SessionFacts, room: int) -> str:
@@ -199,9 +222,9 @@ _BUILDERS: dict[str, Callable[[SessionFacts, int], str]] = dict(
 # --- one piece --------------------------------------------------------------------------------------------------------
 
 
-def _message_item(message: SaidMessage) -> ListItem:
+def _message_item(message: SaidMessage, most: int = MESSAGE_CHARACTERS) -> ListItem:
     head = f"- turn {message.turn}: "
-    return ListItem(head + _quoted(message.text, len(message.text)), head + _quoted(message.text, LINE_CHARACTERS))
+    return ListItem(head + _quoted(message.text, most), head + _quoted(message.text, LINE_CHARACTERS))
 
 
 def _file_item(file: TouchedFile) -> ListItem:
@@ -287,14 +310,23 @@ def cut_bytes(text: str, most: int) -> str:
 
 
 def fitted(
-    items: Sequence[ListItem], room: int, *, newest_first: bool = False, left_out: int = 0, whole: int = 0
+    items: Sequence[ListItem],
+    room: int,
+    *,
+    newest_first: bool = False,
+    left_out: int = 0,
+    whole: int = 0,
+    order: Sequence[int] | None = None,
 ) -> str:
     """As many items as there is room for: short ones, the oldest left out; then the newest as they should be.
 
-    So many of the newest are `whole` before older ones get their room, while they fit into three quarters of it.
+    So many of the newest are `whole` before older ones get their room, while they fit into three quarters of it. `order`: in
+    which the items get their room, if not from the newest on; what is not in it is left out.
     """
-    order = list(range(len(items))) if newest_first else list(range(len(items) - 1, -1, -1))
-    room -= 40  # for the line that tells how many are left out
+    is_chosen = order is not None
+    if order is None:
+        order = list(range(len(items))) if newest_first else list(range(len(items) - 1, -1, -1))
+    room -= 60  # for the line that tells how many are left out
     older = room // 4
     taken: dict[int, str] = {}
     for number, index in enumerate(order):
@@ -311,5 +343,5 @@ def fitted(
             room -= more
     lines = [taken[index] for index in sorted(taken)]
     missing = len(items) - len(taken) + left_out
-    note = [f"- and {missing} earlier"] if missing else []
+    note = [f"- and {missing} {'others, which say little that is new' if is_chosen else 'earlier'}"] if missing else []
     return "\n".join([*lines, *note] if newest_first else [*note, *lines])

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from memoryd.memory.quick_parse import QuickParse
 
-LEAST_PROBABILITY = 0.25
+LEAST_PROBABILITY = 0.22
 """Of the best memory; where it is less, nothing is said. `recall --min-score` sets another."""
-LEAST_BESIDE = 0.18
+LEAST_BESIDE = 0.14
 """Of the others, once something is said: silence is broken already."""
 LEAST_OF_FEW = 0.1
 """Of all where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""

@@ -7,7 +7,8 @@ can mean.
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
+from collections import Counter
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,12 +16,13 @@ from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 FILE = os.path.join(os.path.dirname(__file__), "concepts.txt")
 MOST_WORDS = 4
 MOST_CHARACTERS = 8
 """Of a phrase, in a script without spaces."""
+_MOST_KNOWN = 1 << 16
 
 
 class _Named(NamedTuple):
@@ -31,42 +33,42 @@ class _Named(NamedTuple):
     numbers: tuple[str, ...]
 
 
-class _Word(NamedTuple):
-    """A word of `split`, as it is looked up."""
+def count_terms(words: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """How often each term stands among words of `split`, and how often each concept is named, by its number.
 
-    stem: str
-    term: str
-    """Empty where it tells nothing."""
-    numbers: tuple[str, ...]
-    """Concepts that it names by itself."""
-    before: frozenset[str] | None
-    """Stems that stand before it in a longer phrase; None: not known, so every length is looked up."""
-
-
-def terms_and_concepts(words: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The terms of the words of `split`, and the numbers of the concepts that they name, each as often as it stands there.
-
-    For thousands of texts: what is known of a word is kept, and the first text costs more.
+    An empty word ends a text: no phrase goes beyond it. For thousands of texts: every word is looked up once, and the first
+    text costs more.
     """
-    terms, named = _scanned(words, _word_by_dictionary, meanings_by_dictionary)
-    return list(filter(None, terms)), [number for phrase in named for number in phrase.numbers]
+    known = _known_words()
+    terms: dict[str, int] = {}
+    concepts: dict[str, int] = {}
+    for word, times in Counter(words).items():
+        _, named, numbers = known[word]
+        for term in named:
+            terms[term] = terms.get(term, 0) + times
+        for number in numbers:
+            concepts[number] = concepts.get(number, 0) + times
+    phrases = _phrases([known[word].stem for word in words])
+    for at in {at for phrase in phrases for at in range(phrase.start, phrase.end)}:
+        for number in known[words[at]].numbers:  # it stands for the phrase, and not for itself
+            concepts[number] -= 1
+    for phrase in phrases:
+        for number in phrase.numbers:
+            concepts[number] = concepts.get(number, 0) + 1
+    return terms, {number: times for number, times in concepts.items() if times}
 
 
 def concepts_in(text: str) -> list[str]:
     """The number of every concept that a text names, as often as it does."""
-    return terms_and_concepts(split(text))[1]
+    return list(Counter(count_terms(split(text))[1]).elements())
 
 
-def terms_with_concepts(text: str, *, is_one_of_many: bool = False) -> dict[str, set[str]]:
+def terms_with_concepts(text: str) -> dict[str, set[str]]:
     """Every word that tells something, as `terms_of` has it, and the concepts that it names or helps to name.
 
-    Of many texts, the first costs more.
+    For a single text: no dictionary is read for it.
     """
-    terms, named = (
-        _scanned(split(text), _word_by_dictionary, meanings_by_dictionary)
-        if is_one_of_many
-        else _scanned(split(text), _word_by_halving, meanings_by_halving)
-    )
+    terms, named = _scanned(split(text))
     found: dict[str, set[str]] = {term: set() for term in terms if term}
     for one in named:
         for term in terms[one.start : one.end]:
@@ -106,55 +108,74 @@ def meanings_by_dictionary(phrase: str) -> tuple[str, ...]:
     return _dictionary().get(phrase, ())
 
 
-def _word_by_halving(word: str) -> _Word:
-    found = stem(word)
-    return _Word(found, "" if is_stop(word) else found, meanings_by_halving(found), None)
+class _KnownWord(NamedTuple):
+    """What is known of a word of `split` wherever it stands."""
+
+    stem: str
+    """Empty for a run without spaces, which is part of no phrase."""
+    terms: tuple[str, ...]
+    numbers: tuple[str, ...]
+    """Concepts that it names by itself."""
 
 
-@lru_cache(maxsize=1 << 15)
-def _word_by_dictionary(word: str) -> _Word:
-    """The same, kept: ten thousand memories have few thousand words."""
-    found = stem(word)
-    before = _stems_before().get(found, frozenset())
-    return _Word(found, "" if is_stop(word) else found, meanings_by_dictionary(found), before)
+class _KnownWords(dict[str, _KnownWord]):
+    """Every word that was met: ten thousand memories have few thousand words."""
+
+    def __missing__(self, word: str) -> _KnownWord:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        if is_unspaced(word):
+            named = _longest(_named_in_run(word, 0, meanings_by_dictionary))
+            numbers = tuple(number for phrase in named for number in phrase.numbers)
+            found = _KnownWord("", tuple(filter(None, pairs_of(word))), numbers)
+        else:
+            last = stem(word)
+            found = _KnownWord(last, () if not word or is_stop(word) else (last,), meanings_by_dictionary(last))
+        self[word] = found
+        return found
 
 
 @cache
-def _stems_before() -> dict[str, frozenset[str]]:
-    """For each stem that ends a phrase of several words, those that can stand before it."""
-    pairs: dict[str, set[str]] = {}
-    for phrase in _dictionary():
-        for before, last in pairwise(phrase.split(" ")):
-            pairs.setdefault(last, set()).add(before)
-    return {last: frozenset(before) for last, before in pairs.items()}
+def _known_words() -> _KnownWords:
+    return _KnownWords()
 
 
-def _scanned(
-    words: Iterable[str], known: Callable[[str], _Word], meanings: Callable[[str], tuple[str, ...]]
-) -> tuple[list[str], list[_Named]]:
+def _phrases(stems: list[str]) -> list[_Named]:
+    """The phrases of several words, without those that are a part of a longer one."""
+    ends, meanings = _ends_of_phrases(), _dictionary()
+    found = [
+        _Named(end - length, end, numbers)
+        for end, pair in enumerate(pairwise(stems), 2)
+        if pair in ends
+        for length in range(2, min(MOST_WORDS, end) + 1)
+        if (numbers := meanings.get(" ".join(stems[end - length : end])))
+    ]
+    return _longest(found) if len(found) > 1 else found
+
+
+@cache
+def _ends_of_phrases() -> frozenset[tuple[str, ...]]:
+    """The last two stems of every phrase of several words."""
+    return frozenset(tuple(words[-2:]) for phrase in _dictionary() if len(words := phrase.split(" ")) > 1)
+
+
+def _scanned(words: Iterable[str]) -> tuple[list[str], list[_Named]]:
     """The terms of the words of `split`, empty ones for words that tell nothing, and the phrases among them."""
     terms: list[str] = []
     named: list[_Named] = []
     stems: list[str] = []
-    is_nested = False
     for word in words:
         if is_unspaced(word):
             stems.clear()
-            named += _named_in_run(word, len(terms), meanings)
+            named += _named_in_run(word, len(terms), meanings_by_halving)
             terms += pairs_of(word)
-            is_nested = True
             continue
-        last, term, numbers, before = known(word)
-        stems.append(last)
-        terms.append(term)
-        if numbers:
-            named.append(_Named(len(terms) - 1, len(terms), numbers))
-        if before is None or (before and len(stems) > 1 and stems[-2] in before):
-            for length in range(2, min(MOST_WORDS, len(stems)) + 1):
-                if numbers := meanings(" ".join(stems[-length:])):
-                    named.append(_Named(len(terms) - length, len(terms), numbers))
-                    is_nested = True
-    return terms, _longest(named) if is_nested else named
+        stems.append(stem(word))
+        terms.append("" if is_stop(word) else stems[-1])
+        for length in range(1, min(MOST_WORDS, len(stems)) + 1):
+            if numbers := meanings_by_halving(" ".join(stems[-length:])):
+                named.append(_Named(len(terms) - length, len(terms), numbers))
+    return terms, _longest(named)
 
 
 def _named_in_run(run: str, first: int, meanings: Callable[[str], tuple[str, ...]]) -> list[_Named]:

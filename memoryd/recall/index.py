@@ -11,21 +11,20 @@ from memoryd.clock import elapsed
 from memoryd.errors import BusyError
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import FILE_BYTES, INDEX_NAME
-from memoryd.recall.store import LearntMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from memoryd.memory.quick_parse import QuickParse
-    from memoryd.recall.store import Directory, IndexedMemory, Store
+    from memoryd.recall.store import Directory, IndexedMemory, LearntMemory, Store
 
 _MANY = 2000
 """A look at so many files takes 5 ms, and nobody has more. Who has waits for no look that was made a minute ago."""
 _FRESH_SECONDS = 60.0
-_SOME, _FEW = 2000, 20
+_SOME, _FEW = 5000, 20
 """So many are taken in at once; fewer where somebody waits."""
-_DEAD_SHARE = 4
-"""When a quarter as many memories have gone as there are, their terms are cleared away."""
+_DEAD_SHARE = 8
+"""When an eighth as many memories have gone as there are, their terms are cleared away: a word that only they had is rare again."""
 _TICK_SECONDS = 0.02
 """The clock of a file system may stand still for so long: who writes twice in it leaves the same times behind."""
 _UNSETTLED = -1
@@ -119,7 +118,7 @@ def _is_recent(at_ns: int, now: float) -> bool:
 
 
 def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
-    from memoryd.recall.weights import weights_of  # noqa: PLC0415 - mostly nothing has changed
+    from memoryd.recall.weights import learnt_memory  # noqa: PLC0415 - mostly nothing has changed
     from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415
     from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
@@ -129,8 +128,8 @@ def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[
         harmless = memory._replace(
             name=redact(memory.name), description=redact(memory.description), body=redact(memory.body)
         )
-        has_secret, triggers = harmless != memory, triggers_of_memory(harmless)
-        learnt.append(LearntMemory(name, stamp, memory.type or "", has_secret, weights_of(harmless), triggers))
+        triggers = triggers_of_memory(harmless)
+        learnt.append(learnt_memory(name, stamp, harmless, has_secret=harmless != memory, triggers=triggers))
     return learnt
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.recall.store import LearntMemory
-from memoryd.recall.weights import weights_of
+from memoryd.recall.weights import learnt_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memoryd.recall.store import Directory, Store
+    from memoryd.recall.store import Directory, LearntMemory, Store
 
 _BESIDE = "#unconfirmed"
 
@@ -52,6 +51,6 @@ def up_to_date_quotes(
 def _learnt(store: Store, quotes: Mapping[str, bytes]) -> list[LearntMemory]:
     parsed = store.with_kept_keys([quick_parse(data) for data in quotes.values()])
     return [
-        LearntMemory(name, (0, 0, len(data)), memory.type or "", False, weights_of(memory))
+        learnt_memory(name, (0, 0, len(data)), memory)
         for (name, data), memory in zip(quotes.items(), parsed, strict=True)
     ]

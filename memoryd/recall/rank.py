@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall.concepts import terms_with_concepts
 from memoryd.recall.store import HEAVIEST, WEIGHT_BITS
-from memoryd.recall.terms import terms_of
-from memoryd.recall.weights import CONCEPT, GRAM, SCALE
+from memoryd.recall.terms import CONCEPT, pieces_of
+from memoryd.recall.weights import SCALE
 
 if TYPE_CHECKING:
     from array import array
@@ -31,7 +31,9 @@ FEATURES = (
     "words",  # the sum of what its words weigh there,
     "best_word",  # the heaviest of them,
     "word_count",  # how many there are,
-    "words_covered",  # and which part of the prompt, by weight, they are
+    "words_covered",  # which part of the prompt, by weight, they are,
+    "weight_covered",  # and that weight
+    "words_ahead",  # how much more its words weigh than those of any other memory
     "pieces",  # the sum of what pieces of words weigh
     "prompt",  # how much the prompt says at all
     "words_beside_best",  # the same as a part of what the best memory has
@@ -74,7 +76,7 @@ def query_of(prompt: str) -> Query:
     words = {
         word: frozenset(CONCEPT + number for number in numbers) for word, numbers in terms_with_concepts(prompt).items()
     }
-    return Query(words, tuple(GRAM + piece for piece in terms_of(prompt).grams))
+    return Query(words, tuple(dict.fromkeys(piece for word in words for piece in pieces_of(word))))
 
 
 def candidates(store: Store, directory: Directory, query: Query) -> list[Candidate]:
@@ -91,8 +93,9 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
                 break
     del ranked[CANDIDATES:]
     sums = [found.sums[one.id] for one in ranked]
+    first_two = sorted((0.0, 0.0, *(found.weight_of_words(one.id) for one in ranked)))[-2:]
     # Who has as much shares a place: so the model cannot tell them apart, and the one that was learnt last comes first.
-    told = [(one, found.values(one.id, sums.index(found.sums[one.id]), ranked[0].id)) for one in ranked]
+    told = [(one, found.values(one.id, sums.index(found.sums[one.id]), ranked[0].id, first_two)) for one in ranked]
     return sorted(
         (Candidate(memory, probability(values), values) for memory, values in told), key=lambda one: -one.probability
     )
@@ -127,27 +130,38 @@ class _Search:
         self._entries = store.postings(directory.id, [*query.words, *concepts, *query.pieces])
         self._words = self._word_sums()
         self._pieces = self._piece_sums()
-        self._best_words = max(self._words.values(), default=0.0) or 1.0
+        best_words = max(self._words.values(), default=0.0) or 1.0
         best_pieces = max(self._pieces.values(), default=0.0) or 1.0
         self.sums = {
-            number: self._words.get(number, 0.0) / self._best_words + self._pieces.get(number, 0.0) / best_pieces
+            number: self._words.get(number, 0.0) / best_words + self._pieces.get(number, 0.0) / best_pieces
             for number in {*self._words, *self._pieces}
         }
         self._said = sum(map(self._rarity, query.words))
 
-    def values(self, number: int, place: int, first: int) -> tuple[float, ...]:
-        """What is known of a memory, in the order of FEATURES. `first`: the number of the best one."""
+    def weight_of_words(self, number: int) -> float:
+        return math.sqrt(self._words.get(number, 0.0))
+
+    def values(self, number: int, place: int, first: int, first_two: Sequence[float]) -> tuple[float, ...]:
+        """What is known of a memory, in the order of FEATURES.
+
+        `first`: the number of the best one. `first_two`: the two highest weights of words, the highest last.
+        """
         weights = [(word, self._weight(word, number)) for word in self._query.words]
         there = [(word, weight) for word, weight in weights if weight]
         covered = sum(self._rarity(word) * (1.0 if self._stands(word, number) else _BY_CONCEPT) for word, _ in there)
+        share, said = covered / (self._said or 1.0), math.sqrt(self._said)
+        words = self.weight_of_words(number)
+        others = first_two[0] if words == first_two[1] else first_two[1]
         return (
-            math.sqrt(self._words.get(number, 0.0)),
+            words,
             max((weight for _, weight in there), default=0.0),
             min(len(there), _MOST_COUNTED),
-            covered / (self._said or 1.0),
+            share,
+            share * said,
+            words - others,
             math.sqrt(self._pieces.get(number, 0.0)),
-            math.sqrt(self._said),
-            self._words.get(number, 0.0) / self._best_words,
+            said,
+            (words / (first_two[1] or 1.0)) ** 2,
             self.sums[number] / self.sums[first],
             math.log1p(place),
         )

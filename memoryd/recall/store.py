@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memoryd.errors import BusyError, StateError
 from memoryd.memory.keys import keys_in
 from memoryd.recall import schema
+from memoryd.recall.terms import pieces_of
 from memoryd.state.database import Database, DatabaseFile, open_for_reading
 from memoryd.state.memory_keys import digest_of, keys_by_digest
 
@@ -142,30 +143,45 @@ class Store:
         return found
 
     def learn(self, directory_id: int, memories: Iterable[LearntMemory]) -> None:
-        """Take in the terms of memories, in the place of those that they had. Inside a transaction."""
-        fresh: defaultdict[str, list[int]] = defaultdict(list)
-        for one in memories:
-            self.forget(directory_id, [one.name])
-            row_id = self._database.insert(
-                "INSERT INTO memories (directory_id, name, mtime_ns, ctime_ns, size, type, has_secret)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (directory_id, one.name, *one.stamp, one.type, one.has_secret),
-            )
-            self._database.execute_many(
-                "INSERT INTO triggers VALUES (?, ?, ?, ?, ?)",
-                ((directory_id, row_id, *trigger) for trigger in one.triggers),
-            )
+        """Take in the terms of memories, in the place of those that they had. Inside a transaction.
+
+        A piece of words gets the entries of each word that has it, so a memory may stand there more than once.
+        """
+        known = {one.name for one in self.known(directory_id)}
+        first = self._last_id() + 1
+        rows: list[tuple[object, ...]] = []
+        triggers: list[tuple[object, ...]] = []
+        fresh: defaultdict[str, array[int]] = defaultdict(_no_entries)
+        for row_id, one in enumerate(memories, first):
+            if one.name in known:
+                self.forget(directory_id, [one.name])
+            rows.append((row_id, directory_id, one.name, *one.stamp, one.type, one.has_secret))
+            triggers += [(directory_id, row_id, *trigger) for trigger in one.triggers]
             number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
                 fresh[term].append(number | weight)
+        for term, entries in list(fresh.items()):
+            for piece in pieces_of(term):
+                fresh[piece].extend(entries)
+        self._database.execute_many(
+            "INSERT INTO memories (id, directory_id, name, mtime_ns, ctime_ns, size, type, has_secret)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?)", triggers)
         before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
             (
-                (directory_id, term, before.get(term, b"") + array("I", entries).tobytes())
+                (directory_id, term, before.get(term, b"") + entries.tobytes())
                 for term, entries in sorted(fresh.items())
             ),
         )
+
+    def _last_id(self) -> int:
+        """The highest number that a memory ever had."""
+        rows = self._database.query("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
+        return int(rows[0][0]) if rows else 0
 
     def forget(self, directory_id: int, names: Iterable[str]) -> None:
         """Their postings stay until the directory is begun anew: nobody has their numbers any more."""
@@ -299,6 +315,10 @@ def _file(paths: Paths) -> DatabaseFile:
     return DatabaseFile(
         paths.recall_file, "recall database", (schema.TABLES,), schema.VERSION, BUSY_SECONDS, is_disposable=True
     )
+
+
+def _no_entries() -> array[int]:
+    return array("I")
 
 
 def _places(values: Sequence[object]) -> str:

@@ -108,9 +108,9 @@ def piece_of(memory: Memory, now: float) -> Piece:
 
 
 def _shared_of(memory: Memory, said: str, kind: str, now: float) -> Piece:
-    """Somebody else's words, quoted and marked as such."""
+    """Somebody else's words, quoted and marked as such; no kind of line break leads out of the quote."""
     author = _encodable(" ".join(memory.author.split()))
-    words = _cut(_encodable(said)).replace("\n", "\n> ")
+    words = "\n> ".join(_cut(_encodable(said)).splitlines())
     head = f"### {_encodable(memory.name)} (team, by {author}, {kind}{age_in_words(now - memory.at)})"
     return Piece(memory.name, f"{head}\n> {words}\n{_OF_TEAM.format(author=author)}")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.recall.store import Directory, Store
 
-_NOBODY = "somebody of the team"
+NOBODY = "somebody of the team"
 
 
 class SharedMemory(NamedTuple):
@@ -36,4 +36,4 @@ def shared_memory(memory_dir: str, name: str) -> SharedMemory | None:
     own = read_memory(memory_dir, name)
     if own.body.strip() == parsed.body.strip():
         return None
-    return SharedMemory(f"{TEAM_FOLDER}/{name}", parsed, parsed.author or _NOBODY)
+    return SharedMemory(f"{TEAM_FOLDER}/{name}", parsed, parsed.author or NOBODY)

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, split
 
-_GRAM = 4
+PIECE, CONCEPT = "~", "="
+"""What the terms for pieces of words and for concepts begin with; no word does."""
+_LETTERS = 4
 
 
-class Terms(NamedTuple):
-    """What can be searched for in a text, and how often each stands in it."""
-
-    words: Counter[str]
-    grams: Counter[str]
-
-
-def terms_of(text: str) -> Terms:
-    words: Counter[str] = Counter()
-    grams: Counter[str] = Counter()
+def terms_of(text: str) -> Counter[str]:
+    """The words of a text that can be searched for, and how often each stands in it."""
+    terms: Counter[str] = Counter()
     for word in split(text):
         if is_unspaced(word):
-            words.update(filter(None, pairs_of(word)))
+            terms.update(filter(None, pairs_of(word)))
         elif not is_stop(word):
-            words[stem(word)] += 1
-            grams.update(pieces_of(word))
-    return Terms(words, grams)
+            terms[stem(word)] += 1
+    return terms
 
 
-def pieces_of(word: str) -> tuple[str, ...]:
-    """The pieces of a word that is written with spaces around it."""
-    padded = f" {word} "
-    return tuple(padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1)))
+def pieces_of(term: str) -> tuple[str, ...]:
+    """The terms for the pieces of a word, each once; none for a concept, and for a script without spaces."""
+    if term.startswith(CONCEPT) or is_unspaced(term):
+        return ()
+    padded = f" {term} "
+    pieces = (padded[at : at + _LETTERS] for at in range(max(1, len(padded) - _LETTERS + 1)))
+    return tuple(dict.fromkeys(PIECE + piece for piece in pieces))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
-from memoryd.memory.commit import commit, recover
+from memoryd.memory.commit import commit, recover, reindex
 from memoryd.memory.directory import open_directory
+from memoryd.memory.team_lines import TEAM_FOLDER
 from memoryd.model import Changeset, IndexEdit
 from memoryd.state import inbox
 from memoryd.state.inbox import AnsweredError
@@ -87,7 +90,16 @@ def accept(
         done = commit(database, directory, changeset, now)
         if done.conflicted:  # somebody edited between our look and the exchange
             raise StaleError(row, _contents(_states(directory, row)))
+    _reindex_above(database, row.memory_dir, now)
     return Acceptance(done.change_id, tuple(change.name for change in changes))
+
+
+def _reindex_above(database: Database, memory_dir: str, now: float) -> None:
+    """Bring the lines of the team in the project's index up to date, where it is the team's folder that has changed."""
+    above, name = os.path.split(memory_dir)
+    if name == TEAM_FOLDER:
+        with suppress(FileNotFoundError), open_directory(above) as directory:
+            reindex(database, directory, now)
 
 
 def reject(database: Database, row: InboxRow, now: float) -> None:

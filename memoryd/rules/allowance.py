@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd import atomic_file
+from memoryd.rules.confirmed import state_file
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -52,7 +53,4 @@ def withdraw(paths: Paths, memory_dir: str, name: str) -> None:
 
 
 def _file(paths: Paths, memory_dir: str, name: str) -> str:
-    import hashlib  # noqa: PLC0415 - 5 ms that a call which nothing forbids need not pay
-
-    digest = hashlib.blake2b(f"{memory_dir}\0{name}".encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    return os.path.join(paths.state_dir, "allowed-once", f"{digest}.json")
+    return state_file(paths, "allowed-once", memory_dir, name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from memoryd.language.forbidden import first_clause
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
-from memoryd.recall.concepts import concepts_in, meanings_by_dictionary
+from memoryd.recall.concepts import count_terms, meanings_by_dictionary
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
 from memoryd.rules.programs import FILE_KINDS, GIT_SUBCOMMANDS, PROGRAMS, WITH_SUBCOMMANDS, WORK
@@ -43,6 +43,7 @@ _FILE_NAME = re.compile(r"(?<![\w/.-])[A-Za-z_][\w-]*\.[a-z]{1,6}(?![\w/])", re.
 _EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z][a-z0-9]{0,5})(?![\w/.])", re.ASCII)
 _WORD = re.compile(r"--?[A-Za-z][\w-]*|[\w@.+-]*\w|[^\s\w]")
 _COMMAND_WORD = re.compile(r"--?[A-Za-z][\w-]*|[a-z][a-z0-9:-]*")
+_IN_PROSE = PROGRAMS | {"git"}
 _MOST_WORDS_OF_COMMAND = 5
 _LEAST_LETTERS_OF_FOLDER = 4
 _MOST_CHARACTERS = 8192
@@ -68,7 +69,8 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
 
 def rule_of(body: str) -> str:
     """A body without its reason."""
-    return _LABEL.sub(" ", _REASON.sub(" ", body[:_MOST_CHARACTERS]))
+    body = body[:_MOST_CHARACTERS]
+    return _LABEL.sub(" ", _REASON.sub(" ", body)) if "**" in body else body
 
 
 def _binding(enforce: str) -> Iterator[Trigger]:
@@ -93,14 +95,18 @@ def _plainly_named(text: str) -> Iterator[Trigger]:
 
 def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
     """Every command that a text names, and where."""
-    for code in _CODE.finditer(text):
-        words = code[2].split()
-        if words and _is_command(words):
-            yield code.start(), _run(words)
-    prose = _CODE.sub(lambda code: " " * (len(code[0]) - 1) + ".", text)
+    prose = text
+    if "`" in text:
+        for code in _CODE.finditer(text):
+            words = code[2].split()
+            if words and _is_command(words):
+                yield code.start(), _run(words)
+        prose = _CODE.sub(lambda code: " " * (len(code[0]) - 1) + ".", text)
+    if _IN_PROSE.isdisjoint(_WORD.findall(prose)):
+        return
     found = list(_WORD.finditer(prose))
     for at, word in enumerate(found):
-        if word[0] in PROGRAMS or word[0] == "git":
+        if word[0] in _IN_PROSE:
             behind = []
             for other in found[at + 1 : at + _MOST_WORDS_OF_COMMAND]:
                 if not _COMMAND_WORD.fullmatch(other[0]) or is_stop(other[0]):
@@ -138,13 +144,16 @@ def _run(words: list[str]) -> Trigger:
 
 def paths_in(text: str) -> Iterator[tuple[int, Trigger]]:
     """Every path that a text names, and where."""
-    for code in _CODE.finditer(text):
-        if path := path_in(code[2].strip(), is_code=True):
-            yield code.start(), Trigger("edit", "", path)
-    prose = _CODE.sub(lambda code: " " * len(code[0]), text)
-    for found in _PATH_LIKE.finditer(prose):
-        if path := path_in(found[0], is_code=False):
-            yield found.start(), Trigger("edit", "", path)
+    prose = text
+    if "`" in text:
+        for code in _CODE.finditer(text):
+            if path := path_in(code[2].strip(), is_code=True):
+                yield code.start(), Trigger("edit", "", path)
+        prose = _CODE.sub(lambda code: " " * len(code[0]), text)
+    if "/" in prose:
+        for found in _PATH_LIKE.finditer(prose):
+            if path := path_in(found[0], is_code=False):
+                yield found.start(), Trigger("edit", "", path)
     for found in _FILE_NAME.finditer(prose):
         if path := path_in(found[0], is_code=True):
             yield found.start(), Trigger("edit", "", path)
@@ -167,30 +176,34 @@ def _work(texts: tuple[str, ...], run: set[str]) -> list[str]:
     for text in texts:
         clause = first_clause(_CODE.sub(" ", text).strip())
         words = [word for word in split(clause) if word not in run]
-        done |= _work_in(words)
-        found |= _work_in([word for word in words if not word.endswith("ed")])
+        named = _work_in(words)
+        done |= named
+        still = [word for word in words if not word.endswith("ed")] if named else []
+        found |= named if len(still) == len(words) else _work_in(still)
     found = found or done
     wider = {work.part_of for work in WORK if work.name in found}
     return [work.name for work in WORK if work.name in found and work.name not in wider]
 
 
 def _work_in(words: list[str]) -> set[str]:
-    stems = {stem(word) for word in words}
-    numbers = set(concepts_in(" ".join(words)))
-    return {
-        name for name, phrases, meant in _named_work() if numbers & meant or any(phrase <= stems for phrase in phrases)
-    }
+    by_word, by_number = _named_work()
+    stems = set(map(stem, words))
+    found = {name for word in stems for name, phrase in by_word.get(word, ()) if phrase <= stems}
+    return found.union(*(by_number.get(number, ()) for number in count_terms(words)[1]))
 
 
 @cache
-def _named_work() -> tuple[tuple[str, tuple[frozenset[str], ...], frozenset[str]], ...]:
-    """Each kind of work with the words of its phrases, and the numbers of the concepts that they name as a whole."""
-    found = []
+def _named_work() -> tuple[dict[str, list[tuple[str, frozenset[str]]]], dict[str, set[str]]]:
+    """Kinds of work by a word of each of their phrases, and by the numbers of the concepts that a phrase names as a whole."""
+    by_word: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    by_number: dict[str, set[str]] = {}
     for work in WORK:
-        phrases = tuple(tuple(map(stem, phrase.split())) for phrase in work.phrases)
-        meant = frozenset(number for words in phrases for number in meanings_by_dictionary(" ".join(words)))
-        found.append((work.name, tuple(map(frozenset, phrases)), meant))
-    return tuple(found)
+        for phrase in work.phrases:
+            words = list(map(stem, phrase.split()))
+            by_word.setdefault(words[0], []).append((work.name, frozenset(words)))
+            for number in meanings_by_dictionary(" ".join(words)):
+                by_number.setdefault(number, set()).add(work.name)
+    return by_word, by_number
 
 
 def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:

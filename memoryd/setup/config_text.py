@@ -16,10 +16,20 @@ def with_setting(text: str, table: str, key: str, value: str | bool) -> str:
         return f"{text}{gap}[{table}]\n{line}\n"
     if start and not text[:start].endswith("\n"):  # the header is the last line, and nobody ended it
         return f"{text}\n{line}\n"
-    found = re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[^\n]*$", re.MULTILINE).search(text, start, end)
-    if found:
+    if found := _line_of(key).search(text, start, end):
         return f"{text[: found.start()]}{line}{text[found.end() :]}"
     return f"{text[:start]}{line}\n{text[start:]}"
+
+
+def without_setting(text: str, table: str, key: str) -> str:
+    """The text without the line that a table has for a key."""
+    start, end = _span(text, table)
+    found = _line_of(key).search(text, start, end) if start is not None else None
+    return f"{text[: found.start()]}{text[found.end() :].removeprefix(chr(10))}" if found else text
+
+
+def _line_of(key: str) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[^\n]*$", re.MULTILINE)
 
 
 def _span(text: str, table: str) -> tuple[int | None, int]:

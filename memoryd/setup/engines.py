@@ -12,7 +12,7 @@ from memoryd.config import parse
 from memoryd.errors import ConfigError
 from memoryd.jobs.due import due
 from memoryd.jobs.estimate import estimate
-from memoryd.setup.config_text import with_setting
+from memoryd.setup.config_text import with_setting, without_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 USED_SECONDS = 30 * 86_400.0
 _MOST_BYTES = 8 << 20
 _CENTS = 0.1
+_KEYS = ("api_key_file", "api_key_command", "api_key_variable")
+_OF_LOCAL = ("base_url", "extraction_model", "dream_model")
 
 
 class RecentUse(NamedTuple):
@@ -38,7 +40,7 @@ class RecentUse(NamedTuple):
 
 class EngineChoice(NamedTuple):
     name: str
-    """As `--engine` and the config have it; a local model is `anthropic` at another address."""
+    """As the config has it; a local model is `anthropic` at another address."""
     key_file: str = ""
     base_url: str = ""
     model: str = ""
@@ -54,9 +56,9 @@ def recent_use(database: Database, paths: Paths, config: Config, now: float) -> 
 
 
 def in_words(name: str, use: RecentUse) -> str:
-    """What an engine would have used, for the user who chooses."""
+    """What an engine would have used, for the user who chooses; empty where nothing is left to measure."""
     if not use.turns:
-        return "nothing was said in the last 30 days that could be measured"
+        return ""
     if name == "claude":
         return f"your last 30 days: about {use.sessions:,} runs and {use.tokens:,} tokens of your plan"
     if name == "anthropic":
@@ -84,8 +86,13 @@ def has_logged_in_claude(paths: Paths, environment: Mapping[str, str]) -> bool:
 
 
 def config_text(text: str | None, choice: EngineChoice, paths: Paths) -> str:
-    """The config file with this engine chosen. Raises ConfigError where it could not be used then."""
+    """The config file with this engine chosen. Raises ConfigError where it could not be used then.
+
+    A key is not sent to the address of a local model, nor a local model asked for with a key: what was for the other goes.
+    """
     new = text or ""
+    for key in _KEYS if choice.base_url else _OF_LOCAL if choice.key_file else ():
+        new = without_setting(new, "anthropic", key)
     settings = [("", "engine", choice.name)]
     settings += [("anthropic", "api_key_file", choice.key_file)] if choice.key_file else []
     settings += [("anthropic", "base_url", choice.base_url)] if choice.base_url else []

@@ -80,6 +80,7 @@ def keep(database: Database, paths: Paths, config: Config, clock: Clock) -> Iter
         now,
         engine=OfflineEngine(),
         review_mode=config.review,
+        has_daily_log=config.has_daily_log,
         with_history=True,
         gives_way=True,
         clock=clock,

@@ -6,16 +6,20 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import memoryd
 from memoryd import __version__, atomic_file
+from memoryd.clients.connections import PieceNote
 from memoryd.errors import StateError
 from memoryd.setup import take_back
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from memoryd.paths import Paths
 
 _MOST_BYTES = 4 << 20
+_ABOVE = os.path.dirname(os.path.dirname(memoryd.__file__))
+_SCRIPT = "memoryd/setup/take_back.py"
 
 
 class ConfigChange(NamedTuple):
@@ -33,6 +37,8 @@ class SetupRecord(NamedTuple):
     """Folders that setup was the first to need, outermost first: they go again if they are empty."""
     plugin_folder: str = ""
     plugin_files: tuple[str, ...] = ()
+    pieces: tuple[PieceNote, ...] = ()
+    """What was put into the files of other clients."""
     config: ConfigChange | None = None
     service_file: str = ""
     service_manager: str = ""
@@ -75,6 +81,7 @@ def read_record(paths: Paths) -> SetupRecord | None:
             tuple(map(str, found["folders"])),
             str(found["plugin_folder"]),
             tuple(map(str, found["plugin_files"])),
+            tuple(PieceNote(**piece) for piece in found.get("pieces", ())),
             ConfigChange(str(config["file"]), config["before"], str(config["after"])) if config else None,
             str(found["service_file"]),
             str(found["service_manager"]),
@@ -85,16 +92,29 @@ def read_record(paths: Paths) -> SetupRecord | None:
         return None
 
 
+def _script_files() -> Iterator[tuple[str, bytes]]:
+    """The script and what it imports, by their places beside the record; the script last."""
+    yield from ((name, b"") for name in take_back.PACKAGES)
+    for name, place in (*((module, module) for module in take_back.MODULES), (take_back.SCRIPT, _SCRIPT)):
+        with open(os.path.join(_ABOVE, place), "rb") as file:
+            yield name, file.read()
+
+
+def as_dict(record: SetupRecord) -> dict[str, Any]:
+    """As `take_back` reads it."""
+    config = record.config._asdict() if record.config else None
+    return {**record._asdict(), "config": config, "pieces": [piece._asdict() for piece in record.pieces]}
+
+
 def write_record(paths: Paths, record: SetupRecord) -> None:
     """Note what is about to be changed, and leave the script beside it. Raises StateError."""
-    config = record.config._asdict() if record.config else None
-    noted = {"memoryd": __version__, **record._asdict(), "config": config}
-    with open(take_back.__file__, "rb") as file:
-        script = file.read()
+    noted = {"memoryd": __version__, **as_dict(record)}
     try:
-        if atomic_file.read_regular(uninstaller(paths), _MOST_BYTES) != script:
-            os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
-            atomic_file.write(uninstaller(paths), script)
+        os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
+        for name, source in _script_files():
+            copy = os.path.join(os.path.dirname(record_file(paths)), name)
+            if atomic_file.read_regular(copy, _MOST_BYTES) != source:
+                atomic_file.write(copy, source)
         atomic_file.write(record_file(paths), json.dumps(noted, indent=2).encode() + b"\n")
     except OSError as error:
         raise StateError(

@@ -16,8 +16,19 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+if __name__ == "__main__":  # the modules below lie beside the script
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from memoryd.clients import json_entries, toml_tables
+
 RECORD = ("setup", "record.json")
 SCRIPT = "uninstall.py"
+MODULES = tuple(f"memoryd/clients/{name}.py" for name in ("json_spans", "json_entries", "toml_tables"))
+"""Those that the script needs: they lie beside it, in a package of memoryd's name that holds nothing else."""
+PACKAGES = ("memoryd/__init__.py", "memoryd/clients/__init__.py")
+FILE_MARK = "made by memoryd setup"
+"""In the first line of every file in a client's folder that is memoryd's alone."""
+_MOST_BYTES = 16 << 20
 _MANIFEST = ".claude-plugin/plugin.json"
 _UNIT = "memoryd.service"
 _DATABASE = "memoryd.sqlite3"
@@ -33,6 +44,7 @@ def take_back(record: dict[str, Any], *, keeps_history: bool = False) -> list[st
         *_remove_plugin(
             str(record.get("plugin_folder") or ""), [str(name) for name in record.get("plugin_files") or ()]
         ),
+        *(line for piece in record.get("pieces") or () for line in _take_out(piece)),
         *_restore_config(record.get("config")),
     ]
     folders = [str(folder) for folder in record.get("folders") or ()]
@@ -91,6 +103,58 @@ def _remove_plugin(folder: str, files: list[str]) -> list[str]:
     return [f"Removed the plugin {folder}."]
 
 
+def _take_out(piece: dict[str, Any]) -> list[str]:
+    """What was put into a file of a client goes; every other byte stays."""
+    file = str(piece["file"])
+    try:
+        if os.path.islink(file) or not os.path.isfile(file) or os.path.getsize(file) > _MOST_BYTES:
+            return []
+        with open(file, encoding="utf-8", newline="") as opened:
+            text = opened.read()
+        after = _without_piece(text, piece)
+        if after == text:
+            return []
+        if after is None:
+            os.remove(file)
+            return [f"Removed {file}."]
+        _write(file, after)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        return [f"{file} stays as it is ({why}); take out of it what runs memoryd."]
+    return [f"Took memoryd out of {file}."]
+
+
+def _without_piece(text: str, piece: dict[str, Any]) -> str | None:
+    """None: the file is to go."""
+    before, table, trusts = piece["before"], str(piece["table"]), str(piece["trusts"])
+    if piece["kind"] == "json":
+        return json_entries.without_entries(text, json_entries.Before(before))
+    if piece["kind"] == "file":
+        return None if FILE_MARK in text.partition("\n")[0] else text
+
+    def is_ours(name: str) -> bool:
+        is_trust = trusts and not os.path.exists(trusts) and name.startswith(f'hooks.state."{trusts}:')
+        return name == table or name.startswith(f"{table}.") or bool(is_trust)
+
+    if not json_entries.is_own(toml_tables.table_at(text, table)):
+        return text
+    after = toml_tables.without_tables(text, is_ours, before)
+    if trusts and toml_tables.is_left_alone(after, "hooks.state"):
+        after = toml_tables.without_tables(after, "hooks.state".__eq__)
+    return after if after.strip() or before is not None else None
+
+
+def _write(file: str, text: str) -> None:
+    """In one step, with the rights that the file has."""
+    fresh = f"{file}.new"
+    with open(fresh, "w", encoding="utf-8", newline="") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+    shutil.copymode(file, fresh)
+    os.replace(fresh, file)
+
+
 def _restore_config(change: object) -> list[str]:
     """The file goes back to what it was, unless somebody has changed it since."""
     if not isinstance(change, dict) or not os.path.exists(change["file"]):
@@ -103,11 +167,7 @@ def _restore_config(change: object) -> list[str]:
     if before is None:
         os.remove(file)
         return [f"Removed {file}."]
-    fresh = f"{file}.new"
-    with open(fresh, "w", encoding="utf-8") as opened:
-        opened.write(before)
-    shutil.copymode(file, fresh)
-    os.replace(fresh, file)
+    _write(file, before)
     return [f"Took the choice of setup out of {file}."]
 
 
@@ -125,7 +185,11 @@ def _remove_state(folder: str, *, keeps_history: bool) -> list[str]:
         else:
             os.remove(place)
     for name in sorted(os.listdir(own) if os.path.isdir(own) else (), key=lambda name: name == RECORD[1]):
-        os.remove(os.path.join(own, name))
+        place = os.path.join(own, name)
+        if os.path.isdir(place) and not os.path.islink(place):
+            shutil.rmtree(place)
+        else:
+            os.remove(place)
     shutil.rmtree(own, ignore_errors=True)
     if os.listdir(folder):
         return [f"Kept the history of your memories in {folder}."]

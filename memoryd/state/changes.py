@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
-from memoryd.state import inbox_intake, model_calls, refused_evidence
+from memoryd.state import inbox_intake, log_lines, model_calls, refused_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +33,8 @@ class PlannedFile(NamedTuple):
     after_mtime_ns: int | None
     mode: int
     state: str = "prepared"
+    offset: int | None = None
+    """Of a line in a daily log: where it stands, or stood. `before` and `after` are the line alone."""
 
 
 class DroppedError(MemorydError):
@@ -107,6 +109,9 @@ def _prepare(database: Database, part: Part, now: float) -> int:
                 for name, piece in group.evidence
             ],
         )
+        if group.said:
+            log_lines.add(database, change_id, number, memory_dir, group)
+    log_lines.plan_cursors(database, change_id, changeset.log_cursors)
     inbox_intake.add(
         database,
         memory_dir,
@@ -151,6 +156,7 @@ def planned_files(database: Database, change_id: int) -> list[PlannedFile]:
             row["after_mtime_ns"],
             row["mode"],
             row["state"],
+            row["line_offset"],
         )
         for row in rows
     ]
@@ -177,6 +183,11 @@ def prepared_beside(database: Database, change_id: int) -> dict[str, bytes | Non
         for file in planned_files(database, other["id"])
         if file.group != INDEX_GROUP
     }
+
+
+def directories(database: Database) -> list[str]:
+    """The memory directories in which something was committed, as far as the history goes back."""
+    return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes")]
 
 
 def directories_with_prepared(database: Database) -> list[str]:
@@ -212,6 +223,7 @@ def _close(database: Database, change_id: int, conflicted: set[int], now: float,
         "DELETE FROM evidence WHERE change_id = ? AND group_number = ?",
         [(change_id, group) for group in conflicted],
     )
+    log_lines.drop(database, change_id, conflicted)
     database.execute(
         "UPDATE changes SET state = ? WHERE id = ?", ("conflicted" if has_failed else "applied", change_id)
     )
@@ -233,6 +245,7 @@ _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change
 def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -> None:
     (change,) = database.query("SELECT * FROM changes WHERE id = ?", (change_id,))
     if is_whole:
+        log_lines.reach_cursors(database, change_id, change["memory_dir"])
         database.execute(  # turns that had an outcome without a result were read again by a dream
             "UPDATE turns SET outcome = CASE WHEN outcome IS NULL THEN 'succeeded' ELSE 'seen_by_dream' END WHERE"
             " (outcome IS NULL OR outcome = 'succeeded_no_output') AND id IN"
@@ -299,7 +312,7 @@ def rescue(database: Database, change_id: int, name: str, data: bytes) -> None:
 
 def _store_file(database: Database, change_id: int, file: PlannedFile) -> None:
     database.execute(
-        "INSERT INTO change_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO change_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             change_id,
             file.position,
@@ -313,6 +326,7 @@ def _store_file(database: Database, change_id: int, file: PlannedFile) -> None:
             file.after_mtime_ns,
             file.mode,
             file.state,
+            file.offset,
         ),
     )
 

@@ -278,11 +278,11 @@ def index_of(database: Database, change_id: int) -> PlannedFile | None:
 
 
 def is_cited(database: Database, memory_dir: str, message_id: str) -> bool:
-    """Whether anything of a message has led to a memory, in a change that was applied."""
+    """Whether anything of a message has led to a memory, in a change that was applied. A line of a daily log is none."""
     return bool(
         database.query(
             "SELECT 1 FROM evidence JOIN changes ON changes.id = change_id WHERE evidence.memory_dir = ? AND message_id = ?"
-            " AND state = 'applied' LIMIT 1",
+            " AND state = 'applied' AND name NOT LIKE 'logs/%' LIMIT 1",
             (memory_dir, message_id),
         )
     )
@@ -307,7 +307,7 @@ def _change(row: sqlite3.Row) -> Change:
         row["undone_by"],
         row["at"],
         row["state"],
-        tuple(row["names"].split("\0")) if row["names"] else (),
+        tuple(dict.fromkeys(row["names"].split("\0"))) if row["names"] else (),  # several lines of one log
         row["job_id"],
         bool(row["is_kept"]),
     )

@@ -21,8 +21,8 @@ IS_WAITING = "at IS NOT NULL AND closed_at IS NULL"
 IS_UNANSWERED = f"{IS_WAITING} AND accepted_by IS NULL"
 """Waiting rows that no commit has begun to apply, so that they may be closed otherwise."""
 _ROWS = (
-    "SELECT *, coalesce((SELECT root FROM projects WHERE projects.memory_dir = inbox.memory_dir ORDER BY projects.id"
-    " LIMIT 1), memory_dir) AS project FROM inbox"
+    "SELECT *, coalesce((SELECT root FROM projects WHERE inbox.memory_dir IN (projects.memory_dir, projects.memory_dir ||"
+    " '/team') ORDER BY projects.id LIMIT 1), memory_dir) AS project FROM inbox"
 )
 
 
@@ -83,9 +83,9 @@ class AnsweredError(MemorydError):
 
 
 def waiting(database: Database, memory_dir: str | None = None) -> list[InboxRow]:
-    """What waits for an answer, oldest first: in one directory, or in all."""
+    """What waits for an answer, oldest first: in one directory and for its team's folder, or in all."""
     rows = database.query(
-        f"{_ROWS} WHERE {IS_WAITING} AND (?1 IS NULL OR memory_dir = ?1) ORDER BY id",
+        f"{_ROWS} WHERE {IS_WAITING} AND (?1 IS NULL OR memory_dir IN (?1, ?1 || '/team')) ORDER BY id",
         (memory_dir,),
     )
     return [_row(database, row) for row in rows]

@@ -28,6 +28,11 @@ def all_projects(database: Database) -> list[Project]:
     return [Project(row["root"], row["slug"], row["memory_dir"], bool(row["is_shared"])) for row in rows]
 
 
+def roots_of(database: Database, memory_dir: str) -> list[str]:
+    """The roots of the projects that use a memory directory."""
+    return [row["root"] for row in database.query("SELECT root FROM projects WHERE memory_dir = ?", (memory_dir,))]
+
+
 def owner_of(database: Database, memory_dir: str) -> str:
     """The root of the project that had a memory directory first; empty where none has it to itself."""
     rows = database.query(

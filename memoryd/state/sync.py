@@ -112,12 +112,18 @@ def all_rounds(database: Database) -> list[Round]:
 
 
 _IN_USE_SECONDS = 7 * 86_400.0
+_PASS_SECONDS = 900.0
 
 
 def rounds_in_use(database: Database, now: float) -> list[tuple[Round, int]]:
-    """The last round with each store that was tried in the last days, and how many files were kept apart from it."""
+    """The last round with each store that was tried in the last days, and how many files were kept apart from it.
+
+    All are tried one after the other: one that was left out of the last pass is no longer in the config.
+    """
     counts = {row[0]: row[1] for row in database.query("SELECT store, count(*) FROM kept_apart GROUP BY store")}
-    return [(done, counts.get(done.store, 0)) for done in all_rounds(database) if now - done.at < _IN_USE_SECONDS]
+    rounds = all_rounds(database)
+    since = max(now - _IN_USE_SECONDS, max((done.at for done in rounds), default=0.0) - _PASS_SECONDS)
+    return [(done, counts.get(done.store, 0)) for done in rounds if done.at >= since]
 
 
 def _round(row: tuple[object, ...]) -> Round:

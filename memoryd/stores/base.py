@@ -60,7 +60,7 @@ class SharedStore(Protocol):
         """The files that are there. None, after one request, where the version is still the known one, unless it is needed."""
 
     def read_files(self, listing: StoreListing, keys: Collection[str]) -> dict[str, bytes]:
-        """Contents of files of a listing."""
+        """Contents of files of a listing; without those that the store has lost, or has not got yet."""
 
     def write_files(
         self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LOCK_NAME = "memoryd.lock"
+_NO_FILE = (errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.EFBIG, errno.ENXIO)
+"""What opening and reading says of a link, a device, a folder, a file that is too large."""
 
 
 def directory_store(path: str) -> ManifestStore:
@@ -37,7 +39,12 @@ class DirectoryPlace:
     def read(self, name: str, known_tag: str) -> Kept | None:
         self.requests += 1
         with self._opened() as (directory, _):
-            data = read_file(directory, name)
+            try:
+                data = read_file(directory, name)
+            except OSError as error:
+                if error.errno not in _NO_FILE or not name.startswith(f"{BLOBS}/"):
+                    raise
+                data = b""  # a link or a folder in the place of one blob must not keep the others back
         tag = hashlib.sha256(data).hexdigest()
         return None if tag == known_tag else Kept(data, tag)
 

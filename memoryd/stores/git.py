@@ -27,6 +27,9 @@ TEAM_REF = "refs/memoryd/team"
 """No branch: not fetched by default, no CI, not in anybody's list of branches."""
 _FETCHED, _OUTGOING = "refs/memoryd/fetched", "refs/memoryd/outgoing"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPLACED = re.compile(r"^Replaces: ([0-9a-f]{40})$", re.MULTILINE)
+_MOST_REPLACED = 1_000
+"""Of the versions that were replaced, so many of the newest are named: whoever knows one of them goes on from there."""
 _URL = re.compile(r"([a-z][a-z0-9+.-]*://)([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
 _MOVED = (
     "[rejected]",
@@ -74,7 +77,7 @@ class GitStore:
             return None
         if not self._has(version):
             version = self._fetch()
-        is_continuation = not known or self._is_ancestor(known, version)
+        is_continuation = not known or self._is_ancestor(known, version) or known in self._replaced_by(version)
         return self._listing(version, is_continuation=is_continuation)
 
     def _remote_version(self) -> str:
@@ -137,6 +140,11 @@ class GitStore:
     def _is_ancestor(self, older: str, newer: str) -> bool:
         return self._has(older) and not self._git.run("merge-base", "--is-ancestor", older, newer).code
 
+    def _replaced_by(self, version: str) -> set[str]:
+        """The versions that the first commit of this one has replaced (`start_anew`)."""
+        roots = self._git.run("log", "--max-parents=0", "--no-show-signature", "--format=%B", version)
+        return set(_REPLACED.findall(roots.out.decode("utf-8", "replace")))
+
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def read_files(self, listing: StoreListing, keys: Collection[str]) -> dict[str, bytes]:
@@ -172,6 +180,34 @@ class GitStore:
         self._pack_sometimes()
         return StoreListing(commit, files, author=clean_author(author), odd=listing.odd)
 
+    def start_anew(self, author: str) -> str:
+        """Replace the ref by one commit that holds the same files and no past; returns it. Only if nobody has written since.
+
+        What was fetched or kept elsewhere stays there: this is all that can be done from here.
+        """
+        listing = self.list_files("", is_needed=True)
+        if listing is None or not listing.version:
+            return ""
+        known = self._git.run("rev-list", f"--max-count={_MOST_REPLACED}", listing.version).out.decode("ascii").split()
+        known += sorted(self._replaced_by(listing.version))[: _MOST_REPLACED - len(known)]
+        message = "memories, without their past\n\n" + "".join(f"Replaces: {version}\n" for version in known)
+        made = self._git.run(
+            *("-c", f"user.name={_plain_name(author)}", "-c", "user.email=memoryd@localhost"),
+            *("commit-tree", f"{listing.version}^{{tree}}", "-F", "-"),
+            given=message.encode(),
+        )
+        commit = made.out.decode("ascii", "replace").strip()
+        if made.code or not _COMMIT.fullmatch(commit):
+            raise StoreError(f"A commit for {self.address} cannot be made: {last_line(made.err)}", "df -h")
+        answer = self._git.run(
+            *("push", "--quiet", "--porcelain", "--no-verify", f"--force-with-lease={self._ref}:{listing.version}"),
+            *("--", self._url, f"{commit}:{self._ref}"),
+            is_request=True,
+        )
+        if answer.code:
+            raise self._unreachable(answer)
+        return commit
+
     def _is_stuck(self, version: str) -> bool:
         """Whether a push on top of this version was refused again and again, though nobody else has written."""
         self._refusals = self._refusals + 1 if version == self._refused_version else 1
@@ -183,7 +219,7 @@ class GitStore:
     ) -> str:
         """Make a commit on top of the listed one; it is in our repository alone, until it is pushed."""
         message = _message(len(puts), len(deletes))
-        name = re.sub(r"[<>\x00-\x1f\x7f]", "", author).strip() or "memoryd"
+        name = _plain_name(author)
         stream = [b"feature done\n", f"commit {_OUTGOING}\n".encode()]
         stream.append(f"committer {name} <memoryd@localhost> {int(now)} +0000\n".encode("utf-8", "replace"))
         stream.append(b"data %d\n%s\n" % (len(message), message))
@@ -253,6 +289,10 @@ def _blob_name(data: bytes) -> str:
 def _quoted(key: str) -> bytes:
     raw = key.encode("utf-8", "surrogateescape")
     return b'"%s"' % raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+
+
+def _plain_name(author: str) -> str:
+    return re.sub(r"[<>\x00-\x1f\x7f]", "", author).strip() or "memoryd"
 
 
 def _message(puts: int, deletes: int) -> bytes:

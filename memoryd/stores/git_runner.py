@@ -10,13 +10,14 @@ import os
 import shutil
 import signal
 import subprocess
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.process_guard import guarded
 from memoryd.stores.base import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 LOCAL_SECONDS = 120.0
 NETWORK_SECONDS = 120.0
@@ -86,21 +87,26 @@ class GitRunner:
             raise StoreError("git is not installed, or not on the PATH of the service.", "command -v git")
         self.requests += is_request
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+        command = [program, "--no-pager", *settings, *arguments]
+        with _lifeline(is_needed=is_request) as lifeline:  # what only reads and writes files here ends by itself
+            return self._run(guarded(lifeline, command) if lifeline else command, given, lifeline, arguments[0])
+
+    def _run(self, command: list[str], given: bytes, lifeline: int, name: str) -> GitResult:
         process = subprocess.Popen(  # noqa: S603 - our own words; an address never stands where an option could
-            [program, "--no-pager", *settings, *arguments],
+            command,
             cwd="/",
             env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=(lifeline,) if lifeline else (),
             start_new_session=True,  # no terminal to ask a person on, and its helpers end with it
         )
+        seconds = NETWORK_SECONDS if lifeline else LOCAL_SECONDS
         try:
-            out, err = process.communicate(given, NETWORK_SECONDS if is_request else LOCAL_SECONDS)
+            out, err = process.communicate(given, seconds)
         except subprocess.TimeoutExpired as error:
-            raise StoreError(
-                f"git {arguments[0]} took longer than {NETWORK_SECONDS:g} s and was ended.", "memoryd sync"
-            ) from error
+            raise StoreError(f"git {name} took longer than {seconds:g} s and was ended.", "memoryd sync") from error
         finally:
             if process.poll() is None:
                 with suppress(ProcessLookupError):
@@ -123,6 +129,20 @@ class GitRunner:
     def forget_repository(self) -> None:
         """Delete the repository: all that it holds is in the store."""
         shutil.rmtree(self.repository, ignore_errors=True)
+
+
+@contextmanager
+def _lifeline(*, is_needed: bool) -> Iterator[int]:
+    """The end of a lifeline that a guard inherits; it closes with this process, also where it is killed. 0: none is needed."""
+    if not is_needed:
+        yield 0
+        return
+    theirs, ours = os.pipe()
+    try:
+        yield theirs
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

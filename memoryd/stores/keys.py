@@ -25,6 +25,7 @@ _DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
 _AUTHOR_CHARACTERS = 60
 _DECODED_TIMES = 4
 _LIKE_A_SLASH = frozenset("\u2044\u2215\u2216\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -113,8 +114,8 @@ def refusal_of_content(data: bytes) -> str | None:
         return f"it cannot be read as a memory: {document.problem}"
     if document.type is None:
         return "it is no memory that memoryd understands"
-    if "\0" in document.text or without_invisible(document.text) != document.text:
-        return "it has invisible characters in it"
+    if _CONTROL_IN_TEXT.search(document.text) or without_invisible(document.text) != document.text:
+        return "it has invisible or control characters in it"
     if (secret := find_secret(document.text)) is not None:
         return f"it holds a secret ({secret})"
     return None

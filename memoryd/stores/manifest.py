@@ -118,8 +118,10 @@ class ManifestStore:
             entry = manifest.entries[key]
             try:
                 kept = self._place.read(f"{BLOBS}/{entry.blob}", "")
-            except FileNotFoundError as error:  # replaced since, and removed
-                raise StoreChangedError from error
+            except FileNotFoundError as error:
+                if self._has_changed():  # replaced since, and removed
+                    raise StoreChangedError from error
+                continue  # lost, or not there yet where another program carries the files
             data = kept.data if kept else b""
             # What is not what the manifest says is handed over as nothing: the caller refuses an empty file by its name.
             found[key] = data if hashlib.sha256(data).hexdigest() == entry.hash else b""
@@ -152,6 +154,14 @@ class ManifestStore:
         named = {entry.blob for entry in manifest.entries.values()}
         old = self._place.older_than(BLOBS, now - _SWEEP_SECONDS)
         self._place.remove(f"{BLOBS}/{name}" for name in old if name not in named and _BLOB.fullmatch(name))
+
+    def _has_changed(self) -> bool:
+        """Whether the manifest is no longer the one that was read."""
+        known = _parts(self._read[0])[2] if self._read else ""
+        try:
+            return self._place.read(MANIFEST_NAME, known) is not None
+        except FileNotFoundError:
+            return True
 
     def _manifest_of(self, listing: StoreListing) -> _Manifest:
         if self._read is None or self._read[0] != listing.version:

@@ -7,9 +7,11 @@ process, or of the machine; none is kept by memoryd.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from memoryd.security.redact import redact
 from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.manifest import Kept, ManifestStore
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMES = ("s3://", "gs://", "az://", "abfs://", "abfss://")
 _SECONDS = "20s"
+_ERROR_CHARACTERS = 300
 
 
 def object_store(url: str, options: Mapping[str, Any] | None = None) -> ManifestStore:
@@ -102,12 +105,16 @@ class ObjectPlace:
         except (FileNotFoundError, StoreChangedError):
             raise
         except (self._errors.BaseError, OSError, ValueError) as error:
-            # Only the kind: a message may quote a signed request.
-            what = type(error).__name__.removesuffix("Error").lower() or "unknown"
             raise StoreError(
-                f"The object store {self._url} cannot be used ({what} error).",
+                f"The object store {self._url} cannot be used: {_in_a_line(error)}",
                 "memoryd sync status   # and see that the service's environment has its credentials",
             ) from error
+
+
+def _in_a_line(error: Exception) -> str:
+    """What a client says went wrong, without the queries of addresses, which may be signed."""
+    told = (str(error).splitlines() or [type(error).__name__])[0]
+    return redact(re.sub(r"\?\S*", "", told))[:_ERROR_CHARACTERS].rstrip(".") + "."
 
 
 def _tag(meta: Mapping[str, Any]) -> str:

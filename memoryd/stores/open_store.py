@@ -28,7 +28,9 @@ def open_store(address: str, ref: str, paths: Paths, environment: Mapping[str, s
     if address.startswith(FOLDER_SCHEME):
         return FolderStore(address.removeprefix(FOLDER_SCHEME))
     if address.startswith(SCHEMES):
-        return object_store(address)
+        # Options of ours replace those that the client would take from the environment, so this one is handed on.
+        is_plain = environment.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")
+        return object_store(address, {"client_options": {"allow_http": True}} if is_plain else None)
     place = paths.expand(address)
     if place is not None and not _is_repository(place):
         return directory_store(place)

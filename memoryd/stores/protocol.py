@@ -4,9 +4,9 @@
 2. the files of the store, in one request; nothing has changed on either side: done
 3. each file that was written or deleted there is written or deleted here, by the one way to write memory
 4. each file that was written or deleted here is written or deleted there, if the store is still as it was listed; else again
-5. what is the same on both sides now is noted
+5. what is the same on both sides now is noted, after each batch that was written
 
-A round that was cut off leaves files that are the same on both sides and not noted: the next one notices, and notes them. A
+A round that was cut off goes on where it was: files that are the same on both sides and not noted are noted by the next one. A
 file that was changed on both sides stays as it is here, and the other version goes into the history.
 """
 
@@ -23,6 +23,7 @@ from memoryd.state.sync import KeptApart, Synced
 from memoryd.stores import keys
 from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.difference import difference
+from memoryd.stores.outgoing import Outgoing, batches
 from memoryd.stores.replica import apply_incoming, is_settled, read_changed, read_local, sha256
 
 if TYPE_CHECKING:
@@ -93,15 +94,6 @@ def exchange(
     return result
 
 
-class _Outgoing(NamedTuple):
-    """What goes from one directory to the store."""
-
-    replica: Replica
-    local: LocalFiles
-    puts: dict[str, bytes]
-    deletes: list[str]
-
-
 class _Exchange:
     """One pass over all directories, with its retries."""
 
@@ -137,6 +129,7 @@ class _Exchange:
             self._result = self._result._replace(is_whole=not self._apart)
             try:
                 outgoing = self._take(listing, local)
+                self._record_apart()  # also where the rest of the round is cut off
                 listing = self._give(listing, outgoing)
             except StoreChangedError:
                 continue
@@ -161,9 +154,11 @@ class _Exchange:
                 self._refuse(replica.memory_dir, replica.prefix, "out", "", error.sentence)
         return found
 
-    def _finish(self, listing: StoreListing, digest: str) -> None:
+    def _record_apart(self) -> None:
         newly = sync.replace_kept_apart(self._database, self._store.address, self._apart, self._now)
-        self._result = self._result._replace(newly_apart=tuple(newly))
+        self._result = self._result._replace(newly_apart=(*self._result.newly_apart, *newly))
+
+    def _finish(self, listing: StoreListing, digest: str) -> None:
         last = sync.last_round(self._database, self._store.address)
         sync.put_round(
             self._database,
@@ -177,10 +172,10 @@ class _Exchange:
 
     # --- from the store -----------------------------------------------------------------------------------------------
 
-    def _take(self, listing: StoreListing, local: Mapping[Replica, LocalFiles]) -> list[_Outgoing]:
+    def _take(self, listing: StoreListing, local: Mapping[Replica, LocalFiles]) -> list[Outgoing]:
         """Write here what was changed there; return what has to go the other way."""
         self._refuse_elsewhere(listing)
-        outgoing: list[_Outgoing] = []
+        outgoing: list[Outgoing] = []
         for replica, files in local.items():
             try:
                 outgoing.append(self._take_one(listing, replica, files))
@@ -204,7 +199,7 @@ class _Exchange:
             if reason is not None:
                 self._refuse("", key, "in", "", reason)
 
-    def _take_one(self, listing: StoreListing, replica: Replica, local: LocalFiles) -> _Outgoing:
+    def _take_one(self, listing: StoreListing, replica: Replica, local: LocalFiles) -> Outgoing:
         remote = {key: file for key, file in listing.files.items() if key.startswith(replica.prefix)}
         refused = self._refused_keys(listing, replica, local, remote)
         left_alone = {*local.odd, *refused}
@@ -224,7 +219,7 @@ class _Exchange:
         puts = self._checked_puts(replica, local, [*found.keys("put"), *(key for key in lost if key in local.hashes)])
         self._keep_lost(replica, lost, puts, listing.author)
         deletes = [*found.keys("delete"), *(key for key in found.keys("keep deleted") if key in lost)]
-        return _Outgoing(replica, local, puts, deletes)
+        return Outgoing(replica, local, puts, deletes)
 
     def _judged_contents(self, listing: StoreListing, replica: Replica, wanted: list[str]) -> dict[str, bytes]:
         """Contents of the files of the store that are memories; the others are named, and stay in the store as they are."""
@@ -239,7 +234,12 @@ class _Exchange:
             else:
                 unread.append(key)
         fine: dict[str, bytes] = {}
-        for key, data in self._store.read_files(listing, unread).items():
+        contents = self._store.read_files(listing, unread)
+        for key in unread:
+            if key not in contents:
+                self._refuse(replica.memory_dir, key, "in", "", "the store lists it, and does not have its content")
+                self._result = self._result._replace(is_whole=False)
+        for key, data in contents.items():
             if (reason := keys.refusal_of_content(data)) is not None:
                 self._refuse(replica.memory_dir, key, "in", listing.files[key].hash, reason)
             else:
@@ -284,8 +284,18 @@ class _Exchange:
         why = f"from {author or self._store.address}"
         try:
             applied = apply_incoming(self._database, replica, local, taken, dropped, why, self._now)
-        except RefusedError as error:  # a guard that this module does not know: nothing was written
-            raise StoreError(f"What came from {self._store.address} was not written: {error.sentence}") from error
+        except (
+            RefusedError
+        ) as error:  # a guard that `keys` does not know: nothing was written, and each is tried by itself
+            if len(taken) + len(dropped) == 1:
+                key = next(iter((*taken, *dropped)))
+                self._refuse(replica.memory_dir, key, "in", hashes.get(key, ""), error.sentence.removesuffix("."))
+                return
+            for key, data in taken.items():
+                self._take_in(replica, local, {key: data}, [], hashes, author)
+            for key in dropped:
+                self._take_in(replica, local, {}, [key], hashes, author)
+            return
         self._note(
             replica,
             local._replace(stamps={}),
@@ -336,11 +346,11 @@ class _Exchange:
                 fine[key] = data
         return fine
 
-    def _give(self, listing: StoreListing, outgoing: list[_Outgoing]) -> StoreListing:
-        """Write to the store what was changed here, in one conditional write."""
+    def _give(self, listing: StoreListing, outgoing: list[Outgoing]) -> StoreListing:
+        """Write to the store what was changed here, each batch in one conditional write."""
         puts: dict[str, bytes] = {}
         deletes: set[str] = set()
-        mine: list[_Outgoing] = []
+        mine: list[Outgoing] = []
         for each in outgoing:
             # What another clone of the repository gives in this pass is looked at in the next one.
             free = {key: data for key, data in each.puts.items() if key not in puts and key not in deletes}
@@ -350,10 +360,16 @@ class _Exchange:
             puts |= free
             deletes |= set(gone)
             mine.append(each._replace(puts=free, deletes=gone))
-        if not puts and not deletes:
-            return listing
+        for batch in batches(mine):
+            listing = self._write(listing, batch)
+        return listing
+
+    def _write(self, listing: StoreListing, batch: list[Outgoing]) -> StoreListing:
+        """Write a batch, and note what is the same on both sides now."""
+        puts = {key: data for each in batch for key, data in each.puts.items()}
+        deletes = {key for each in batch for key in each.deletes}
         written = self._store.write_files(listing, puts, deletes, self._author, self._now)
-        for each in mine:
+        for each in batch:
             same = {key: (data, written.files[key].hash) for key, data in each.puts.items()}
             self._note(each.replica, each.local, same, each.deletes)
         self._result = self._result._replace(

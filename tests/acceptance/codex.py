@@ -118,8 +118,38 @@ def run(home: str, cwd: Path, prompt: str) -> str:
     return done.stdout
 
 
-def config_for(server: ResponsesServer, command: list[str]) -> str:
-    """The config of a user of Codex who has added memoryd's MCP server."""
+def trust_hooks(home: str) -> list[str]:
+    """Trust all hooks, as a user does in the client, through the server by which its screens do it; returns their commands."""
+    with subprocess.Popen(
+        [binary(), "app-server"],
+        env={"HOME": home, "PATH": "/usr/local/bin:/usr/bin:/bin"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        given, told = server.stdin, server.stdout
+
+        def ask(number: int, method: str, parameters: dict[str, Any]) -> Any:
+            given.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}) + "\n")
+            given.flush()
+            return next(answer["result"] for line in told if (answer := json.loads(line)).get("id") == number)
+
+        ask(1, "initialize", {"clientInfo": {"name": "test", "version": "1"}})
+        given.write(json.dumps({"jsonrpc": "2.0", "method": "initialized"}) + "\n")
+        (found,) = ask(2, "hooks/list", {"cwds": [home]})["data"]
+        trusted = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in found["hooks"]}
+        edit = {"keyPath": "hooks.state", "value": trusted, "mergeStrategy": "upsert"}
+        ask(3, "config/batchWrite", {"edits": [edit], "reloadUserConfig": True})
+        given.close()
+        server.wait(PATIENCE_SECONDS)
+    return [hook["command"] for hook in found["hooks"]]
+
+
+def config_for(server: ResponsesServer) -> str:
+    """The config of a user of Codex."""
     return f"""\
 model = "scripted"
 model_provider = "loop"
@@ -137,8 +167,4 @@ wire_api = "responses"
 env_key = "LOOP_KEY"
 request_max_retries = 0
 stream_max_retries = 0
-
-[mcp_servers.memoryd]
-command = {json.dumps(command[0])}
-args = {json.dumps(command[1:])}
 """

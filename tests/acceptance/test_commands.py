@@ -49,7 +49,7 @@ def test_status_of_a_fresh_home_says_how_to_start(environment: dict[str, str], p
     assert done.returncode == 3
     assert done.stdout == (
         "○ memoryd 0.1.0 is not running\n"
-        "  start it, now and at every login: memoryd service install\n"
+        "  set it up, to run now and from every login on: memoryd setup\n"
         "  or only here: memoryd run\n\n"
         "watches   ~/.claude/projects  (not there yet)\n"
         "engine    offline: no model, no network, free\n"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.memory.document import parse
 from tests.acceptance.command import as_json, memoryd
 
 if TYPE_CHECKING:
@@ -43,7 +45,14 @@ def test_a_memory_binds_and_binds_no_more(environment: dict[str, str], paths: Pa
     assert '  enforce: "run npm install"\n' in file.read_text()
     assert file.stat().st_mtime_ns == stat.st_mtime_ns  # it says what it said
     assert as_json(environment, "status")["rules"]["binding"] == [
-        {"memory_dir": str(file.parent), "file": FILE, "refuses": ["run npm install"], "refused": 0, "allowed": 0}
+        {
+            "memory_dir": str(file.parent),
+            "file": FILE,
+            "refuses": ["run npm install"],
+            "asks": [],
+            "refused": 0,
+            "allowed": 0,
+        }
     ]
     assert "It binds (run npm install)" in memoryd(environment, "why", FILE, *here).stdout
     assert memoryd(environment, "enforce", "npm_install", "--off", *here).returncode == 0
@@ -93,3 +102,25 @@ def test_an_option_that_would_be_left_aside_is_refused(
     done = memoryd(environment, "enforce", "--yes", "--project", str(tmp_path), *options)
     assert done.returncode == 2
     assert "memoryd enforce" in done.stderr
+
+
+def test_a_file_that_asks_to_be_binding_is_shown_and_binds_when_the_user_says_so(
+    environment: dict[str, str], paths: Paths, project: Path
+) -> None:
+    here = ("--project", str(project))
+    file = memory(paths, FILE)
+    file.write_bytes(parse(file.read_bytes()).with_value(("metadata", "enforce"), "run npm ci; edit db/").render())
+    assert memoryd(environment, "recall", "npm install here", *here).returncode == 0  # which reads it
+    asks = f"asks to be binding (run npm ci; edit db/); memoryd enforce {FILE} makes it so"
+    assert asks in memoryd(environment, "status").stdout.replace("\n", " ")
+    (check,) = [each for each in as_json(environment, "doctor") if each["name"] == "binding"]
+    assert (check["verdict"], asks in check["text"]) == ("note", True)
+    assert "asks to be binding" in memoryd(environment, "why", FILE, *here).stdout
+    assert memoryd(environment, "enforce", FILE, "--allow-once", *here).returncode == 2
+    assert as_json(environment, "enforce", *here)[0]["refuses"] == []
+    done = memoryd(environment, "enforce", FILE, "--yes", *here)
+    assert (done.returncode, "run `npm ci`" in done.stdout) == (0, True)
+    assert as_json(environment, "enforce", *here)[0]["refuses"] == ["run npm ci", "edit db/"]
+    shutil.rmtree(Path(paths.state_dir, "binding"))  # lost: asked again
+    (rule,) = as_json(environment, "enforce", *here)
+    assert (rule["refuses"], rule["asks"]) == ([], ["run npm ci", "edit db/"])

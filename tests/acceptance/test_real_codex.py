@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,8 @@ def test_the_model_reads_the_instructions_and_every_tool_answers(
     with ResponsesServer(answer) as server:
         config = Path(paths.home, ".codex", "config.toml")
         config.parent.mkdir()
-        config.write_text(config_for(server, [sys.executable, "-m", "memoryd", "mcp", "--stdio"]))
+        config.write_text(config_for(server))
+        assert memoryd(environment, "setup", "--yes", "--no-service", "--no-history").returncode == 0
         run(paths.home, project, "Please cut a release.")
     (offered,) = (tool for tool in server.requests[0]["tools"] if tool.get("name") == "mcp__memoryd")
     assert offered["description"].strip() == INSTRUCTIONS.strip()

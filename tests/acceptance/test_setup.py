@@ -184,3 +184,47 @@ def test_every_step_is_asked_for_and_a_no_changes_nothing(environment: dict[str,
         terminal.until("to undo this:")
     after = {name: found for name, found in listing(home).items() if not name.startswith(".local")}
     assert after == before
+
+
+def test_an_answer_that_is_none_is_asked_for_again_until_the_engine_can_work(
+    environment: dict[str, str], home: Path, tmp_path: Path
+) -> None:
+    key = tmp_path / "key"
+    key.write_text("sk-ant-api03-example")
+    config = home / ".config/memoryd/config.toml"
+
+    def pick(*answers: tuple[str, str]) -> str:
+        with Terminal(environment, "setup", "--no-history", "--no-service") as terminal:
+            terminal.until("[Y/n]")
+            terminal.press(b"maybe\n")
+            assert "y for yes or n for no" in terminal.until("[Y/n]")
+            terminal.press(b"n\n")
+            for question, answer in answers:
+                terminal.until(question)
+                terminal.press(f"{answer}\n".encode())
+            terminal.until("to undo this:")
+        return config.read_text()
+
+    local = pick(("]: ", "3"), ("its address", ""), ("name of the model: ", ""), ("name of the model: ", "qwen3"))
+    assert 'base_url = "http://localhost:11434"' in local
+    assert local.count('"qwen3"') == 2
+    missing = tmp_path / "nothing"
+    keyed = pick(("[3]: ", "2"), ("holds the key: ", str(missing)), ("holds the key: ", str(key)))
+    assert (f'api_key_file = "{key}"' in keyed, "base_url" in keyed, "qwen3" in keyed) == (True, False, False)
+    again = pick(("[2]: ", "3"), ("its address", "http://localhost:9"), ("name of the model: ", "phi"))
+    assert ("api_key_file" in again, 'base_url = "http://localhost:9"' in again) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("anthropic", "--key-file", "/nope"), "The key file /nope is not there, or cannot be read."),
+        (("local",), "A local model has to be named, as its server knows it."),
+    ],
+)
+def test_an_engine_that_cannot_work_is_refused(
+    environment: dict[str, str], home: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    done = memoryd(environment, "setup", "--yes", "--no-service", "--engine", *options)
+    assert (done.returncode, sentence in done.stdout + done.stderr) == (1, True)
+    assert not (home / ".config/memoryd/config.toml").exists()

@@ -12,6 +12,7 @@ import pytest
 from tests.acceptance.command import Daemon, memoryd
 from tests.acceptance.manager import eventually
 from tests.stores.places import GIT_ENVIRONMENT, bare_repository, git
+from tests.test_process_guard import is_alive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,3 +131,20 @@ def test_a_store_that_cannot_be_reached_is_a_problem_with_a_fix_and_stops_nothin
     assert "mkdir -p /nowhere/at/all" in done.stderr
     assert "Memories are not exchanged" in laptop.run("status").stdout
     assert laptop.run("remember", SENTENCE).returncode == 0
+
+
+def test_a_git_that_waits_for_a_server_ends_with_a_daemon_that_is_killed(homes: tuple[Home, Home]) -> None:
+    laptop, _ = homes
+    laptop.run("sync")
+    program = laptop.home / "bin/git"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\necho $$ $PPID >"$HOME/waiting.new"\nmv "$HOME/waiting.new" "$HOME/waiting"\nexec sleep 300\n'
+    )
+    program.chmod(0o755)
+    laptop.environment["PATH"] = f"{program.parent}:{laptop.environment['PATH']}"
+    with Daemon(laptop.environment) as daemon:
+        waiting = laptop.home / "waiting"
+        eventually(waiting.exists)
+        daemon.stop(signal.SIGKILL)
+        eventually(lambda: not any(is_alive(int(pid)) for pid in waiting.read_text().split()))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-EVENTS = [hook.event for hook in HOOKS]
+EVENTS = [hook.name for hook in HOOKS]
 BOM = "\ufeff"
 
 

@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import hook
+from memoryd.clients import WITH_HOOKS, hook
 from memoryd.clients.base import HookCall
 from memoryd.config import Config
 from memoryd.jobs import notes_hook
-from memoryd.jobs.call_hook import follow_rules
+from memoryd.jobs.call_hook import follow_edits
 from memoryd.recall.store import open_store
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ def test_notes_that_are_late_do_not_silence_the_rest(paths: Paths, monkeypatch: 
 
     monkeypatch.setattr(notes_hook, "notes_for", late)
     call = HookCall("start", "0f8d3c1e", "/code/acme", is_compacted=True)
-    assert hook._notes_for(call, paths, Config(), 0) == ""
+    assert hook._notes_for(WITH_HOOKS[0], call, paths, Config(), 0) == ""
 
 
 def test_rules_are_followed_only_as_long_as_there_is_time(paths: Paths, tmp_path: Path) -> None:
     for number in range(300):
         Path(tmp_path, f"m{number}.md").write_text(f"---\nname: m{number}\ndescription: use tabs\n---\nUse tabs.\n")
-    follow_rules(paths, str(tmp_path), 1.0, seconds=0.0)
+    follow_edits(paths, str(tmp_path), 1.0, seconds=0.0)
     with closing(open_store(paths)) as store:
         known = store.directory(str(tmp_path))
     assert known is None or known.is_unfinished

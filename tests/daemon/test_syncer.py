@@ -30,7 +30,8 @@ ON = Config(sync=SyncSettings("/shared", 60.0))
 class Started:
     """A child process that ends when the test says so."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_: object, is_guarded: bool) -> None:
+        assert is_guarded
         self.starts = 0
         self.is_running = self.is_terminated = False
         self.code: int | None = None
@@ -102,8 +103,8 @@ def test_it_begins_with_an_exchange_and_then_waits_for_the_period(watched: Watch
     assert watched.look(100.0) == 1
     watched.child.end()
     assert watched.look(101.0) == 1
-    assert list(watched.syncer.times(ON)) == [160.0]
-    assert watched.look(160.0) == 2
+    assert list(watched.syncer.times(ON)) == [151.0]
+    assert watched.look(151.0) == 2
 
 
 def test_a_change_goes_out_two_seconds_after_the_last_one(watched: Watched) -> None:
@@ -112,7 +113,7 @@ def test_a_change_goes_out_two_seconds_after_the_last_one(watched: Watched) -> N
     watched.look(101.0)
     watched.change()
     assert watched.look(110.0) == 1
-    assert list(watched.syncer.times(ON)) == [160.0, 112.0]
+    assert list(watched.syncer.times(ON)) == [151.0, 112.0]
     watched.change()
     assert watched.look(111.0) == 1
     assert watched.look(112.5) == 1  # changed again meanwhile
@@ -124,7 +125,7 @@ def test_what_the_exchange_itself_wrote_is_no_change(watched: Watched) -> None:
     watched.change()
     watched.child.end()
     assert watched.look(101.0) == 1
-    assert list(watched.syncer.times(ON)) == [160.0]
+    assert list(watched.syncer.times(ON)) == [151.0]
 
 
 def test_one_runs_at_a_time(watched: Watched) -> None:
@@ -142,8 +143,8 @@ def test_one_that_hangs_is_ended_and_told_and_the_next_comes_after_the_period(wa
     assert watched.child.is_terminated
     assert not watched.child.is_running
     assert watched.said == ["The exchange of memories took longer than 15 minutes and was ended: memoryd sync"]
-    assert list(watched.syncer.times(ON)) == [1_060.0]
-    assert watched.look(1_060.0) == 2
+    assert list(watched.syncer.times(ON)) == [1_051.0]
+    assert watched.look(1_051.0) == 2
 
 
 def test_nothing_is_started_where_nothing_is_shared(watched: Watched) -> None:

@@ -127,7 +127,7 @@ def test_where_nothing_runs_the_last_failure_says_why(paths: Paths) -> None:
 
 @pytest.mark.parametrize("place", [f".config/systemd/user/{UNIT}", f"Library/LaunchAgents/{AGENT}"])
 def test_a_service_that_is_installed_is_restarted_not_installed(paths: Paths, place: str) -> None:
-    assert "memoryd service install\n" in screen(look(paths))
+    assert "memoryd setup\n" in screen(look(paths))
     file = Path(paths.home, place)
     file.parent.mkdir(parents=True)
     file.touch()

@@ -19,11 +19,11 @@ from memoryd.jobs.holds import engine_wait
 from memoryd.model import Due, Wait
 from memoryd.state import model_calls, releases, settings, waiting
 from tests.claude_server import install_command
-from tests.engines.model.claude.test_guard import is_alive
 from tests.jobs.claude_workspace import with_claude
 from tests.jobs.model_answers import NOTHING, RULE, held, in_turn, writes
 from tests.jobs.workspace import NOW
 from tests.messages_server import Drop, Hang, Reply, Status, call, text
+from tests.test_process_guard import is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,8 @@ from memoryd.jobs.point_of_action import CallAnswer, CallRequest, at_call, recor
 from memoryd.memory.document import parse
 from memoryd.recall import shown
 from memoryd.recall.outcomes import outcomes
-from memoryd.rules import allowance
+from memoryd.rules import allowance, confirmed
+from memoryd.rules.forbidden import read_patterns
 from tests.recall.memories import NOW, topic
 
 if TYPE_CHECKING:
@@ -32,10 +33,12 @@ class Project:
         self.write(NPM, "Never run npm install here")
         self.write(COMMITS, "Keep every commit under 200 lines")
 
-    def write(self, name: str, text: str, enforce: str = "") -> None:
+    def write(self, name: str, text: str, enforce: str = "", *, is_confirmed: bool = True) -> None:
         data = topic(text, text, kind="feedback")
         if enforce:
             data = parse(data).with_value(("metadata", "enforce"), enforce).render()
+        if is_confirmed and (patterns := read_patterns(enforce)):
+            confirmed.confirm(self.paths, str(self.place), name, patterns)
         (self.place / name).write_bytes(data)
 
     def call(self, command: str = "", file: str = "", session: str = "s1", config: Config | None = None) -> CallAnswer:
@@ -118,8 +121,27 @@ def test_nothing_is_refused_because_it_resembles_something(project: Project) -> 
         assert project.call(command).refusal == ""
 
 
+def test_a_file_that_asks_to_be_binding_refuses_nothing_before_the_user_says_so(project: Project) -> None:
+    project.write(NPM, "Never run npm install here", enforce="run npm install", is_confirmed=False)
+    assert project.call("npm install x").shown[0].name == NPM
+    assert project.call("npm install x").refusal == ""
+    assert project.call(file=str(project.place / NPM)).refusal == ""
+    assert project.call("memoryd undo").refusal == ""
+    project.write(NPM, "Never run npm install here", enforce="run npm install")
+    assert project.call("npm install x").refusal
+    wider = "run npm install; run git; edit src/"
+    project.write(NPM, "Never run npm install here", enforce=wider, is_confirmed=False)  # by another machine, say
+    assert project.call("npm install x").refusal
+    assert project.call("git status").refusal == ""
+    assert project.call(file="/repo/src/a.py").refusal == ""
+    confirmed.withdraw(project.paths, str(project.place), NPM)
+    assert project.call("npm install x").refusal == ""
+
+
 def test_an_agent_does_not_loosen_what_binds_it(project: Project) -> None:
-    assert project.call("memoryd enforce npm --off").refusal == ""  # nothing binds
+    assert project.call("memoryd enforce").refusal == ""
+    assert project.call("memoryd undo").refusal == ""  # nothing binds
+    assert "by the user alone" in project.call("memoryd enforce npm --yes").refusal  # nor does it make a rule
     project.write(NPM, "Never run npm install here", enforce="run npm install")
     assert "by the user alone" in project.call("memoryd enforce npm --allow-once").refusal
     assert "by the user alone" in project.call(file=str(project.place / NPM)).refusal

@@ -12,7 +12,8 @@ from memoryd.config.schema import ProjectSettings, SyncSettings, TeamSettings
 from memoryd.errors import UsageError
 from memoryd.jobs import sync
 from memoryd.jobs.repository_identity import RepositoryIdentity, normalised, record_identities
-from memoryd.jobs.sync import all_shared, prefix_of, sync_all
+from memoryd.jobs.sync import all_shared, person_name, prefix_of, projects_without_team, sync_all
+from memoryd.jobs.team_answers import join, leave
 from memoryd.projects import Project
 from memoryd.state.projects import update_projects
 from memoryd.state.sync import last_round
@@ -21,6 +22,7 @@ from memoryd.stores.replica import Replica
 from tests.stores.places import git
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from memoryd.paths import Paths
@@ -43,6 +45,12 @@ def project_at(place: Path, remote: str = "", *, is_git: bool = True) -> Project
     return Project(str(place), place.name, str(memory))
 
 
+def agree(database: Database, projects: Iterable[Project], store: str) -> None:
+    """Say yes to the teams of these projects."""
+    for project in projects:
+        join(database, Config(team=TeamSettings(enabled=True, store=store)), project, "Mara", 1.0)
+
+
 @pytest.mark.parametrize("spelling", ["https://token@example.org/me/Shop.git", "ssh://git@example.org/me/Shop"])
 def test_a_project_has_one_folder_however_its_remote_is_spelled(spelling: str) -> None:
     plain = prefix_of(RepositoryIdentity(normalised("git@example.org:me/Shop.git"), "1" * 40))
@@ -63,7 +71,7 @@ def test_projects_that_stay_at_home_are_named(database: Database, paths: Paths, 
     update_projects(database, [shop, notes, private], 1.0)
     record_identities(paths, [shop.root, notes.root, private.root], 1.0)
     config = MACHINES._replace(projects=ProjectSettings(exclude=(private.root,)))
-    (shared,) = all_shared(database, config, 1.0)
+    (shared,) = all_shared(database, config)
     prefix = prefix_of(RepositoryIdentity("example.org/me/shop"))
     assert shared.replicas == (Replica(shop.memory_dir, prefix),)
     assert set(shared.staying) == {notes.root, private.root}
@@ -75,7 +83,8 @@ def test_two_clones_of_one_repository_are_exchanged_with_one_store(
     clones = [project_at(tmp_path / name, "git@example.org:me/shop.git") for name in ("first", "second")]
     update_projects(database, clones, 1.0)
     record_identities(paths, [clone.root for clone in clones], 1.0)
-    (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="ref")), 1.0)
+    agree(database, clones, "ref")
+    (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="ref")))
     assert [replica.memory_dir for replica in machines.replicas] == [clone.memory_dir for clone in clones]
     assert len({replica.prefix for replica in machines.replicas}) == 1
     assert team.address == "git@example.org:me/shop.git"
@@ -86,7 +95,8 @@ def test_teams_share_a_directory_by_project(database: Database, paths: Paths, tm
     projects = [project_at(tmp_path / name, f"git@example.org:me/{name}.git") for name in ("shop", "app")]
     update_projects(database, projects, 1.0)
     record_identities(paths, [project.root for project in projects], 1.0)
-    (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")), 1.0)
+    agree(database, projects, "/shared")
+    (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")))
     assert len({replica.prefix for replica in team.replicas}) == 2
 
 
@@ -98,9 +108,10 @@ def test_a_memory_directory_of_several_projects_is_exchanged_with_the_team_of_no
     projects = [Project(root, root, str(tmp_path / "all"), is_shared=True) for root in roots]
     update_projects(database, projects, 1.0)
     record_identities(paths, roots, 1.0)
-    teams = all_shared(database, Config(team=TeamSettings(enabled=True, store=store)), 1.0)
-    assert [team.replicas for team in teams if team.replicas] == []
-    assert {root for team in teams for root in team.staying} == set(roots)
+    agree(database, projects, store)
+    config = Config(team=TeamSettings(enabled=True, store=store))
+    assert all_shared(database, config) == []
+    assert set(projects_without_team(database, config)) == set(roots)
     assert list(sync_all(database, paths, Config(team=TeamSettings(enabled=True, store=store)), {}, 1.0)) == []
 
 
@@ -110,9 +121,11 @@ def test_a_project_whose_name_clashes_is_not_exchanged_with_its_team(
     older, younger = (project_at(tmp_path / name, f"git@example.org:me/{name}.git") for name in ("shop", "app"))
     update_projects(database, [older, younger._replace(memory_dir=older.memory_dir)], 1.0)
     record_identities(paths, [older.root, younger.root], 1.0)
-    (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")), 1.0)
+    agree(database, [older, younger], "/shared")
+    (team,) = all_shared(database, Config(team=TeamSettings(enabled=True, store="/shared")))
     assert [replica.memory_dir for replica in team.replicas] == [f"{older.memory_dir}/team"]
-    assert set(team.staying) == {younger.root}
+    config = Config(team=TeamSettings(enabled=True, store="/shared"))
+    assert set(projects_without_team(database, config)) == {younger.root}
 
 
 def test_one_place_for_machines_and_team_would_keep_them_apart(
@@ -121,7 +134,8 @@ def test_one_place_for_machines_and_team_would_keep_them_apart(
     shop = project_at(tmp_path / "shop", "git@example.org:me/shop.git")
     update_projects(database, [shop], 1.0)
     record_identities(paths, [shop.root], 1.0)
-    (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="/shared")), 1.0)
+    agree(database, [shop], "/shared")
+    (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="/shared")))
     assert machines.replicas[0].prefix.startswith("projects/shop-")
     assert team.replicas[0].prefix.startswith("team/shop-")
 
@@ -138,6 +152,8 @@ def test_a_store_that_fails_in_any_way_is_recorded_and_keeps_no_other_back(
             raise error
         return directory_store(str(tmp_path))
 
+    record_identities(paths, [shop.root], 1.0)
+    agree(database, [shop], "/other")
     monkeypatch.setattr(sync, "open_store", fail)
     config = MACHINES._replace(team=TeamSettings(enabled=True, store="/other"))
     failed, fine = sync_all(database, paths, config, {"PATH": os.environ["PATH"]}, 1.0)
@@ -147,4 +163,38 @@ def test_a_store_that_fails_in_any_way_is_recorded_and_keeps_no_other_back(
 
 
 def test_a_team_that_is_named_and_not_switched_on_is_off(database: Database) -> None:
-    assert all_shared(database, Config(team=TeamSettings(enabled=False, store="ref")), 1.0) == []
+    assert all_shared(database, Config(team=TeamSettings(enabled=False, store="ref"))) == []
+
+
+def test_neither_a_config_nor_a_remote_takes_a_project_into_a_team_without_a_yes_for_that_place(
+    database: Database, paths: Paths, tmp_path: Path
+) -> None:
+    shop = project_at(tmp_path / "shop", "git@example.org:me/shop.git")
+    update_projects(database, [shop], 1.0)
+    record_identities(paths, [shop.root], 1.0)
+    ref, elsewhere = (Config(team=TeamSettings(enabled=True, store=store)) for store in ("ref", "/shared"))
+    assert all_shared(database, ref) == []
+    assert "memoryd share --join" in projects_without_team(database, ref)[shop.root]
+    join(database, ref, shop, "Mara", 1.0)
+    assert [team.address for team in all_shared(database, ref)] == ["git@example.org:me/shop.git"]
+    git(shop.root, "remote", "set-url", "origin", "https://token@example.org/me/shop")  # the same, spelled otherwise
+    assert len(all_shared(database, ref)) == 1
+    assert all_shared(database, elsewhere) == []
+    git(shop.root, "remote", "set-url", "origin", "https://example.com/you/shop")
+    assert all_shared(database, ref) == []
+    assert "you agreed to example.org/me/shop" in projects_without_team(database, ref)[shop.root]
+    leave(database, shop, 1.0)
+    assert "you have left" in projects_without_team(database, ref)[shop.root]
+
+
+def test_the_team_is_told_the_name_of_the_repository_and_no_address(tmp_path: Path) -> None:
+    shop = project_at(tmp_path / "shop")
+    everywhere = tmp_path / "gitconfig"
+    everywhere.write_text("[user]\n\tname = Everywhere\n\temail = me@example.org\n")
+    environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": str(everywhere)}
+    assert person_name(environment, shop.root) == "Everywhere"
+    git(shop.root, "config", "user.name", "Mara")
+    assert person_name(environment, shop.root) == "Mara"
+    git(shop.root, "config", "user.name", "mara@example.org")
+    assert person_name(environment, shop.root) == "mara"
+    assert person_name(environment, str(tmp_path / "no-repository")) == "Everywhere"

@@ -84,6 +84,7 @@ class Workspace:
             NOW,
             engine=OfflineEngine(),
             review_mode=self.config.review,
+            has_daily_log=self.config.has_daily_log,
             with_history=history_too,
         )
         return [worked.outcome for worked in done]

@@ -9,6 +9,7 @@ from memoryd.memory.directory import open_directory
 from memoryd.memory.index import Topic
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.memory.team_lines import HEADING, with_team_lines, without_team_lines
+from memoryd.state import team
 from tests.stores.machines import memory
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def index_of(database: Database, place: Path) -> str:
+    team.put_answer(database, str(place), "example.org/me/shop", "Mara", 1.0)
     with open_directory(str(place)) as directory:
         reindex(database, directory, 1.0)
     return (place / "MEMORY.md").read_text()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memoryd.notes.facts import SessionFacts
+from memoryd.notes.hand_back import handed_back
+from memoryd.notes.sections import sections_of
 from tests.notes.working_session import SECRET, WorkingSession, facts_of
 
 
@@ -103,3 +105,18 @@ def test_facts_are_bounded_and_without_secrets() -> None:
 
 def test_facts_of_another_version_are_collected_anew() -> None:
     assert SessionFacts('{"version": 0, "turns": 7}').turns == 0
+
+
+def test_what_was_laid_down_early_outlives_two_hundred_short_messages() -> None:
+    laid_down = (
+        "no new colours please, marketing accepts only those of the palette; ask me where none has enough contrast"
+    )
+    session = WorkingSession()
+    data = session.prompt("make the shop accessible") + session.prompt(laid_down)
+    data += b"".join(session.prompt(f"ok, now the same in page{number}.css") for number in range(200))
+    facts = facts_of(data)
+    assert laid_down in [message.text for message in facts.messages]
+    assert [message.turn for message in facts.messages][-60:] == list(range(143, 203))
+    assert laid_down in sections_of(facts, {})["Task"]
+    assert laid_down in handed_back(facts, {}, "", 9_400)
+    assert facts.messages == facts_of(data, look_lines=10_000).messages

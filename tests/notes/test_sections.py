@@ -64,10 +64,10 @@ def test_what_is_handed_back_begins_with_the_task_and_stays_within_its_length() 
         "Task",
         "Current state",
         "Open ends",
-        "Last messages of the user",
+        "Messages of the user",
         "Files",
         "Commands",
-        "What the last turns found",
+        "What the turns found",
     ]
     for piece in (
         "step 1:",

@@ -108,5 +108,5 @@ def test_a_concept_counts_as_often_as_it_is_named() -> None:
 def test_no_text_fails_and_a_word_has_only_concepts_of_its_text(text: str) -> None:
     all_of_them = set(concepts_in(text))
     found = terms_with_concepts(text)
-    assert found.keys() == terms_of(text).words.keys()
+    assert found.keys() == terms_of(text).keys()
     assert set().union(*found.values()) <= all_of_them

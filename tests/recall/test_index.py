@@ -23,6 +23,7 @@ from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths, paths_from
 from memoryd.recall.index import read_memory, up_to_date_index
 from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, open_store
+from memoryd.recall.terms import PIECE
 from tests.recall.memories import FIVE, NOW, RELEASE, Library, topic
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def content(recall_file: str) -> dict[str, tuple[Any, ...]]:
         for term, entries in connection.execute("SELECT term, entries FROM postings"):
             for entry in memoryview(entries).cast("I"):
                 if entry >> WEIGHT_BITS in terms:
-                    assert term not in terms[entry >> WEIGHT_BITS], "a memory has a term twice"
-                    terms[entry >> WEIGHT_BITS][term] = entry & HEAVIEST
+                    weights = terms[entry >> WEIGHT_BITS]
+                    assert term.startswith(PIECE) or term not in weights, "a memory has a term twice"
+                    weights[term] = weights.get(term, 0) + (entry & HEAVIEST)
     return {name: (kind, has_secret, terms[number]) for number, name, kind, has_secret in rows}
 
 

@@ -205,7 +205,7 @@ def test_a_memory_that_has_gone_never_comes_back(library: Library) -> None:
 def test_many_dead_ones_do_not_hide_a_living_one(paths: Paths, tmp_path: Path) -> None:
     """A dream that merges sixty memories into one leaves sixty better matches behind, of which none is there."""
     library = Library(paths, tmp_path / "memory")
-    library.write({f"other{number}.md": (f"Nothing of note, number {number}", "") for number in range(300)})
+    library.write({f"other{number}.md": (f"Nothing of note, number {number}", "") for number in range(600)})
     library.write({f"m{number}.md": ("Release branch stable", "release branch") for number in range(60)})
     library.write({"living.md": ("Customers get the branch stable in a release", "Some more words beside it.")})
     assert library.ranked("the release branch stable")[0] != "living.md"

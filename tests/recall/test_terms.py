@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memoryd.language.stems import stem
 from memoryd.language.tokens import MOST_CHARACTERS, is_stop, is_unspaced, pairs_of, split, token_count
 from memoryd.recall.concepts import terms_with_concepts
-from memoryd.recall.terms import terms_of
+from memoryd.recall.terms import CONCEPT, PIECE, pieces_of, terms_of
 
 TEXTS = st.text(max_size=200) | st.lists(
     st.sampled_from(
@@ -63,24 +63,25 @@ def test_split(text: str, words: list[str]) -> None:
 
 def test_words_that_tell_nothing_are_no_terms() -> None:
     found = terms_of("please do it for us, und bitte pour moi, por favor")
-    assert found.words == {"favor": 1}
+    assert found == {"favor": 1}
     assert all(map(is_stop, ("the", "und", "pour", "por")))
 
 
 def test_a_term_is_counted_as_often_as_it_stands_there() -> None:
-    assert terms_of("release, Released: RELEASES; branch").words == {"releas": 3, "branch": 1}
+    assert terms_of("release, Released: RELEASES; branch") == {"releas": 3, "branch": 1}
 
 
 def test_a_run_without_spaces_is_searched_by_its_pairs() -> None:
-    assert terms_of("发布时间").words == {"发布": 1, "布时": 1, "时间": 1}
+    assert terms_of("发布时间") == {"发布": 1, "布时": 1, "时间": 1}
     assert pairs_of("发") == ["发"]
 
 
 def test_words_of_one_stem_or_with_a_typo_share_most_of_their_pieces() -> None:
-    for one, other in (("Rechnungsnummer", "Rechnungsnummern"), ("integration", "integartion")):
-        ours, theirs = terms_of(one).grams.keys(), terms_of(other).grams.keys()
+    for one, other in (("rechnungsnummer", "rechnungsnummern"), ("integration", "integartion")):
+        ours, theirs = set(pieces_of(one)), set(pieces_of(other))
         assert len(ours & theirs) >= len(ours) / 2
-    assert not terms_of("parser").grams.keys() & terms_of("branch").grams.keys()
+    assert not set(pieces_of("parser")) & set(pieces_of("branch"))
+    assert pieces_of(f"{CONCEPT}17") == pieces_of("发布") == ()
 
 
 @pytest.mark.parametrize(
@@ -109,22 +110,20 @@ def test_no_text_fails_and_every_word_is_in_its_plainest_form(text: str) -> None
         assert word
         assert is_unspaced(word) or not any(map(is_unspaced, word))
     found = terms_of(text)
-    assert all(times > 0 and term and not term.isspace() for term, times in found.words.items())
-    assert all(0 < len(gram) <= 4 for gram in found.grams)
+    assert all(times > 0 and term and not term.isspace() for term, times in found.items())
+    assert all(len(piece) <= len(PIECE) + 4 for term in found for piece in pieces_of(term))
 
 
 @given(TEXTS)
 def test_both_ways_to_the_words_of_a_text_agree(text: str) -> None:
     """A memory is searched by the one, a prompt asks by the other."""
-    assert terms_with_concepts(text).keys() == terms_of(text).words.keys()
+    assert terms_with_concepts(text).keys() == terms_of(text).keys()
 
 
 @given(TEXTS, TEXTS)
 def test_terms_of_two_texts_are_those_of_both(one: str, other: str) -> None:
-    both = terms_of(f"{one}\n{other}")
-    assert both.words == terms_of(one).words + terms_of(other).words
-    assert both.grams == terms_of(one).grams + terms_of(other).grams
+    assert terms_of(f"{one}\n{other}") == terms_of(one) + terms_of(other)
 
 
 def test_what_stands_too_far_behind_is_not_searched() -> None:
-    assert terms_of(f"{'x ' * (MOST_CHARACTERS // 2)}needle").words.keys() == {"x"}
+    assert terms_of(f"{'x ' * (MOST_CHARACTERS // 2)}needle").keys() == {"x"}

@@ -5,35 +5,38 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.clients.claude_code import plugin
+from memoryd.clients.connections import PieceNote
 from memoryd.setup import take_back
-from memoryd.setup.record import ConfigChange, SetupRecord, read_record, record_file, uninstaller, write_record
+from memoryd.setup.record import ConfigChange, SetupRecord, as_dict, read_record, record_file, uninstaller, write_record
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
 
 
-def as_dict(record: SetupRecord) -> dict[str, Any]:
-    return {**record._asdict(), "config": record.config._asdict() if record.config else None}
-
-
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    tree = ast.parse(Path(take_back.__file__).read_text())
-    imported = {
-        name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
-    }
-    assert imported <= {*sys.stdlib_module_names}
+    above = Path(take_back.__file__).parents[2]
+    beside = {name.removesuffix(".py").replace("/", ".") for name in take_back.MODULES}
+    for file in (Path(take_back.__file__), *(above / name for name in take_back.MODULES)):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                named = {f"{node.module}.{alias.name}" for alias in node.names}
+                names = named if node.module == "memoryd.clients" else {node.module or ""}
+            else:
+                continue
+            assert all(name in beside or name.split(".")[0] in sys.stdlib_module_names for name in names), (file, names)
 
 
 def test_a_record_is_read_as_it_was_written_and_a_damaged_one_is_none(paths: Paths) -> None:
-    record = SetupRecord(paths.state_dir, "/p", ("/a",), "/f", ("x",), ConfigChange("/c", None, "t"), "/u", "systemd")
+    pieces = (PieceNote("codex", "/c", "toml", None, "a.b", "/h"),)
+    config = ConfigChange("/c", None, "t")
+    record = SetupRecord(paths.state_dir, "/p", ("/a",), "/f", ("x",), pieces, config, "/u", "systemd")
     write_record(paths, record)
     assert read_record(paths) == record
     assert Path(uninstaller(paths)).read_bytes() == Path(take_back.__file__).read_bytes()

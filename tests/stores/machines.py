@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
-from memoryd.stores.base import StoreError
+from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.protocol import exchange
 from memoryd.stores.replica import Replica
 
@@ -36,12 +37,16 @@ class KilledError(BaseException):
 
 
 class CutStore:
-    """A store whose connection is cut, and whose process dies, before a request or after it."""
+    """A store whose connection is cut, whose process dies, and to which others write, before a request or after it."""
 
     def __init__(self, store: SharedStore, random: Random) -> None:
         self._store = store
         self._random = random
         self.trouble = 0.0
+        self.meanwhile: Callable[[], None] | None = None
+        """What others do between the listing and the write, at times."""
+        self.seen: Counter[str] = Counter()
+        """How often which trouble was met."""
 
     @property
     def address(self) -> str:
@@ -54,7 +59,9 @@ class CutStore:
     def _maybe(self) -> None:
         if self._random.random() < self.trouble:
             if self._random.random() < 0.5:
+                self.seen["killed"] += 1
                 raise KilledError
+            self.seen["cut"] += 1
             raise StoreError("The connection was cut.", "memoryd sync")
 
     def list_files(self, known: str, *, is_needed: bool = False) -> StoreListing | None:
@@ -72,7 +79,14 @@ class CutStore:
         self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float
     ) -> StoreListing:
         self._maybe()
-        written = self._store.write_files(listing, puts, deletes, author, now)
+        if self.meanwhile is not None and self._random.random() < 0.3:
+            self.meanwhile()
+        try:
+            written = self._store.write_files(listing, puts, deletes, author, now)
+        except StoreChangedError:
+            self.seen["refused"] += 1
+            raise
+        self.seen["written"] += 1
         self._maybe()
         return written
 

@@ -215,20 +215,36 @@ def test_a_refused_version_is_neither_overwritten_nor_deleted_in_the_store(
     victim.close()
 
 
-def test_a_link_in_the_place_of_a_blob_or_of_the_list_is_not_followed(tmp_path: Path) -> None:
+def test_a_blob_that_is_a_link_a_folder_or_missing_is_named_and_keeps_no_other_back(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     author = Machine(tmp_path / "author", directory_store(str(shared)), prefix="")
-    author.write("fine.md", FINE)
+    for name in ("fine", "link", "folder", "missing"):
+        author.write(f"{name}.md", memory(f"The {name} one."))
     author.exchange()
-    (blob,) = (shared / "blobs").iterdir()
-    blob.unlink()
-    blob.symlink_to(tmp_path / "author/memory/fine.md")
-    author.close()
+    blobs = {path.read_bytes(): path for path in (shared / "blobs").iterdir()}
+    for name in ("link", "folder", "missing"):
+        blobs[memory(f"The {name} one.")].unlink()
+    blobs[memory("The link one.")].symlink_to(tmp_path / "author/memory/link.md")
+    blobs[memory("The folder one.")].mkdir()
     victim = Machine(tmp_path / "victim", directory_store(str(shared)), prefix="")
-    with pytest.raises(Exception, match="cannot be used"):
+    result = victim.exchange()
+    assert set(victim.files) == {"fine.md"}
+    assert {file.key for file in result.newly_apart} == {"link.md", "folder.md", "missing.md"}
+    blobs[memory("The missing one.")].write_bytes(memory("The missing one."))  # another program has brought it
+    victim.exchange()
+    assert set(victim.files) == {"fine.md", "missing.md"}
+    assert {file.key for file in sync.kept_apart(victim.database, str(shared))} == {"link.md", "folder.md"}
+    author.close()
+    victim.close()
+
+
+def test_a_list_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / MANIFEST_NAME).symlink_to(tmp_path / "elsewhere.json")
+    victim = Machine(tmp_path / "victim", directory_store(str(tmp_path / "shared")), prefix="")
+    with pytest.raises(StoreError, match="cannot be used"):
         victim.exchange()
-    assert victim.files == {}
     victim.close()
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.memory import guards
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import MemoryDirectory, open_directory
 from memoryd.memory.history import restoring, undoing
 from memoryd.state import history, sync
 from memoryd.state.sync import KeptApart
+from memoryd.stores import outgoing
 from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.directory import directory_store
 from memoryd.stores.protocol import RETRIES, RoundResult, exchange
@@ -20,9 +23,10 @@ from memoryd.stores.replica import Replica
 from tests.stores.machines import PREFIX, CutStore, machines, memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
+    from memoryd.model import Changeset
     from memoryd.stores.base import SharedStore, StoreListing
     from tests.stores.machines import Machine
 
@@ -352,6 +356,64 @@ def test_a_cut_connection_is_recorded_and_the_next_round_makes_it_good(two: tupl
     laptop.store = whole
     assert laptop.exchange() == RoundResult(given=1)
     assert sync.last_round(laptop.database, whole.address).error == ""
+
+
+class CutAfterWrites(CutStore):
+    """A store whose connection is cut after so many writes."""
+
+    left = 1
+
+    def write_files(
+        self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float
+    ) -> StoreListing:
+        if not self.left:
+            raise StoreError("The connection was cut.", "memoryd sync")
+        self.left -= 1
+        return super().write_files(listing, puts, deletes, author, now)
+
+
+def test_a_first_upload_that_is_cut_off_goes_on_where_it_was_and_names_what_is_held_back(
+    two: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, desktop = two
+    monkeypatch.setattr(outgoing, "BATCH_FILES", 4)
+    for number in range(10):
+        laptop.write(f"project_{number}.md", memory(f"Fact {number}."))
+    laptop.write("project_secret.md", memory("The token is ghp_" + "a1B2c3D4" * 4 + "e5F6."))
+    laptop.store = store = CutAfterWrites(laptop.store, Random(1))
+    arrived = []
+    for _ in range(3):
+        store.left = 1
+        with suppress(StoreError):
+            laptop.exchange()
+        assert [file.key for file in sync.kept_apart(laptop.database, store.address)] == [f"{PREFIX}project_secret.md"]
+        desktop.exchange()
+        arrived.append(len(desktop.files))
+    assert arrived == [4, 8, 10]
+    assert sync.last_round(laptop.database, store.address).error == ""
+
+
+def test_what_a_guard_refuses_is_named_and_keeps_no_other_back(
+    two: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, desktop = two
+    for name in ("a.md", "b.md", "c.md"):
+        laptop.write(name, memory(f"The fact in {name}."))
+    laptop.exchange()
+    real = guards.check
+
+    def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
+        if any(change.name == "b.md" for group in changeset.groups for change in group.changes):
+            raise guards.RefusedError("new", "b.md breaks a rule of a later version.")
+        real(changeset, odd)
+
+    monkeypatch.setattr(guards, "check", check)
+    result = desktop.exchange()
+    assert set(desktop.files) == {"a.md", "c.md"}
+    assert [(file.key, file.reason) for file in result.newly_apart] == [
+        (f"{PREFIX}b.md", "b.md breaks a rule of a later version")
+    ]
+    assert desktop.exchange().taken == 0
 
 
 def test_keys_of_projects_that_are_not_here_are_left_alone(two: tuple[Machine, Machine]) -> None:

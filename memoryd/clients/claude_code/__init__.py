@@ -8,22 +8,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.claude_code.hook_events import ClaudeCodeHooks
 from memoryd.clients.session_files import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
 
-    from memoryd.clients.base import Decoder, HookCall, RecentActivity
+    from memoryd.clients.base import Decoder, RecentActivity
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
 
-class ClaudeCodeClient(SessionFiles):
+class ClaudeCodeClient(SessionFiles, ClaudeCodeHooks):
     name = "claude-code"
     title = "Claude Code"
-    hook_events = ("user-prompt-submit", "session-start", "pre-tool-use", "stop", "pre-compact", "session-end")
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
@@ -92,21 +91,6 @@ class ClaudeCodeClient(SessionFiles):
         return read_settings(paths, environment)
 
     # --- its hooks ----------------------------------------------------------------------------------------------------
-
-    def read_hook_call(self, event: str, given: Any) -> HookCall:
-        from memoryd.clients.claude_code.hook_events import read_hook_call
-
-        return read_hook_call(event, given)
-
-    def hook_answer(self, event: str, text: str, notice: str = "") -> str:
-        from memoryd.clients.claude_code.hook_events import hook_answer
-
-        return hook_answer(event, text, notice)
-
-    def hook_refusal(self, event: str, reason: str) -> str:
-        from memoryd.clients.claude_code.hook_events import hook_refusal
-
-        return hook_refusal(event, reason)
 
     def plugin_folder(self, paths: Paths) -> str:
         from memoryd.clients.claude_code.plugin import plugin_folder

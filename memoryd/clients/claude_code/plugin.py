@@ -15,16 +15,18 @@ import os
 import shlex
 import shutil
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd import atomic_file
-from memoryd.clients.claude_code.hook_events import CALL_MATCHER
+from memoryd.clients.claude_code.hook_events import ClaudeCodeHooks
+from memoryd.clients.hook_dialect import command_of
 from memoryd.clients.settings import HooksState, PluginChange
 from memoryd.errors import ClientError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from memoryd.clients.hook_dialect import HookEvent
     from memoryd.clients.settings import State
     from memoryd.paths import Paths
 
@@ -35,46 +37,24 @@ SOURCE = os.path.join(os.path.dirname(__file__), "plugin")
 _MOST_BYTES = 1 << 20
 
 
-class Hook(NamedTuple):
-    event: str
-    name: str
-    timeout_seconds: int
-    """The client's own limit. A prompt waits for its hook, and the end of a session for all of them."""
-    matcher: str = ""
-    """The tools that it is run for; empty: it is not about tools."""
-
-    def entry(self, command: Sequence[str]) -> dict[str, Any]:
-        """Without a shell: `args` need no quoting."""
-        program, *arguments = command
-        return {
-            "type": "command",
-            "command": program,
-            "args": [*arguments, "hook", self.name],
-            "timeout": self.timeout_seconds,
-        }
-
-    def group(self, command: Sequence[str]) -> dict[str, Any]:
-        return {**({"matcher": self.matcher} if self.matcher else {}), "hooks": [self.entry(command)]}
-
-
-HOOKS = (
-    Hook("UserPromptSubmit", "user-prompt-submit", 5),
-    Hook("SessionStart", "session-start", 5),
-    Hook("Stop", "stop", 5),
-    Hook("PreCompact", "pre-compact", 5),
-    Hook("SessionEnd", "session-end", 2),
-)
-CALL_HOOK = Hook("PreToolUse", "pre-tool-use", 5, CALL_MATCHER)
+HOOKS = tuple(event for event in ClaudeCodeHooks.events if event.kind != "call")
+CALL_HOOK = next(event for event in ClaudeCodeHooks.events if event.kind == "call")
 """Only there while some memory speaks of tool calls: it starts a process for each of them."""
 
 
-def command_of(python: str) -> tuple[str, ...]:
-    """The program and its first arguments. -P: it is started in the user's project, which is not to be imported from.
+def _entry(hook: HookEvent, command: Sequence[str]) -> dict[str, Any]:
+    """Without a shell: `args` need no quoting."""
+    program, *arguments = command
+    return {
+        "type": "command",
+        "command": program,
+        "args": [*arguments, "hook", hook.argument],
+        "timeout": hook.timeout_seconds,
+    }
 
-    Python itself, not the script beside it: a client that does not know `args` then runs a program that ends with 1, not
-    with the usage error 2, which would erase the user's prompt.
-    """
-    return (python, "-P", "-m", "memoryd")
+
+def _group(hook: HookEvent, command: Sequence[str]) -> dict[str, Any]:
+    return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [_entry(hook, command)]}
 
 
 def plugin_files(command: Sequence[str], *, with_calls: bool = False) -> dict[str, bytes]:
@@ -93,7 +73,7 @@ def plugin_files(command: Sequence[str], *, with_calls: bool = False) -> dict[st
 
 def _hooks(command: Sequence[str], *, with_calls: bool) -> bytes:
     hooks = (*HOOKS, CALL_HOOK) if with_calls else HOOKS
-    return _json({"hooks": {hook.event: [hook.group(command)] for hook in hooks}})
+    return _json({"hooks": {hook.name: [_group(hook, command)] for hook in hooks}})
 
 
 def plugin_folder(paths: Paths) -> str:
@@ -117,18 +97,18 @@ def hook_states(paths: Paths, environment: Mapping[str, str], python: str) -> li
     data = atomic_file.read_regular(os.path.join(folder, HOOKS_FILE), _MOST_BYTES) if is_there else None
     found = []
     for hook in (*HOOKS, CALL_HOOK):
-        entry = _entry_of(data or b"", hook.event)
+        entry = _entry_of(data or b"", hook.name)
         if entry is None and hook is CALL_HOOK:
             continue  # no memory speaks of tool calls
         if entry is None:
-            found.append(HooksState(hook.event, "missing"))
+            found.append(HooksState(hook.name, "missing"))
             continue
         command, arguments = str(entry.get("command", "")), entry.get("args")
         words = [command, *(str(word) for word in arguments if isinstance(arguments, list))] if arguments else [command]
         found.append(
             HooksState(
-                hook.event,
-                "installed" if entry == hook.entry(command_of(python)) else "outdated",
+                hook.name,
+                "installed" if entry == _entry(hook, command_of(python)) else "outdated",
                 shlex.join(words),
                 command,
                 shutil.which(command, path=search) is not None,
@@ -179,7 +159,7 @@ def set_call_hook(paths: Paths, *, is_wanted: bool) -> bool:
     folder = plugin_folder(paths)
     file = os.path.join(folder, HOOKS_FILE)
     data = atomic_file.read_regular(file, _MOST_BYTES)
-    entry = _entry_of(data or b"", HOOKS[0].event)
+    entry = _entry_of(data or b"", HOOKS[0].name)
     if entry is None or os.path.islink(folder) or not os.path.isfile(os.path.join(folder, MANIFEST)):
         return False
     arguments = entry.get("args")

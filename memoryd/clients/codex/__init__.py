@@ -6,21 +6,32 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from memoryd.clients.hook_dialect import HookDialect, HookEvent
 from memoryd.clients.session_files import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class CodexClient(SessionFiles):
+class CodexClient(SessionFiles, HookDialect):
     name = "codex"
     title = "Codex"
+    program = "codex"
+    events = (
+        HookEvent("UserPromptSubmit", "prompt"),
+        HookEvent("SessionStart", "start"),
+        HookEvent("PreToolUse", "call", "Bash|apply_patch"),
+        HookEvent("Stop", "end"),
+        HookEvent("PreCompact", "release", is_before_compaction=True),
+        HookEvent("SessionEnd", "release", timeout_seconds=2),
+    )
 
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
@@ -61,6 +72,18 @@ class CodexClient(SessionFiles):
     def own_memories(self, paths: Paths) -> list[str]:
         folder = os.path.join(_home(paths), "memories")
         return [folder] if os.path.isdir(folder) else []
+
+    # --- handing back -------------------------------------------------------------------------------------------------
+
+    def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
+        from memoryd.clients.codex.connection import pieces
+
+        return pieces(_home(paths), self.hook_entries(python), python)
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:
+        from memoryd.clients.codex.connection import obstacle
+
+        return obstacle(_home(paths), self.hook_entries(python))
 
 
 def _home(paths: Paths) -> str:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.hook_dialect import HookDialect, HookEvent
 from memoryd.clients.session_files import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
     from memoryd.sources.session import OpenSession
 
 
-class GeminiClient(SessionFiles):
+class GeminiClient(SessionFiles, HookDialect):
     name = "gemini-cli"
     title = "Gemini CLI"
     deletes_early = True  # at its next start, sessions that were gone on with in another minute, and failed ones
+    program = "gemini"
+    # PreCompress is run before every request to the model, and tells nothing about a compaction.
+    events = (
+        HookEvent("BeforeAgent", "prompt"),
+        HookEvent("SessionStart", "start"),
+        HookEvent("BeforeTool", "call", "run_shell_command|write_file|replace"),
+        HookEvent("AfterAgent", "end"),
+        HookEvent("SessionEnd", "release", timeout_seconds=2),
+    )
+    timeout_unit = 1000
 
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
@@ -65,6 +77,38 @@ class GeminiClient(SessionFiles):
         tmp = os.path.join(_home(paths), "tmp")
         folders = sorted(os.listdir(tmp)) if os.path.isdir(tmp) else []
         return [place for folder in folders if os.path.isdir(place := os.path.join(tmp, folder, "memory"))]
+
+    # --- handing back -------------------------------------------------------------------------------------------------
+
+    def words_of(self, prompt: str) -> str:
+        """What its hooks have said at the session's start stands before the first prompt."""
+        from memoryd.clients.gemini_cli.hook_context import without_hook_context
+
+        return super().words_of(without_hook_context(prompt))
+
+    def hook_answer(self, event: str, text: str, notice: str = "") -> str:
+        """Nothing can be said with a tool call but no."""
+        return "" if event == "before-tool" else super().hook_answer(event, text, notice)
+
+    def hook_refusal(self, event: str, reason: str) -> str:  # noqa: ARG002 - only one event can be refused
+        import json
+
+        return json.dumps({"decision": "deny", "reason": reason})
+
+    def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
+        from memoryd.clients.connections import settings_piece
+        from memoryd.clients.hook_dialect import server_entry
+
+        return (
+            settings_piece(
+                os.path.join(_home(paths), "settings.json"), self.hook_entries(python), server_entry(python)
+            ),
+        )
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
+        from memoryd.clients.connections import switched_off
+
+        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "hooksConfig", "enabled", by=False)
 
 
 def _home(paths: Paths) -> str:

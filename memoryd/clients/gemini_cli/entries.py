@@ -16,6 +16,7 @@ import msgspec
 
 from memoryd.clients.damaged_lines import UNDECODABLE, LineShape, repaired
 from memoryd.clients.gemini_cli.documents import open_document
+from memoryd.clients.gemini_cli.hook_context import without_hook_context
 from memoryd.clients.head import first_object, text_at
 from memoryd.clients.own_recall import without_recall
 from memoryd.clock import parse_iso
@@ -62,8 +63,6 @@ _SHAPE = LineShape(
     lambda value: value.get("type") in ("user", "gemini"),
 )
 _CONTEXT = "<session_context>"
-_HOOK = re.compile(r"\s*<hook_context>.*?(?:</hook_context>|\Z)\s*", re.DOTALL)
-"""What hooks add; it is escaped, so that the first closing tag is its own. It stands before the prompt or in its own part."""
 
 
 def decoder_of(path: str) -> Decoder:
@@ -119,17 +118,11 @@ def _from_user(line: _Line, session_id: str, cwd: str) -> list[Entry]:
     if results := [part.functionResponse for part in parts if part.functionResponse is not None]:
         failed = [result for result in results if text_at(result, "response", "error")]
         return [Results(tuple(text_at(one, "id") for one in results), tuple(text_at(one, "id") for one in failed))]
-    texts = [without_recall(_without_hooks(part.text or "")) for part in parts]
+    texts = [without_recall(without_hook_context(part.text or "")) for part in parts]
     said = "\n".join(text for text in texts if text and not text.startswith(_CONTEXT))
     # The id of the session's context is the same everywhere, that of what was typed is not.
     is_prompt = said and line.id
     return [Prompt((f"gemini:{line.id}",), session_id, cwd, parse_iso(line.timestamp), said)] if is_prompt else []
-
-
-def _without_hooks(text: str) -> str:
-    while found := _HOOK.match(text):
-        text = text[found.end() :]
-    return text
 
 
 def _from_model(line: _Line, session_id: str, cwd: str) -> list[Entry]:

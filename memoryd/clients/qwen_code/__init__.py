@@ -5,19 +5,31 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.hook_dialect import HookDialect, HookEvent
 from memoryd.clients.session_files import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
 
-class QwenCodeClient(SessionFiles):
+class QwenCodeClient(SessionFiles, HookDialect):
     name = "qwen-code"
     title = "Qwen Code"
+    program = "qwen"
+    events = (
+        HookEvent("UserPromptSubmit", "prompt"),
+        HookEvent("SessionStart", "start"),
+        HookEvent("PreToolUse", "call", "run_shell_command|write_file|edit"),
+        HookEvent("Stop", "end"),
+        HookEvent("PreCompact", "release", is_before_compaction=True),
+        HookEvent("SessionEnd", "release", timeout_seconds=2),
+    )
+    timeout_unit = 1000
 
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
@@ -50,6 +62,23 @@ class QwenCodeClient(SessionFiles):
         folders = sorted(os.listdir(projects)) if os.path.isdir(projects) else []
         places = [os.path.join(projects, folder, "memory") for folder in folders]
         return [place for place in (os.path.join(_home(paths), "memories"), *places) if os.path.isdir(place)]
+
+    # --- handing back -------------------------------------------------------------------------------------------------
+
+    def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
+        from memoryd.clients.connections import settings_piece
+        from memoryd.clients.hook_dialect import server_entry
+
+        return (
+            settings_piece(
+                os.path.join(_home(paths), "settings.json"), self.hook_entries(python), server_entry(python)
+            ),
+        )
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
+        from memoryd.clients.connections import switched_off
+
+        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "disableAllHooks", by=True)
 
 
 def _home(paths: Paths) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.diagnosis.checks import machine
 from memoryd.diagnosis.facts import read_outdated
 from memoryd.diagnosis.problems import Check, check_notices
+from memoryd.diagnosis.rules import read_rules
 from memoryd.errors import BusyError, StateError
 from memoryd.formatting import ago, count, short, size
 from memoryd.state import notices, queries
@@ -17,9 +18,10 @@ from memoryd.state.database import open_for_reading
 from memoryd.state.projects import all_projects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from memoryd.diagnosis.facts import World
+    from memoryd.diagnosis.rules import BindingRule
     from memoryd.errors import MemorydError
     from memoryd.state.database import Database
     from memoryd.state.notices import Notice
@@ -136,6 +138,8 @@ class MemoryFacts(NamedTuple):
     is_switched_off: bool
     outdated: Mapping[str, int]
     """How many memories name what is gone, by the root of their project."""
+    asking: Sequence[tuple[str, BindingRule]]
+    """Memories that ask to be binding, each with the root of its project; empty where that is not known."""
 
 
 def read_memories(world: World) -> MemoryFacts:
@@ -143,10 +147,14 @@ def read_memories(world: World) -> MemoryFacts:
     with world.database() as database:
         projects = all_projects(database) if database else []
     by_root = {project.root: outdated[project.memory_dir] for project in projects if project.memory_dir in outdated}
-    return MemoryFacts(world.paths.home, not world.config.features.rot_check, by_root)
+    roots = {project.memory_dir: project.root for project in reversed(projects)}
+    binding = read_rules(world.paths, 0.0).binding
+    asking = [(roots.get(rule.memory_dir, ""), rule) for rule in binding if rule.request]
+    return MemoryFacts(world.paths.home, not world.config.features.rot_check, by_root, asking)
 
 
 def judge_memories(facts: MemoryFacts) -> Iterator[Check]:
+    yield from _judge_asking(facts)
     if facts.is_switched_off:
         yield Check("rot", "note", "memories are not compared with the code: features.rot_check is off")
         return
@@ -156,3 +164,12 @@ def judge_memories(facts: MemoryFacts) -> Iterator[Check]:
         yield Check("rot", "note", text, f"memoryd verify --project {shlex.quote(root)}")
     if not facts.outdated:
         yield Check("rot", "ok", "no memory is known to name what the code no longer has")
+
+
+def _judge_asking(facts: MemoryFacts) -> Iterator[Check]:
+    for root, rule in facts.asking:
+        where = f" --project {shlex.quote(root)}" if root else ""
+        text = f"{short(rule.memory_dir, facts.home)}/{rule.file} {rule.request}"
+        yield Check("binding", "note", text, f"memoryd enforce {shlex.quote(rule.file)}{where}")
+    if not facts.asking:
+        yield Check("binding", "ok", "no memory asks to be binding that you have not confirmed")

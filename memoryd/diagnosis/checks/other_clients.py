@@ -1,10 +1,12 @@
-"""Other clients than Claude Code: whose sessions are read, and whether all of their lines are understood."""
+"""Other clients than Claude Code: whose sessions are read, whether all of their lines are understood, and who gets memories."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL, MEMORY_READER, present_clients
+from memoryd.clients import ALL, CONNECTED, MEMORY_READER, present_clients
+from memoryd.clients.connections import state_of
 from memoryd.diagnosis.problems import Check
 from memoryd.formatting import ago, count, short
 from memoryd.state import projects as known_projects
@@ -13,6 +15,8 @@ from memoryd.state import queries
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.clients.connections import Obstacle
+    from memoryd.clients.settings import State
     from memoryd.diagnosis.facts import World
 
 
@@ -25,6 +29,9 @@ class OtherClient(NamedTuple):
     """Lines of a type or shape that this memoryd does not know."""
     unknown_databases: tuple[str, ...] = ()
     """Databases with tables that this memoryd does not know."""
+    connection: State | None = None
+    """Whether memoryd is in its settings; None: it has none for that."""
+    obstacle: Obstacle | None = None
 
 
 class OtherClientFacts(NamedTuple):
@@ -48,7 +55,13 @@ def read_other_clients(world: World) -> OtherClientFacts:
         newest = max((file.mtime_ns / 1e9 for file in files), default=None)
         own = [damage.lines for damage in damaged if damage.client == client.name]
         unknown = sum(lines.get("unknown_type", 0) + lines.get("unknown_shape", 0) for lines in own)
-        found.append(OtherClient(client.title, len(files), newest, client.deletes_early, unknown, tuple(odd)))
+        facts = OtherClient(client.title, len(files), newest, client.deletes_early, unknown, tuple(odd))
+        connected = next((other for other in CONNECTED if other.name == client.name), None)
+        if connected is not None:
+            state = state_of(connected.pieces(world.paths, sys.executable))
+            obstacle = connected.obstacle(world.paths, sys.executable) if state == "installed" else None
+            facts = facts._replace(connection=state, obstacle=obstacle)
+        found.append(facts)
     return OtherClientFacts(world.now, tuple(found), world.paths.home)
 
 
@@ -59,6 +72,7 @@ def judge_other_clients(facts: OtherClientFacts) -> Iterator[Check]:
         newest = f", the newest {ago(facts.now - client.newest_at)} old" if client.newest_at is not None else ""
         early = "; it deletes some at its next start, so they are read first" if client.deletes_early else ""
         yield Check("transcripts", "ok", f"{client.title}: {count(client.sessions, 'session')}{newest}{early}")
+        yield from _judge_connection(client)
         if client.unknown_lines:
             text = f"{client.title}: {count(client.unknown_lines, 'line')} of a kind that this memoryd does not know"
             fix = "pip install --upgrade memoryd"
@@ -69,3 +83,17 @@ def judge_other_clients(facts: OtherClientFacts) -> Iterator[Check]:
             yield Check(
                 "unknown_lines", "note", f"{text}; what else is in it is read. It may be newer than memoryd", fix
             )
+
+
+def _judge_connection(client: OtherClient) -> Iterator[Check]:
+    if client.connection == "missing":
+        yield Check(
+            "hooks", "note", f"{client.title} gets no memories: memoryd is not in its settings", "memoryd setup"
+        )
+    elif client.connection == "outdated":
+        text = f"what {client.title} runs is of another Python or an older memoryd than this one, or not whole"
+        yield Check("hooks", "problem", text, "memoryd setup")
+    elif client.obstacle:
+        yield Check("hooks", "problem", *client.obstacle)
+    elif client.connection == "installed":
+        yield Check("hooks", "ok", f"{client.title} gets memories from this memoryd")

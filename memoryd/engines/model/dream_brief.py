@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 TURNS = 30
 OUTPUT_TOKENS = (8_000, 4_000, 2_000)
 """Of one reply: as many as the cap lets have, where a prompt is to be more than its beginning."""
-LOGS, TEAM = "logs", "team"
-INSTRUCTIONS, REPOSITORY, TRANSCRIPTS = "instructions", "repository", "transcripts"
+LOGS, INSTRUCTIONS, REPOSITORY, TRANSCRIPTS = "logs", "instructions", "repository", "transcripts"
 """The folders beside the memories in the agent's view."""
 _JOB = "dream"
 _RUN_PROMPTS = TURNS
@@ -43,7 +42,6 @@ _CHANGED_CHARACTERS = 200
 _INDEX_CHARACTERS = 8_000
 _FOLDERS = {
     LOGS: "daily logs, by year and month",
-    TEAM: "memories that the whole team shares",
     INSTRUCTIONS: "the instruction files, one for each",
     REPOSITORY: "the project's files",
     TRANSCRIPTS: "past sessions; search them with Grep, or Read a few lines",

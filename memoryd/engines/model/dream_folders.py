@@ -43,7 +43,6 @@ class DreamFolders:
                 break
             room -= self._add_session(session, project_root)
         places = {dream_brief.LOGS: os.path.join(memory_dir, "logs"), dream_brief.REPOSITORY: project_root}
-        places[dream_brief.TEAM] = os.path.join(memory_dir, "team")
         self.mounts: Mapping[str, str] = {
             name: path for name, path in places.items() if os.path.isdir(path) and not os.path.islink(path)
         }

@@ -48,6 +48,7 @@ class OfflineEngine:
             signal.now,
             lambda phase, line: signal.tell(Progress(phase, line)),
             signal.unconfirmed,
+            signal.logged,
         )
         proposal = proposal_of(snapshot, found.learnt, signal.now)
         groups = groups_of(snapshot, found.revisions, signal.now)

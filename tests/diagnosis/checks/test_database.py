@@ -76,7 +76,7 @@ def test_memories_that_the_code_has_left(outdated: dict[str, int], verdict: str,
     check = the(
         "rot",
         database_checks.judge_memories(
-            database_checks.MemoryFacts("/home/me", is_switched_off=False, outdated=outdated)
+            database_checks.MemoryFacts("/home/me", is_switched_off=False, outdated=outdated, asking=())
         ),
     )
     assert (check.verdict, check.fix) == (verdict, fix)
@@ -87,7 +87,7 @@ def test_what_is_switched_off_is_not_called_sound() -> None:
     check = the(
         "rot",
         database_checks.judge_memories(
-            database_checks.MemoryFacts("/home/me", is_switched_off=True, outdated={"/srv/x": 2})
+            database_checks.MemoryFacts("/home/me", is_switched_off=True, outdated={"/srv/x": 2}, asking=())
         ),
     )
     assert (check.verdict, check.text) == ("note", "memories are not compared with the code: features.rot_check is off")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients import ALL, CONNECTED
+from memoryd.clients.codex import CodexClient
+from memoryd.clients.codex.connection import _hash
+from memoryd.clients.connections import note_of, put_in
 from memoryd.config import Config
 from memoryd.diagnosis.checks.other_clients import judge_other_clients, read_other_clients
 from memoryd.diagnosis.checks.other_tools import judge_other_tools, read_other_tools
@@ -21,6 +25,9 @@ from tests.clients.other_homes import make_repository
 if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
+
+
+LABELS = ("user_prompt_submit", "session_start", "pre_tool_use", "stop", "pre_compact", "session_end")
 
 
 def test_nobody_else_is_here(paths: Paths) -> None:
@@ -38,10 +45,12 @@ def test_a_client_that_is_newer_than_memoryd_is_named_with_its_lines(paths: Path
     checks = list(judge_other_clients(read_other_clients(World(paths, Config(), now))))
     assert [(check.name, check.verdict, check.text.partition(",")[0]) for check in checks] == [
         ("transcripts", "ok", "Codex: 1 session"),
+        ("hooks", "note", "Codex gets no memories: memoryd is not in its settings"),
         ("unknown_lines", "note", "Codex: 3 lines of a kind that this memoryd does not know"),
         ("transcripts", "ok", "Gemini CLI: 1 session"),
+        ("hooks", "note", "Gemini CLI gets no memories: memoryd is not in its settings"),
     ]
-    assert "deletes some at its next start" in checks[2].text
+    assert "deletes some at its next start" in checks[3].text
 
 
 def test_a_database_of_a_newer_client_is_named_and_the_rest_of_it_counts(paths: Paths) -> None:
@@ -83,3 +92,30 @@ def test_a_client_with_memories_of_its_own_is_named(paths: Paths) -> None:
         "Gemini CLI was or is used here (~/.gemini/tmp/acme/memory)",
         "Qwen Code was or is used here (~/.qwen/memories, ~/.qwen/projects/-code-acme/memory)",
     ]
+
+
+def test_hooks_that_codex_does_not_trust_are_a_problem_until_it_does(paths: Paths) -> None:
+    """The hashes are those that Codex itself made of such hooks."""
+    codex = Codex()
+    codex.write(Path(paths.home), codex.head())
+    client = CONNECTED[0]
+    for piece in client.pieces(paths, sys.executable):
+        put_in(piece, note_of(client.name, piece, follow=False))
+
+    def verdicts() -> list[tuple[str, str]]:
+        checks = judge_other_clients(read_other_clients(World(paths, Config(), 1.0)))
+        return [(check.verdict, check.fix) for check in checks if check.name == "hooks"]
+
+    assert verdicts() == [("problem", "codex")]
+    hooks, config = (piece.file for piece in client.pieces(paths, sys.executable))
+    noted = "".join(
+        f'[hooks.state."{hooks}:{label}:0:0"]\ntrusted_hash = "{_hash(event.name, group)}"\n'
+        for event, label in zip(CodexClient.events, LABELS, strict=True)
+        for group in [CodexClient().hook_group(event, sys.executable)]
+    )
+    Path(config).write_text(f"{Path(config).read_text()}\n[hooks.state]\n{noted}")
+    assert verdicts() == [("ok", "")]
+    Path(config).write_text(Path(config).read_text().replace("sha256:", "sha256:0", 1))
+    assert verdicts() == [("problem", "codex")]
+    group = {"matcher": "Bash", "hooks": [{"type": "command", "command": "echo hi", "timeout": 5}]}
+    assert _hash("PreToolUse", group) == "sha256:b98dab5eee824a2bcfee70e81c0883e7226870b4c205cfe7fcd34b86d81322e0"

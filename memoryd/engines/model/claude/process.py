@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from contextlib import suppress
 from signal import SIGKILL
 from typing import TYPE_CHECKING
 
-from memoryd.engines.model.claude import guard
+from memoryd.process_guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +27,7 @@ class GuardedProcess:
         try:
             with open(errors, "xb") as file:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own command, by its absolute path
-                    # -I -S: nothing but the standard library, from where it is
-                    [sys.executable, "-I", "-S", guard.__file__, str(theirs), *command],
+                    guarded(theirs, list(command)),
                     env=dict(environment),
                     cwd=cwd,
                     stdin=subprocess.PIPE,

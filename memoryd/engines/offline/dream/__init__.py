@@ -19,6 +19,7 @@ from memoryd.engines.offline.dream.learning import Learnt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from memoryd.engines.base import LoggedFact
     from memoryd.engines.offline import Findings
     from memoryd.model import Revision, StoredMemory, UserMessage
 
@@ -39,18 +40,20 @@ def consolidate(
     now: float,
     tell: Callable[[str, str], None] = lambda _phase, _line: None,
     unconfirmed: Sequence[StoredMemory] = (),
+    logged: Sequence[LoggedFact] = (),
 ) -> Consolidated:
     """Revisions of the memories on the memories, oldest first.
 
-    `said` are messages that nobody has worked on, and lines of daily logs, in the order in which they were said. `tell`
-    takes the phase and a line of what is being done.
+    `said` are messages that nobody has worked on, and lines of daily logs, in the order in which they were said. `logged`
+    are lines that extraction has left to this dream: then it changes and takes back what extraction would have. `tell` takes
+    the phase and a line of what is being done.
     """
     drafts = drafts_of(memories)
     learnt = Learnt()
     for step in (  # each begins when the one before it has ended
         index_content.move(drafts, index),
         dating.resolve(drafts),
-        learnt.learn(drafts, said, memories, instructions, unconfirmed),
+        learnt.learn(drafts, said, memories, instructions, unconfirmed, logged),
         merging.join(drafts),
         expiry.archive(drafts, now, said),
     ):

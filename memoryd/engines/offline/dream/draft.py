@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from memoryd.model import Evidence, MemoryType, StoredMemory
 
-Reason = Literal["learnt", "updated", "merged", "dated", "expired", "moved"]
+Reason = Literal["learnt", "updated", "merged", "dated", "expired", "moved", "taken_back"]
 
 
 @dataclass(slots=True)

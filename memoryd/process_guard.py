@@ -1,7 +1,7 @@
-"""Guard of a `claude` process: runs it, and ends it with all that it started when the job that wanted it is gone.
+"""Guard of a process: runs a command, and ends it with all that it started when whoever wanted it is gone.
 
-A job can be killed at any instant, and `claude` would go on for minutes. The job holds the other end of the lifeline, a pipe
-that closes with it. Run as a script without the package, so that it is there in an instant.
+A job can be killed at any instant, and `claude`, or a git that waits for a server, would go on for minutes. The job holds the
+other end of the lifeline, a pipe that closes with it. Run as a script without the package, so that it is there in an instant.
 """
 
 import os
@@ -11,9 +11,15 @@ import sys
 
 NICENESS = 10
 PATIENCE_SECONDS = 3.0
-"""Told to end, `claude` puts away what it keeps about a running session; it takes a quarter of a second."""
+"""Told to end, a command puts away what it has begun; `claude` takes a quarter of a second for it."""
 NOT_STARTED = 127
 _IGNORED = (signal.SIGINT, signal.SIGHUP)
+
+
+def guarded(lifeline: int, command: list[str]) -> list[str]:
+    """The command below a guard, which has to inherit this end of the lifeline."""
+    # -I -S: nothing but the standard library, from where it is
+    return [sys.executable, "-I", "-S", __file__, str(lifeline), *command]
 
 
 class Guard:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.engines.model.claude import guard
+from memoryd import process_guard as guard
 from memoryd.engines.model.claude.process import GuardedProcess
 from tests.acceptance.manager import eventually
 
@@ -101,7 +101,7 @@ signal.pause()
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_it_does_not_outlive_the_job(tmp_path: Path, number: signal.Signals) -> None:
-    root = str(Path(guard.__file__).parents[4])
+    root = str(Path(guard.__file__).parents[1])
     code = VICTIM.format(root=root, code=STUBBORN, cwd=str(tmp_path), errors=str(tmp_path / "errors"))
     victim = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None

@@ -1,0 +1,39 @@
+"""Daily-log mode of extraction: what review accepts becomes lines of daily logs, which a dream distils at night."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.memory.daily_logs import log_line, log_name
+from memoryd.memory.document import parse
+from memoryd.model import AT_THE_END, FileChange, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memoryd.model import UserMessage
+
+
+def as_log_lines(groups: Iterable[Group], said: Sequence[UserMessage], now: float) -> tuple[Group, ...]:
+    """A line for each group, in the log of the day on which it was said; it rests on what the group rests on.
+
+    The messages go with it: the dream that distils the log reads what was said, in its own words.
+    """
+    return tuple(_as_log_line(group, said, now) for group in groups)
+
+
+def _as_log_line(group: Group, said: Sequence[UserMessage], now: float) -> Group:
+    cited = {piece.message_id for _, piece in group.evidence}
+    written = next((change.after for change in group.changes if change.after is not None), None)
+    memory = parse(written) if written is not None else None
+    # Of a memory that is taken back there is nothing left but the words that did it.
+    fact = memory.body if memory is not None else " ".join(dict.fromkeys(piece.quote for _, piece in group.evidence))
+    said_at = max((piece.said_at for _, piece in group.evidence if piece.said_at is not None), default=now)
+    name = log_name(min(said_at, now))
+    return Group(
+        (FileChange(name, None, log_line(min(said_at, now), fact), offset=AT_THE_END),),
+        group.why,
+        tuple(dict.fromkeys((name, piece) for _, piece in group.evidence)),
+        said=tuple(message for message in said if message.message_id in cited),
+        type=memory.type if memory is not None else None,
+    )
