@@ -16,6 +16,7 @@ from memoryd.language.same_words import is_repeated_in, statements_in
 from memoryd.language.statements import statements_of
 from memoryd.memory.index import entry_of, hook_of
 from memoryd.memory.limits import INDEX_NAME
+from memoryd.memory.tier_names import without_tier
 from memoryd.review.changes import OPEN_REASONS, stated_text, written_keys
 from memoryd.review.literals import DAY, joined_numbers, unfounded_literal
 from memoryd.review.sources import literal_sources
@@ -308,7 +309,11 @@ def _literal_problems(change: ReviewedChange, sources: str) -> Iterator[ReviewPr
     if after is None:
         return
     # A name that was in use has got a number.
-    file = re.sub(r"[-_]\d{1,2}$|[-_]", " ", change.name.removesuffix(".md")) if change.before is None else ""
+    file = (
+        re.sub(r"[-_]\d{1,2}$|[-_]", " ", without_tier(change.name).removesuffix(".md"))
+        if change.before is None
+        else ""
+    )
     title = after.name.replace("-", " ").replace("_", " ")
     literal = (
         unfounded_literal(f"{file}\n{title}", f"{sources}\n{joined_numbers(sources)}")
