@@ -8,9 +8,13 @@ COMMANDS ?= $(HOME)/.local/bin
 # The Claude Code that `make acceptance` talks to: fixed, so that a release of theirs never breaks a change of ours.
 # `make CLIENT=latest acceptance` tells whether it can be raised.
 CLIENT ?= 2.1.325
-# Other clients that `make acceptance` tries as well: CLIENTS=codex. Their tests are skipped where they are not installed.
+# Other clients that `make acceptance` tries as well: CLIENTS="codex gemini". Their tests are skipped where they are not installed.
 CLIENTS ?=
 CODEX ?= 0.169.0
+GEMINI ?= 0.61.0
+# Gemini CLI wants a newer node than some systems have; npm has node itself as a package.
+NODE ?= 22.23.3
+NODE_PACKAGE := node-$(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
 
 .PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench bench-recall torture train eval requirements clean
 
@@ -126,9 +130,17 @@ failed: lint
 	@npm install --prefix .client/codex --ignore-scripts --no-audit --no-fund --loglevel=error @openai/codex@$(CODEX)
 	@touch $@
 
-client: .client/installed-$(CLIENT)
+.client/gemini/installed-$(GEMINI): | .client/installed-$(CLIENT)
+	@echo "Fetching Gemini CLI $(GEMINI) into .client/gemini, about 250 MB ..."
+	@rm -rf .client/gemini && mkdir -p .client/gemini
+	@npm install --prefix .client/gemini --ignore-scripts --no-audit --no-fund --loglevel=error \
+	  @google/gemini-cli@$(GEMINI) $(NODE_PACKAGE)@$(NODE)
+	@touch $@
 
-OTHER_CLIENTS := $(if $(filter codex,$(CLIENTS)),.client/codex/installed-$(CODEX))
+OTHER_CLIENTS := $(if $(filter codex,$(CLIENTS)),.client/codex/installed-$(CODEX)) \
+  $(if $(filter gemini,$(CLIENTS)),.client/gemini/installed-$(GEMINI))
+
+client: .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 
 acceptance: $(VENV)/installed-dev .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 	$(BIN)/pytest -m real tests/acceptance tests/engines

@@ -76,7 +76,8 @@ def _plain(value: Any) -> Any:
 def _line(key: str, value: Any) -> str:
     if value is None:
         return f"# {key} is not set"
-    return f"{key} = {_toml(value)}"
+    name = key if key.replace("_", "").isalnum() else _toml(key)  # of a project: its root
+    return f"{name} = {_toml(value)}"
 
 
 def _toml(value: Any) -> str:

@@ -170,10 +170,8 @@ class _Setup(SetupTalk):
         present, search = present_clients(self.paths), self.context.environment.get("PATH")
 
         def is_here(client: ConnectedClient) -> bool:
-            folders = {os.path.dirname(piece.file) for piece in client.pieces(self.paths, sys.executable)}
-            return (
-                client in present or any(map(os.path.isdir, folders)) or bool(shutil.which(client.program, path=search))
-            )
+            is_configured = os.path.isdir(client.settings_folder(self.paths))
+            return client in present or is_configured or bool(shutil.which(client.program, path=search))
 
         return [client for client in CONNECTED if is_here(client)]
 

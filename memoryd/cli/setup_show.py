@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(context: Context, record: SetupRecord | None) -> int:
+    from memoryd.clients import client_named
     from memoryd.formatting import short
     from memoryd.setup.record import uninstaller
 
@@ -27,6 +28,7 @@ def show(context: Context, record: SetupRecord | None) -> int:
     home = context.paths.home
     rows: Sequence[tuple[str, str]] = (
         ("plugin", short(record.plugin_folder, home) if record.plugin_folder else "none"),
+        ("agents", ", ".join(client_named(name).title for name in _clients(record)) or "none"),
         ("engine", context.config.engine),
         ("config", short(record.config.file, home) if record.config else "not changed"),
         ("service", short(record.service_file, home) if record.service_file else "none"),
@@ -46,6 +48,7 @@ def as_json(context: Context, record: SetupRecord | None) -> dict[str, Any]:
     return {
         "set_up": record is not None,
         "plugin": (record.plugin_folder or None) if record else None,
+        "clients": _clients(record) if record else [],
         "engine": context.config.engine,
         "config": record.config.file if record and record.config else None,
         "service": (record.service_file or None) if record else None,
@@ -53,3 +56,7 @@ def as_json(context: Context, record: SetupRecord | None) -> dict[str, Any]:
         "python": record.python if record else None,
         "uninstall": uninstaller(context.paths) if record else None,
     }
+
+
+def _clients(record: SetupRecord) -> list[str]:
+    return list(dict.fromkeys(piece.client for piece in record.pieces))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CLAUDE_CODE = ClaudeCodeClient()
 
 _CODEX, _GEMINI, _QWEN, _COPILOT = CodexClient(), GeminiClient(), QwenCodeClient(), CopilotClient()
+_PI, _OPENCODE = PiClient(), OpencodeClient()
 
 ALL: tuple[CodingClient, ...] = (
     _CLAUDE_CODE,
@@ -32,15 +33,15 @@ ALL: tuple[CodingClient, ...] = (
     _GEMINI,
     _QWEN,
     _COPILOT,
-    PiClient(),
-    OpencodeClient(),
+    _PI,
+    _OPENCODE,
     GooseClient(),
     AiderClient(),
 )
-WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE, _CODEX, _GEMINI, _QWEN, _COPILOT)
+WITH_HOOKS: tuple[HookClient, ...] = (_CLAUDE_CODE, _CODEX, _GEMINI, _QWEN, _COPILOT, _PI, _OPENCODE)
 """The first is meant where a hook does not say whose it is."""
 WITH_PLUGIN: tuple[PluginClient, ...] = (_CLAUDE_CODE,)
-CONNECTED: tuple[ConnectedClient, ...] = (_CODEX, _GEMINI, _QWEN, _COPILOT)
+CONNECTED: tuple[ConnectedClient, ...] = (_CODEX, _GEMINI, _QWEN, _COPILOT, _PI, _OPENCODE)
 MEMORY_READER: MemoryClient = _CLAUDE_CODE
 """The client for which memories are kept where it reads them, if it is used."""
 

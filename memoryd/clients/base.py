@@ -225,6 +225,9 @@ class ConnectedClient(CodingClient, Protocol):
     def program(self) -> str:
         """The command by which it is started."""
 
+    def settings_folder(self, paths: Paths) -> str:
+        """The directory with its settings; where it is, somebody uses the client."""
+
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         """What is put into which of its files."""
 

@@ -163,15 +163,13 @@ def _recalled(
     from memoryd.jobs.recall_matches import Request
     from memoryd.language.memory_aside import asks_to_leave_aside
     from memoryd.recall.choose import is_worth_asking
-    from memoryd.recall.manners import WITHOUT_MEMORY
+    from memoryd.recall.manners import LEFT_ASIDE
     from memoryd.recall.shown import set_aside
     from memoryd.recall.surface import HOOK_CHARACTERS
     from memoryd.transcripts.recent_activity import recent_activity_of
 
     if not call.prompt:
         return "", _nothing
-    if asks_to_leave_aside(call.prompt):
-        return WITHOUT_MEMORY, lambda: set_aside(paths, call.session_id, SystemClock().now(), is_aside=True)
     seen = recent_activity_of(client, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -183,17 +181,20 @@ def _recalled(
     )
     clock = SystemClock()
     now = clock.now()  # the same for all that comes with this prompt
-    ready = ready_memories(paths, config, memory_dir, call.session_id, now, most_characters=HOOK_CHARACTERS)
-    request = request._replace(most_characters=HOOK_CHARACTERS - len(ready.text))
+    ready = ""
+    if not asks_to_leave_aside(call.prompt):
+        ready = ready_memories(paths, config, memory_dir, call.session_id, now, most_characters=HOOK_CHARACTERS).text
+    request = request._replace(most_characters=HOOK_CHARACTERS - len(ready))
     found = recall(paths, config, environment, clock, memory_dir, request)
 
     def record() -> None:
-        set_aside(paths, call.session_id, now, is_aside=False)
+        set_aside(paths, call.session_id, now, is_aside=found.why_not == LEFT_ASIDE)
         record_shown(paths, memory_dir, request, found, now)
-        if config.recall.selector == "model" and call.session_id and is_worth_asking(call.prompt):
+        is_wanted = call.session_id and found.why_not != LEFT_ASIDE and is_worth_asking(call.prompt)
+        if config.recall.selector == "model" and is_wanted:
             start_prefetch(memory_dir, request, environment)
 
-    return "\n\n".join(filter(None, (ready.text, found.text))), record
+    return "\n\n".join(filter(None, (ready, found.text))), record
 
 
 def _before_call(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.daemon.wake_file import wake
 from memoryd.errors import StateError
 from memoryd.jobs import prefetch
+from memoryd.jobs.few_rules import HANDFUL, rules_of_few
 from memoryd.jobs.recall_matches import (
     Match,
     RecallTask,
@@ -17,10 +19,12 @@ from memoryd.jobs.recall_matches import (
     quoted_matches,
     team_matches,
 )
+from memoryd.language.memory_aside import asks_to_leave_aside
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
 from memoryd.recall.index import changed_at_ns, read_memory, up_to_date_index
+from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.store import IndexedMemory, open_store
 
 if TYPE_CHECKING:
@@ -37,9 +41,7 @@ NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
-
-_READING_SECONDS = 0.05
-"""Time for reading changed memories while a client waits; the rest is read by the daemon."""
+_READING_SECONDS = 0.05  # for changed memories while a client waits; the rest is read by the daemon
 _NEAREST = 20
 
 
@@ -83,20 +85,19 @@ def recall(
 ) -> RecallAnswer:
     """Choose the memories for a prompt. Raises StateError, BusyError.
 
-    1. whether the prompt says enough
+    1. whether the prompt wants memory at all, and says enough
     2. the directory's terms, made true to its files
     3. candidates, without what the session was shown or has read, and without manuals of tools in use
     4. the choice: by probability, or by the model where the config wants that and nobody waits (see `prefetch`)
     5. as much of them as there is room for
     """
+    if asks_to_leave_aside(request.prompt):
+        return RecallAnswer(text=WITHOUT_MEMORY, why_not=LEFT_ASIDE)
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
     task = RecallTask(paths, config, environment, clock, memory_dir, request)
-    store = open_store(paths)
-    try:
+    with closing(open_store(paths)) as store:
         chosen, answer = _chosen(task, store)
-    finally:
-        store.close()
     return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())
 
 
@@ -162,9 +163,8 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     if (directory is None or not directory.memories) and not quotes and team is None and person is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
-    left = round(task.config.recall.session_kilobytes * 1024)
-    if request.session_id:
-        left -= shown_log.spent(task.paths, request.session_id)
+    spent = shown_log.spent(task.paths, request.session_id) if request.session_id else 0
+    left = round(task.config.recall.session_kilobytes * 1024) - spent
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(memory.name for memory in shown)
@@ -172,21 +172,22 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
     found = rank.candidates(store, directory, query) if directory is not None else []
-    matches, answer = (
-        probable_matches(task, memory_dir, [candidate for candidate in found if candidate.memory.name not in known]),
-        RecallAnswer(),
-    )
+    matches = probable_matches(task, memory_dir, [one for one in found if one.memory.name not in known])
+    answer = RecallAnswer()
     if task.config.recall.selector == "model" and not request.is_waited_for:
         matches, answer = _by_model(task, matches, known)
     beside = quoted_matches(task, store, quotes, query, known)
     beside += team_matches(task, store, team, query, known, found) if team is not None else []
     beside += global_matches(task, store, person, query, known) if person is not None else []
     matches = _with_others(matches, beside)
-    if answer.selector == "local" and all(match.candidate.probability < task.floor.best for match in matches):
-        is_known = any(
-            candidate.probability >= task.floor.best and candidate.memory.name in known for candidate in found
-        )
+    there = known.union(match.candidate.memory.name for match in matches)
+    is_first = bool(request.session_id and query.words) and not shown
+    rules = rules_of_few(store, memory_dir, directory, quotes, there) if is_first and number <= HANDFUL else []
+    is_silent = not rules and all(match.candidate.probability < task.floor.best for match in matches)
+    if answer.selector == "local" and is_silent:
+        is_known = any(one.probability >= task.floor.best and one.memory.name in known for one in found)
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
+    matches += [Match(rank.Candidate(one, 0.0, ()), parsed, one.has_secret, quote) for one, parsed, quote in rules]
     if not matches:
         return None, answer._replace(why_not=NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
@@ -278,9 +279,8 @@ def _surface_memory(match: Match, gone: Mapping[str, tuple[str, ...]]) -> surfac
     known = match.candidate.memory
     description, body = _without_secrets(match)
     if match.quote is not None:
-        return surface.Memory(
-            known.name, match.parsed.type or "", description, body, match.quote.said_at, is_unconfirmed=True
-        )
+        memory = surface.Memory(known.name, match.parsed.type or "", description, body, match.quote.said_at)
+        return memory._replace(is_unconfirmed=not match.quote.log, log=match.quote.log)
     at = known.mtime_ns / 1e9
     return surface.Memory(
         known.name,

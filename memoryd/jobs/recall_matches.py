@@ -13,7 +13,7 @@ from memoryd.recall import team as team_recall
 from memoryd.recall.index import is_unchanged, read_memory
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.state.database import open_for_reading
-from memoryd.state.inbox import unconfirmed_quotes
+from memoryd.state.inbox import quotes_beside
 from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def beside_memories(task: RecallTask) -> tuple[dict[str, Quote], bool]:
         database = open_for_reading(task.paths)
         if database is not None:
             with closing(database):
-                quotes = {name_of_quote(one.row_id): one for one in unconfirmed_quotes(database, task.memory_dir)}
+                quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
                 return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
     return {}, False
 

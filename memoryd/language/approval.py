@@ -11,6 +11,8 @@ LONGEST = 200
 
 _ALL_OF_IT = 10
 """A fact with so many words that carry meaning explains itself."""
+_LEAST_OF_IT = 2
+"""Words of an answer that tell something: "Filed." does not."""
 
 
 def context_of(fact: str, answer: str) -> str:
@@ -25,7 +27,8 @@ def context_of(fact: str, answer: str) -> str:
         return ""
     shared = [len(subject & subject_of(one)) for one in sentences]
     best = max(range(len(sentences)), key=lambda number: (shared[number], number))
-    return sentences[best] if len(sentences[best]) <= LONGEST else ""
+    is_telling = len(subject_of(sentences[best])) >= _LEAST_OF_IT
+    return sentences[best] if is_telling and len(sentences[best]) <= LONGEST else ""
 
 
 def is_approval(sentence: str) -> bool:

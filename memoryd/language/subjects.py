@@ -7,8 +7,10 @@ from functools import cache, lru_cache
 
 from memoryd.language.date_words import month_names, number_words, weekday_names
 from memoryd.language.lexicon import pattern, small
+from memoryd.language.sentences import joining_words
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, runs_in, split, words_of
+from memoryd.language.written_dates import written_date
 
 _END = r"(?=\s*(?:[.,;:!?…—–(-]|$)|\s+(?:please|pls|again|now|then|actually|sorry|too|and|i|we|use)\b)"  # noqa: RUF001
 """Behind "forget that"; "forget that the user is logged in" and "don't store it on disk" are about the task."""
@@ -21,6 +23,9 @@ _TAKEN_BACK = re.compile(
 )
 
 
+_MEASURE = re.compile(r"(?<![\w.-])\d[\d.,:]*\s?(?P<unit>%|[a-zA-Z]+(?:/[a-zA-Z]+)?)")
+"""A number and what it counts: "30s", "5 req/s"."""
+_ENDS_WITH_APOSTROPHE = ("t", "s", "re", "ve", "ll", "m")
 _NAME_IN_CODE = re.compile(r"[a-z]\w*(?:[-_./]\w+)+")
 _CLAUSE_END = re.compile(r"[,;:.!?()—–]")  # noqa: RUF001
 
@@ -55,14 +60,41 @@ def content_words(text: str) -> frozenset[str]:
     for word in split(text):
         if is_unspaced(word):
             found.update(pair for pair in pairs_of(word) if len(pair) > 1)
-        elif len(word) > 1 and not word.isdigit() and not is_stop(word) and word not in _values():
+        elif len(word) > 1 and not word.isdigit() and not _is_small(word) and word not in _values():
             found.add(stem(word))
     return frozenset(found)
+
+
+def _is_small(word: str) -> bool:
+    """Whether a word is among the commonest, also where it is typed without its apostrophe: "dont", "thats"."""
+    return is_stop(word) or any(
+        word.endswith(end) and is_stop(word[: -len(end)]) for end in _ENDS_WITH_APOSTROPHE if len(word) > len(end) + 1
+    )
 
 
 def shared_words(text: str, other: str) -> frozenset[str]:
     """What two texts both speak of."""
     return content_words(text) & content_words(other)
+
+
+def word_count(text: str) -> int:
+    """How many words a text has that carry meaning; in scripts without spaces a word has about two pairs of characters."""
+    words = content_words(text)
+    pairs = sum(map(is_unspaced, words))
+    return len(words) - pairs + (pairs + 1) // 2
+
+
+def is_same_kind_of_value(text: str, other: str) -> bool:
+    """Whether two texts name a value of the same kind: a date or a weekday each, or a number of the same unit."""
+    return not _kinds_of_value(text).isdisjoint(_kinds_of_value(other))
+
+
+@lru_cache(maxsize=2048)
+def _kinds_of_value(text: str) -> frozenset[str]:
+    units = {match["unit"].lower() for match in _MEASURE.finditer(text) if not is_stop(match["unit"].lower())}
+    weekdays = frozenset(weekday_names().split("|"))
+    named = {"weekday"} if any(word in weekdays for word in split(text)) else set()
+    return frozenset(units | named | ({"date"} if written_date().search(text) else set()))
 
 
 def is_contrasted(text: str, other: str) -> bool:
@@ -82,7 +114,7 @@ def _words_before(text: str) -> dict[str, frozenset[str]]:
     for clause in _CLAUSE_END.split(text):
         last = ""
         for word in split(clause):
-            if is_unspaced(word) or word.isdigit() or is_stop(word) or len(word) == 1:
+            if is_unspaced(word) or word.isdigit() or is_stop(word) or len(word) == 1 or word in _values():
                 continue
             found.setdefault(stem(word), set()).update({last} if last else ())
             last = stem(word)
@@ -99,6 +131,12 @@ def names_nothing(sentence: str) -> bool:
     """Whether a sentence only points to what it is about: "no wait, it's on Thursday"."""
     pointing = pattern("subjects", "pointing").match(sentence)
     return pointing is not None and not subject_of(_without_values(sentence[pointing.end() :]))
+
+
+def goes_on(sentence: str) -> bool:
+    """Whether a sentence only adds to the one before it, and names nothing of its own: "but in English, the team is mixed"."""
+    clause = _CLAUSE_END.split(sentence, maxsplit=1)[0]
+    return clause.split(" ")[0].lower() in joining_words() and not content_words(clause)
 
 
 def _without_values(text: str) -> str:

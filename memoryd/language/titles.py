@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from memoryd.language.lexicon import pattern
+from memoryd.language.tokens import is_stop
 
 LONGEST_TITLE = 60
 _LEAST_TITLE = 12
@@ -15,6 +16,7 @@ _AROUND = " \t,;:.!-–—，。；：、！"  # noqa: RUF001
 _BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|…")  # noqa: RUF001 - a date that was resolved
 _SLUG = re.compile(r"[^\w]+")
 _LONGEST_SLUG = 50
+_LEAST_WORDS = 4
 
 
 def title_of(text: str) -> str:
@@ -32,7 +34,7 @@ def title_of(text: str) -> str:
     if ends and ends[-1] >= least:
         return plain[: ends[-1]].rstrip(_AROUND)
     cut = plain[: LONGEST_TITLE - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip(_AROUND) + "…"
+    return _without_open_end(cut.rsplit(" ", 1)[0] if " " in cut else cut, " ").rstrip(_AROUND) + "…"
 
 
 def title_and_rest(text: str) -> tuple[str, str]:
@@ -48,7 +50,7 @@ def without_fillers(text: str) -> str:
     bare = pattern("titles", "filler").sub("", words)
     while (opening := pattern("titles", "opening").match(bare)) and len(bare) - opening.end() >= len("use tabs") // 2:
         bare = bare[opening.end() :]
-    bare = re.sub(r"\s+(?=[,.;:!?])", "", " ".join(bare.split())).strip(_AROUND) or words
+    bare = re.sub(r"\s+(?=[,.;:!?](?!\w))", "", " ".join(bare.split())).strip(_AROUND) or words
     if re.match(r"[^\W\d_]['’\w]*[,;:]?(?:\s|$)", bare) and not re.match(r"\w*(?:_|\d|[a-z][A-Z])", bare):  # noqa: RUF001
         bare = bare[:1].upper() + bare[1:]
     return bare
@@ -59,4 +61,13 @@ def slug_of(title: str) -> str:
     slug = _SLUG.sub("-", _BRACKETS.sub("", title.lower().replace("'", ""))).strip("-_")
     if len(slug) > _LONGEST_SLUG:
         slug = slug[:_LONGEST_SLUG].rsplit("-", 1)[0] if "-" in slug[:_LONGEST_SLUG] else slug[:_LONGEST_SLUG]
+        slug = _without_open_end(slug, "-")
     return slug.strip("-_") or "note"
+
+
+def _without_open_end(cut: str, between: str) -> str:
+    """A cut text without the little words at its end that lead to what was cut off: "in the folder of the"."""
+    words = cut.split(between)
+    while len(words) > _LEAST_WORDS and is_stop(words[-1].lower()):
+        words.pop()
+    return between.join(words)

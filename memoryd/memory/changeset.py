@@ -40,7 +40,8 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
         changes = [FileChange(target, None, _new_file(revision, said_at), after_mtime_ns=_mtime_ns(said_at, now))]
     elif revision.is_renamed:
         target = _new_name(snapshot, revision, taken)
-        changes = [FileChange(target, None, _rewritten(snapshot, revision, now)), *removals]
+        mtime_ns = _mtime_ns(_said_at(revision, now), now)
+        changes = [FileChange(target, None, _rewritten(snapshot, revision, now), after_mtime_ns=mtime_ns), *removals]
     else:
         target = revision.files[0]
         changes = [removals[0]._replace(after=_rewritten(snapshot, revision, now)), *removals[1:]]
@@ -67,7 +68,7 @@ def _new_name(snapshot: Snapshot, revision: Revision, taken: set[str]) -> str:
 
 
 def _said_at(revision: Revision, now: float) -> float:
-    """When the newest words were said that a new memory rests on: it is as old as they are."""
+    """When the newest words were said that a revision rests on: the memory is as old as they are."""
     said = [piece.said_at for piece in revision.evidence if piece.said_at is not None]
     return min(max(said), now) if said else now
 
@@ -107,7 +108,7 @@ def _rewritten(snapshot: Snapshot, revision: Revision, now: float) -> bytes:
     if others:  # also where the target has the whole text: the change then only records the sources
         earlier = str(document.metadata.get("mergedFrom") or "").split()
         values["metadata", "mergedFrom"] = " ".join(dict.fromkeys((*earlier, *revision.files[1:])))
-    values["metadata", "modified"] = iso(now)
+    values["metadata", "modified"] = iso(_said_at(revision, now))
     head = document.body[: len(document.body) - len(document.body.lstrip("\r\n"))]
     try:
         for path, value in values.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memoryd.clients.tool_actions import PlanStep, action_of, answer_text
 from memoryd.model import Interrupt, Prompt, Reply, Results
 from memoryd.notes.newness import shortened
-from memoryd.security.redact import redact, redacted_excerpt
+from memoryd.security.redact import redacted_end, redacted_excerpt
 from memoryd.transcripts.opt_out import is_opt_out
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ _ANSWER_CHARACTERS = 4_000
 _RESULT_CHARACTERS = 600
 _DETAIL_CHARACTERS = 300
 _WORD_CHARACTERS = 40
-_TAIL_CHARACTERS = 8_192
+_TAIL_CHARACTERS = 2_048
+"""Of a text, in which its last lines are looked for."""
 _LAST_MESSAGES = 60
 _TELLING_MESSAGES = 60
 """Of those before the last ones."""
@@ -379,8 +380,8 @@ def _first_lines(text: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    """The end of what a tool printed, where an error mostly stands. Redacted first: half a key is not recognised."""
-    lines = [line.strip() for line in redact(text[-_TAIL_CHARACTERS:]).splitlines() if line.strip()]
+    """The end of what a tool printed, where an error mostly stands."""
+    lines = [line.strip() for line in redacted_end(text, _TAIL_CHARACTERS).splitlines() if line.strip()]
     return "\n".join(lines[-3:])[-_DETAIL_CHARACTERS:]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from memoryd.clients.tool_actions import answer_text
 from memoryd.model import Prompt, Reply, Results
 from memoryd.notes.facts import BYTES_PER_TOKEN
-from memoryd.security.redact import redact, redacted_excerpt
+from memoryd.security.redact import redact, redacted_end, redacted_excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from memoryd.model import Entry
 
 _READ_BYTES = 32 << 20
-"""Bytes that are read from the end of a longer transcript."""
+"""Bytes that are read from the end of a longer transcript,"""
+_READ_ROWS = 4_000
+"""or rows, where a session is made of them: far more than can be kept."""
 _MESSAGE_CHARACTERS = 12_000
 _CALL_CHARACTERS = 300
 _ANSWER_CHARACTERS = 1_500
-_TAIL_CHARACTERS = 16_384
 
 
 class RecentMessage(NamedTuple):
@@ -89,8 +90,9 @@ def _messages(client: CodingClient, path: str, start: int) -> Iterator[RecentMes
     decode = client.decoder(path)
     damage: Counter[str] = Counter()
     with client.open_session(path) as session:
-        torn = session.end - _READ_BYTES if start < session.end - _READ_BYTES else -1
-        for line in session.lines(max(start, torn)):
+        first = max(start, session.end - (_READ_ROWS if client.counts_rows else _READ_BYTES))
+        torn = first if first > start and not client.counts_rows else -1
+        for line in session.lines(first):
             if line.data is not None and line.start != torn:
                 for entry in decode(line.data, damage):
                     if message := _message(client, entry):
@@ -116,8 +118,7 @@ def _shortened(text: str) -> str:
     if len(text) <= _ANSWER_CHARACTERS:
         return redact(text.strip())
     half = _ANSWER_CHARACTERS // 2
-    end = redact(text[-_TAIL_CHARACTERS:])[-half:]
-    return f"{redacted_excerpt(text.strip(), half)}\n{end.strip()}"
+    return f"{redacted_excerpt(text.strip(), half)}\n{redacted_end(text, half).strip()}"
 
 
 def as_text(messages: Sequence[RecentMessage]) -> str:

@@ -129,7 +129,7 @@ def messages_shown(facts: SessionFacts, room: int) -> str:
     messages = [message for message in facts.messages if message.turn > 1]
     order = most_telling_first([message.text for message in messages], _LAST_SHOWN)
     items = [_message_item(message, SHOWN_CHARACTERS) for message in messages]
-    return fitted(items, room, order=order[:_MOST_SHOWN], whole=len(items))
+    return fitted(items, room, order=order[:_MOST_SHOWN], whole=_LAST_SHOWN)
 
 
 def files_shown(facts: SessionFacts, room: int) -> str:

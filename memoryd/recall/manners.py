@@ -13,6 +13,7 @@ When what you remember of this user (MEMORY.md, its files, notes in a mark like 
 - About to say how things stand now: ask the code or `git log`; a memory tells how they stood.
 - About to do what a rule speaks of: do it the user's way. Where you see that it no longer fits, say so.
 - Told to leave memory aside: act as if there were none, and do not mention it.""")
+LEFT_ASIDE = "the prompt asks to leave memory aside"
 WITHOUT_MEMORY = marked("""\
 The user wants this answered without memory. Behave as if MEMORY.md were empty: apply, cite, compare and mention nothing of it.""")
 

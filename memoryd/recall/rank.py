@@ -37,7 +37,6 @@ FEATURES = (
     "pieces",  # the sum of what pieces of words weigh
     "prompt",  # how much the prompt says at all
     "words_beside_best",  # the same as a part of what the best memory has
-    "sum_beside_best",
     "place",
 )
 CANDIDATES = 20
@@ -95,7 +94,7 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
     sums = [found.sums[one.id] for one in ranked]
     first_two = sorted((0.0, 0.0, *(found.weight_of_words(one.id) for one in ranked)))[-2:]
     # Who has as much shares a place: so the model cannot tell them apart, and the one that was learnt last comes first.
-    told = [(one, found.values(one.id, sums.index(found.sums[one.id]), ranked[0].id, first_two)) for one in ranked]
+    told = [(one, found.values(one.id, sums.index(found.sums[one.id]), first_two)) for one in ranked]
     return sorted(
         (Candidate(memory, probability(values), values) for memory, values in told), key=lambda one: -one.probability
     )
@@ -141,11 +140,8 @@ class _Search:
     def weight_of_words(self, number: int) -> float:
         return math.sqrt(self._words.get(number, 0.0))
 
-    def values(self, number: int, place: int, first: int, first_two: Sequence[float]) -> tuple[float, ...]:
-        """What is known of a memory, in the order of FEATURES.
-
-        `first`: the number of the best one. `first_two`: the two highest weights of words, the highest last.
-        """
+    def values(self, number: int, place: int, first_two: Sequence[float]) -> tuple[float, ...]:
+        """What is known of a memory, in the order of FEATURES. `first_two`: the highest weights of words, the highest last."""
         weights = [(word, self._weight(word, number)) for word in self._query.words]
         there = [(word, weight) for word, weight in weights if weight]
         covered = sum(self._rarity(word) * (1.0 if self._stands(word, number) else _BY_CONCEPT) for word, _ in there)
@@ -162,7 +158,6 @@ class _Search:
             math.sqrt(self._pieces.get(number, 0.0)),
             said,
             (words / (first_two[1] or 1.0)) ** 2,
-            self.sums[number] / self.sums[first],
             math.log1p(place),
         )
 
@@ -171,9 +166,11 @@ class _Search:
         return self._idf(term) * _common().get(term, 1.0)
 
     def _idf(self, term: str) -> float:
+        return self._idf_of(len(self._entries.get(term, ())))
+
+    def _idf_of(self, having: int) -> float:
         """From 0 to 1. A term that both of two memories have is not common: so few tell nothing of that."""
         count = max(self._count, _FEW)
-        having = len(self._entries.get(term, ()))
         return math.log1p(max(0.5, count - having + 0.5) / (having + 0.5)) / math.log1p(2 * count)
 
     def _word_sums(self) -> dict[int, float]:
@@ -200,13 +197,13 @@ class _Search:
     def _piece_sums(self) -> dict[int, float]:
         sums: dict[int, float] = {}
         for piece in self._query.pieces:
-            entries = self._entries.get(piece, ())
-            if self._count > _FEW and len(entries) > self._count * _COMMON_SHARE:
+            # In their order, the heaviest of a memory's entries comes last: of several words with a piece, one counts.
+            heaviest = {entry >> WEIGHT_BITS: entry & HEAVIEST for entry in sorted(self._entries.get(piece, ()))}
+            if self._count > _FEW and len(heaviest) > self._count * _COMMON_SHARE:
                 continue
-            weight = self._idf(piece) / SCALE
-            for entry in entries:
-                number = entry >> WEIGHT_BITS
-                sums[number] = sums.get(number, 0.0) + weight * (entry & HEAVIEST)
+            share = self._idf_of(len(heaviest)) / SCALE
+            for number, weight in heaviest.items():
+                sums[number] = sums.get(number, 0.0) + share * weight
         return sums
 
     def _weight(self, word: str, number: int) -> float:

@@ -226,9 +226,17 @@ class Store:
         )
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
 
+    def without_calls(self, directory_id: int) -> list[IndexedMemory]:
+        """The memories that no tool call is about, as far as they name one plainly."""
+        rows = self._database.query(
+            "SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind != 'folder'", (directory_id,)
+        )
+        named = {number for (number,) in rows}
+        return [one for one in self.known(directory_id) if one.id not in named]
+
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind != 'folder' LIMIT 1"))
+        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind NOT IN ('folder', 'name') LIMIT 1"))
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""

@@ -53,6 +53,8 @@ class Memory(NamedTuple):
     """What it names and the repository no longer has."""
     is_unconfirmed: bool = False
     """The user said it once: it is shown as a quote."""
+    log: str = ""
+    """The daily log that it is a line of."""
     author: str = ""
     """Who shared it with the team; empty: it is the user's own."""
     overrides: str = ""
@@ -84,7 +86,7 @@ def pieces_of(memories: Iterable[Memory], now: float, *, most_bytes: int, most_c
 
 
 def piece_of(memory: Memory, now: float) -> Piece:
-    if memory.is_unconfirmed:
+    if memory.is_unconfirmed or memory.log:
         return _quote_of(memory, now)
     said = memory.body.strip()
     if not set(split(memory.description)) <= set(split(said)):  # else the body says it too
@@ -118,6 +120,8 @@ def _shared_of(memory: Memory, said: str, kind: str, now: float) -> Piece:
 def _quote_of(memory: Memory, now: float) -> Piece:
     """The user's own words, marked as what they are."""
     words = _cut(_encodable(memory.body.strip())).replace("\n", "\n> ")
+    if memory.log:
+        return Piece(memory.name, f"### {memory.log} (daily log, {age_in_words(now - memory.at)})\n> {words}")
     head = f"### unconfirmed (said once, {age_in_words(now - memory.at)})"
     return Piece(memory.name, f"{head}\n> {words}\n{_UNCONFIRMED}")
 

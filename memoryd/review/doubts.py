@@ -69,6 +69,7 @@ _CLAUSE_FOUNDED = 0.2
 _OWN_CLAUSE = 3
 _CUT_WORDS = 2
 _REPORTED = 2
+_LAUGH_WORDS = 3
 
 
 def doubts_about(view: GroupView) -> list[str]:
@@ -96,7 +97,7 @@ def _meant_doubts(quoted: Quoted, said: UserMessage, view: GroupView) -> Iterato
         yield "The quoted words stand in a question."
     elif cues & {"hedge", "hypothetical"} or (_CONDITION.match(sentence) and _WOULD.search(sentence)):
         yield "The quoted words sound like a guess or a supposition."
-    elif "joke" in {*cues, *cues_of(own)}:
+    elif "joke" in cues or _is_laughed_at(quoted.evidence.quote, own):
         yield "The quoted words may be a joke."
     elif _is_hearsay(sentence):
         yield "The quoted words may be what somebody else says."
@@ -117,6 +118,17 @@ def _meant_doubts(quoted: Quoted, said: UserMessage, view: GroupView) -> Iterato
         yield "The user may have taken this back in a later message."
 
 
+def _is_laughed_at(quote: str, own: str) -> bool:
+    """Whether nothing but a laugh stands right behind quoted words; one elsewhere in the message is about something else."""
+    sentences = sentences_of(own)
+    behind = [number + 1 for number, sentence in enumerate(sentences) if plain(sentence) in plain(quote)][-1:]
+    return any(
+        "joke" in cues_of(sentence) and len(sentence.split()) <= _LAUGH_WORDS
+        for number in behind
+        for sentence in sentences[number : number + 1]
+    )
+
+
 def _is_hearsay(sentence: str) -> bool:
     """Whether a sentence tells what somebody says, and that is not the user."""
     for match in reports_in(sentence):
@@ -135,7 +147,7 @@ def _is_pasted(quote: str, said: UserMessage) -> bool:
     own = sentences_of(said.text)
     if plain(quote) not in plain(" ".join(own)):
         return True
-    blocks = re.split(r"\n\s*\n", said.text)
+    blocks = re.split(r"\n\s*\n", without_quotations(said.text))
     at = next((place for place, block in enumerate(blocks) if plain(quote) in plain(block)), 0)
     if at and blocks[at - 1].rstrip().endswith((":", "\uff1a")):
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.shell_commands import read_shell_line
@@ -18,6 +19,7 @@ _MOST_CHARACTERS = 32 * 1024
 """Of a shell line; a longer one is a program, and a client waits."""
 _DEEPEST = 3
 """Shells in shells: `bash -c "bash -c …"`."""
+_NAME = re.compile(r"[A-Za-z]\w*(?:-\w+)+|[A-Z][A-Z0-9_]{4,}", re.ASCII)
 
 
 class ShellCommand(NamedTuple):
@@ -38,6 +40,10 @@ class Call(NamedTuple):
     """Paths of files that it sets out to change, as from the root of the project; absolute where they are elsewhere."""
     named: tuple[str, ...] = ()
     """Paths that its commands name beside them."""
+    names: frozenset[str] = frozenset()
+    """Names in its commands that are no ordinary words: of hosts, clusters, buckets."""
+    root: str = ""
+    """Of the project."""
     is_understood: bool = True
     """Whether these are its commands beyond doubt; otherwise they refuse nothing."""
 
@@ -63,7 +69,9 @@ def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
             if "/" in word or ("." in word and word.rpartition(".")[2].isalnum())
         )
     )
-    return Call(tuple(commands), changed, named, line.is_understood)
+    words = [word for simple in line.commands for word in (*simple.words, *map(" ".join, simple.assignments))]
+    names = frozenset(_NAME.findall(" ".join(words)))
+    return Call(tuple(commands), changed, named, names, root, line.is_understood)
 
 
 def command_of(words: Sequence[str]) -> ShellCommand:
@@ -132,12 +140,21 @@ def work_of(call: Call) -> frozenset[str]:
     )
 
 
+def is_in_language(language: str, call: Call) -> bool:
+    """Whether a call may be about a language: not if all its commands are of another one."""
+    if not language:
+        return True
+    own = programs.LANGUAGE_PROGRAMS[language]
+    of_others = frozenset().union(*programs.LANGUAGE_PROGRAMS.values()) - own
+    return any(command.program not in of_others for command in call.commands if work_of(Call((command,))))
+
+
 def _has_target(target: str, command: ShellCommand) -> bool:
     """Whether it runs a script or target with such a name: `make deploy`, `npm run test:unit`, `scripts/deploy.sh`."""
     if (
         not target
         or command.program in programs.READERS
-        or command.program in ("git", "echo", "mkdir", "rm", "cp", "mv")
+        or command.program in ("git", "gh", "glab", "echo", "mkdir", "rm", "cp", "mv")
     ):
         return False
     is_behind = command.words[1:2] == ("run",) or command.program in programs.INTERPRETERS
@@ -177,8 +194,14 @@ def _started(program: str, words: Sequence[str]) -> Sequence[str]:
     return words[at + programs.STARTERS[program] :]
 
 
+def with_home(path: str) -> str:
+    """A path with the home directory in the place of `~` or `$HOME`, as a shell reads it."""
+    for name in ("~", "$HOME", "${HOME}"):
+        if path == name or path.startswith(f"{name}/"):
+            return os.path.expanduser("~") + path[len(name) :]
+    return path
+
+
 def _relative(path: str, cwd: str, root: str) -> str:
-    if path == "~" or path.startswith("~/"):
-        path = os.path.expanduser(path)
-    path = os.path.normpath(os.path.join(cwd, path))
+    path = os.path.normpath(os.path.join(cwd, with_home(path)))
     return path[len(root) :].lstrip("/") if path.startswith(f"{root.rstrip('/')}/") else path

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.rules.calls import is_run, work_of
+from memoryd.rules.calls import is_in_language, is_run, with_home, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.rules.calls import Call
 
-ORDER = ("run", "edit", "work", "files", "folder")
+ORDER = ("run", "edit", "name", "work", "files", "folder")
 """The plainer a memory names a call, the sooner it is handed over."""
 
 
@@ -35,7 +36,7 @@ class Forbidden(NamedTuple):
     def fits(self, call: Call) -> bool:
         if self.verb == "run":
             return call.is_understood and any(is_run(self.pattern, command) for command in call.commands)
-        return any(is_at(self.pattern, path) for path in call.changed)
+        return any(is_at(self.pattern, path, call.root) for path in call.changed)
 
 
 def keys_of(call: Call) -> set[str]:
@@ -48,6 +49,7 @@ def keys_of(call: Call) -> set[str]:
         *work_of(call),
         *folders,
         *extensions,
+        *call.names,
         *([""] if paths else []),
     }
 
@@ -66,9 +68,11 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
     if trigger.kind == "run":
         return any(is_run(trigger.pattern, command) for command in call.commands)
     if trigger.kind == "edit":
-        return any(is_at(trigger.pattern, path) for path in (*call.changed, *call.named))
+        return any(is_at(trigger.pattern, path, call.root) for path in (*call.changed, *call.named))
+    if trigger.kind == "name":
+        return trigger.key in call.names
     if trigger.kind == "work":
-        return trigger.key in works
+        return trigger.key in works and is_in_language(trigger.pattern, call)
     if trigger.kind == "files":
         return any(path.lower().endswith(f".{trigger.key}") for path in call.changed)
     # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
@@ -78,14 +82,17 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
     )
 
 
-def is_at(pattern: str, path: str) -> bool:
+def is_at(pattern: str, path: str, root: str = "") -> bool:
     """Whether a path is the one that a memory names, or is below it; a name without a folder is meant anywhere.
 
-    Anywhere in the project: a path elsewhere is absolute, and only an absolute pattern means it.
+    Anywhere in the project, whose `root` paths are told from: a path elsewhere is absolute, and only an absolute pattern means
+    it. `~` and `$HOME` are the home directory.
     """
-    pattern = pattern.removeprefix("./")
+    pattern = with_home(pattern.removeprefix("./"))
     if path.startswith("/") and not pattern.startswith("/"):
         return False
+    if pattern.startswith("/") and root:
+        path = os.path.join(root, path)
     if "*" in pattern:
         from fnmatch import fnmatchcase  # noqa: PLC0415 - few patterns have one
 

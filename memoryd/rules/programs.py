@@ -85,13 +85,22 @@ WITH_SUBCOMMANDS = _names(
 )
 PROGRAMS = WITH_SUBCOMMANDS | _names(
     """
-    ansible-playbook black curl eslint flake8 gofmt golangci-lint grep jest mypy mysql npx phpunit prettier psql pylint pytest
+    ansible-playbook black curl eslint flake8 gofmt golangci-lint grep jest mypy mysql npx phpunit playwright prettier psql pylint pytest
     rg rspec rustfmt scp sqlite3 ssh sudo tox tsc vitest wget
     """
 )
 """Names that are no ordinary words: they mean the program also where they stand in a sentence without backticks."""
 
-SAME_PROGRAM = {"pip3": "pip", "python3": "python", "nodejs": "node", "gmake": "make", "fly": "flyctl", "mvnw": "mvn"}
+SAME_PROGRAM = {
+    "pip3": "pip",
+    "python3": "python",
+    "nodejs": "node",
+    "gmake": "make",
+    "fly": "flyctl",
+    "mvnw": "mvn",
+}
+NAMES_IN_PROSE = {"maven": "mvn"}
+"""Programs that a sentence calls otherwise than a shell does."""
 SAME_SUBCOMMAND = {
     "npm": {"i": "install", "in": "install", "add": "install", "t": "test", "run-script": "run", "un": "uninstall"},
     "pnpm": {"i": "install"},
@@ -129,6 +138,8 @@ OPTIONS_WITH_VALUE = {
 """Between a program and its subcommand."""
 STARTERS = {
     "npx": 0,
+    "uvx": 0,
+    "bunx": 0,
     "sudo": 0,
     "env": 0,
     "nohup": 0,
@@ -140,7 +151,9 @@ STARTERS = {
     "timeout": 1,
 }
 """Programs that run the command behind them, and how many words stand in between."""
-STARTING_SUBCOMMANDS = frozenset({"uv run", "poetry run", "pipenv run", "bundle exec", "pnpm exec", "yarn exec"})
+STARTING_SUBCOMMANDS = frozenset(
+    {"uv run", "poetry run", "pipenv run", "bundle exec", "pnpm exec", "yarn exec", "pnpm dlx", "yarn dlx", "pipx run"}
+)
 SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 BY_TARGETS = frozenset({"make", "just"})
 """Their words are targets in any order."""
@@ -154,6 +167,21 @@ READERS = frozenset(
     {"cat", "less", "head", "tail", "ls", "grep", "rg", "find", "wc", "diff", "jq", "file", "stat", "cd"}
 )
 """What they are called with is not changed by them."""
+
+LANGUAGE_PROGRAMS = {
+    "python": _names("black flake8 isort mypy nox pip pipenv poetry pylint pytest python ruff tox uv"),
+    "go": _names("go gofmt golangci-lint gotestsum"),
+    "golang": _names("go gofmt golangci-lint gotestsum"),
+    "rust": _names("cargo rustfmt"),
+    "java": _names("gradle gradlew mvn"),
+    "kotlin": _names("gradle gradlew mvn"),
+    "typescript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier tsc vite vitest yarn"),
+    "javascript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier vite vitest yarn"),
+    "ruby": _names("bundle rake rspec ruby"),
+    "php": _names("composer php phpunit"),
+    "terraform": _names("terraform"),
+}
+"""Programs that work on one language: what a memory says of Python's tests is not about those of Go."""
 
 FILE_KINDS = {
     "python": ("py", "pyi"),

@@ -11,20 +11,28 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memoryd.language.forbidden import first_clause
+from memoryd.language.forbidden import first_clause, prohibitions_in
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
 from memoryd.recall.concepts import count_terms, meanings_by_dictionary
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
-from memoryd.rules.programs import FILE_KINDS, GIT_SUBCOMMANDS, PROGRAMS, WITH_SUBCOMMANDS, WORK
+from memoryd.rules.programs import (
+    FILE_KINDS,
+    GIT_SUBCOMMANDS,
+    LANGUAGE_PROGRAMS,
+    NAMES_IN_PROSE,
+    PROGRAMS,
+    WITH_SUBCOMMANDS,
+    WORK,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.memory.quick_parse import QuickParse
 
-Kind = Literal["run", "edit", "work", "files", "folder", "deny-run", "deny-edit", "deny-unknown"]
+Kind = Literal["run", "edit", "name", "work", "files", "folder", "deny-run", "deny-edit", "deny-unknown"]
 
 
 class Trigger(NamedTuple):
@@ -36,6 +44,12 @@ class Trigger(NamedTuple):
 
 
 _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,300}?)(?<!`)\1(?!`)")
+_ADVICE = re.compile(r"\*\*How to apply:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
+_HOME_PATH = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})/[\w./*@+-]+", re.ASCII)
+_OPTION = re.compile(r"--?[A-Za-z][\w-]{2,}")
+_PROPER_NAME = re.compile(
+    r"(?<![\w./@<-])[a-z]\w*(?:-[a-z0-9]+)+(?![\w>/-]|\.\w)|(?<![\w./-])[A-Z][A-Z0-9_]{4,}(?![\w-]|\.\w)", re.ASCII
+)
 _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
 _PATH_LIKE = re.compile(r"(?<![\w<>{}$%=\\@~:/.-])[.\w*@+-]*/[\w./*@+-]*", re.ASCII)
@@ -43,7 +57,7 @@ _FILE_NAME = re.compile(r"(?<![\w/.-])[A-Za-z_][\w-]*\.[a-z]{1,6}(?![\w/])", re.
 _EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z][a-z0-9]{0,5})(?![\w/.])", re.ASCII)
 _WORD = re.compile(r"--?[A-Za-z][\w-]*|[\w@.+-]*\w|[^\s\w]")
 _COMMAND_WORD = re.compile(r"--?[A-Za-z][\w-]*|[a-z][a-z0-9:-]*")
-_IN_PROSE = PROGRAMS | {"git"}
+_IN_PROSE = PROGRAMS | NAMES_IN_PROSE.keys() | {"git"}
 _MOST_WORDS_OF_COMMAND = 5
 _LEAST_LETTERS_OF_FOLDER = 4
 _MOST_CHARACTERS = 8192
@@ -60,11 +74,67 @@ def triggers_of_memory(memory: QuickParse) -> tuple[Trigger, ...]:
 def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     """What a memory speaks of, each once."""
     texts = (description, rule_of(body))
-    plain = dict.fromkeys(trigger for text in texts for trigger in _plainly_named(text))
+    named = dict.fromkeys(trigger for text in texts for trigger in _plainly_named(text))
+    plain = _without_scope(texts, _without_advised(body, named))
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
-    work = [] if any(trigger.kind == "edit" for trigger in plain) else _work(texts, run)
-    found = [*plain, *(Trigger("work", name, "") for name in work)]
-    return tuple((found or [*_file_kinds(texts), *_folders(texts)])[:_MOST])
+    others = [trigger for text in texts for trigger in (*_likely_paths(text), *_proper_names(text, run))]
+    is_about_files = any(
+        trigger.kind == "edit" and (trigger in plain or trigger.pattern.startswith("."))
+        for trigger in (*plain, *others)
+    )
+    work = [] if is_about_files else _work(texts, run, is_done_told=bool(others))
+    languages = _languages(texts) or [""]
+    found = [*plain, *(Trigger("work", name, language) for name in work for language in languages), *others]
+    found = found or [*_file_kinds(texts), *_folders(texts)]
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
+    """Without the commands that only the advice names ("How to apply"): who calls them does as told.
+
+    A program that is named bare, where its commands are named too, is left out as well: the memory speaks of these. An option
+    that is named by itself is one of the program, if there is a single one.
+    """
+    advice = " ".join(_LABEL.sub(" ", part) for part in _ADVICE.findall(body))
+    rest = _ADVICE.sub(" ", body)
+    advised = {trigger for _, trigger in commands_in(advice)} - {trigger for _, trigger in commands_in(rule_of(rest))}
+    kept = [trigger for trigger in plain if trigger not in advised] or list(plain)
+    programs = {trigger.key for trigger in kept if trigger.kind == "run"}
+    options = [code[2] for code in _CODE.finditer(_ADVICE.sub(" ", body)) if _OPTION.fullmatch(code[2])]
+    if len(programs) == 1:
+        kept += [_run([*programs, option]) for option in options]
+    longer = {trigger.key for trigger in kept if trigger.kind == "run" and " " in trigger.pattern}
+    return [trigger for trigger in kept if trigger.kind != "run" or " " in trigger.pattern or trigger.key not in longer]
+
+
+def _without_scope(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
+    """Without folders where a memory is about commands: there they tell where it holds, unless it forbids to edit them."""
+    is_about_files = any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text))
+    if is_about_files or not any(trigger.kind == "run" for trigger in plain):
+        return plain
+    return [trigger for trigger in plain if trigger.kind != "edit" or not trigger.pattern.endswith("/")]
+
+
+def _likely_paths(text: str) -> Iterator[Trigger]:
+    """Words with a slash in a sentence, and paths below the home directory. They may be no path: then no call has it."""
+    for found in _HOME_PATH.finditer(text):
+        yield Trigger("edit", "", found[0].rstrip("."))
+    for found in _PATH_LIKE.finditer(_CODE.sub(" ", text)):
+        path = found[0].rstrip("./")
+        if "/" in path.strip("./") and not path_in(found[0], is_code=False):
+            yield Trigger("edit", "", path)
+
+
+def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
+    """Names that stand in a call just as in the memory, beside its commands: of a cluster, a host, a bucket, a variable."""
+    for found in _PROPER_NAME.finditer(_CODE.sub(lambda code: f" {code[2]} ", text)):
+        if found[0] not in run:
+            yield Trigger("name", found[0], "")
+
+
+def _languages(texts: tuple[str, ...]) -> list[str]:
+    """Languages that a text has as its first words: what it says of tests or formatting is about theirs."""
+    return [word.lower() for text in texts for word in _WORD.findall(text)[:3] if word.lower() in LANGUAGE_PROGRAMS]
 
 
 def rule_of(body: str) -> str:
@@ -102,17 +172,19 @@ def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
             if words and _is_command(words):
                 yield code.start(), _run(words)
         prose = _CODE.sub(lambda code: " " * (len(code[0]) - 1) + ".", text)
-    if _IN_PROSE.isdisjoint(_WORD.findall(prose)):
+    if _IN_PROSE.isdisjoint(_WORD.findall(prose.lower())):
         return
     found = list(_WORD.finditer(prose))
     for at, word in enumerate(found):
-        if word[0] in _IN_PROSE:
+        program = word[0].lower()
+        program = NAMES_IN_PROSE.get(program, program)
+        if program in _IN_PROSE:
             behind = []
             for other in found[at + 1 : at + _MOST_WORDS_OF_COMMAND]:
                 if not _COMMAND_WORD.fullmatch(other[0]) or is_stop(other[0]):
                     break
                 behind.append(other[0])
-            yield from ((word.start(), trigger) for trigger in _in_prose(word[0], behind))
+            yield from ((word.start(), trigger) for trigger in _in_prose(program, behind))
 
 
 def _in_prose(program: str, behind: list[str]) -> Iterator[Trigger]:
@@ -166,21 +238,22 @@ def _extensions(text: str) -> Iterator[Trigger]:
             yield Trigger("files", found[1], "")
 
 
-def _work(texts: tuple[str, ...], run: set[str]) -> list[str]:
+def _work(texts: tuple[str, ...], run: set[str], *, is_done_told: bool) -> list[str]:
     """The kinds of work that the first clause of a text names, beside the commands in it.
 
-    What "is pushed" or "was merged" tells a state more often than what is being done: it counts where nothing else does.
+    What "is pushed" or "was merged" tells a state more often than what is being done: it counts where nothing else does, and
+    not where the text names something else.
     """
     done: set[str] = set()
     found: set[str] = set()
     for text in texts:
-        clause = first_clause(_CODE.sub(" ", text).strip())
+        clause = first_clause(_PATH_LIKE.sub(" ", _CODE.sub(" ", text)).strip())
         words = [word for word in split(clause) if word not in run]
         named = _work_in(words)
         done |= named
         still = [word for word in words if not word.endswith("ed")] if named else []
         found |= named if len(still) == len(words) else _work_in(still)
-    found = found or done
+    found = found or (set() if is_done_told else done)
     wider = {work.part_of for work in WORK if work.name in found}
     return [work.name for work in WORK if work.name in found and work.name not in wider]
 

@@ -42,9 +42,26 @@ def redact(text: str) -> str:
 def redacted_excerpt(text: str, most: int) -> str:
     """Text up to a length, redacted before it is cut: half a secret is not recognised."""
     if len(text) > most + _SLACK_CHARACTERS:
-        return redact(text[: most + _SLACK_CHARACTERS])[:most] + CUT
+        return redact(_without_torn(text[most + _SLACK_CHARACTERS - 1 :: -1])[::-1])[:most] + CUT
     text = redact(text)
     return text if len(text) <= most else f"{text[:most]}{CUT}"
+
+
+def redacted_end(text: str, most: int) -> str:
+    """The end of a text, redacted before it is cut."""
+    text = text.rstrip()
+    if len(text) > most + _SLACK_CHARACTERS:
+        text = _without_torn(text[-most - _SLACK_CHARACTERS :])
+    return redact(text)[-most:]
+
+
+def _without_torn(text: str) -> str:
+    """A text without the line, or the word of a long line, that its beginning was torn from.
+
+    Half a secret is not recognised, and comes into what is shown where all behind it is redacted.
+    """
+    line, word = (text.find(mark, 0, _SLACK_CHARACTERS) for mark in "\n ")
+    return text[(line if line >= 0 else word) + 1 :]
 
 
 def _marker(kind: str) -> str:

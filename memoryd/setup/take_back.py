@@ -26,7 +26,7 @@ SCRIPT = "uninstall.py"
 MODULES = tuple(f"memoryd/clients/{name}.py" for name in ("json_spans", "json_entries", "toml_tables"))
 """Those that the script needs: they lie beside it, in a package of memoryd's name that holds nothing else."""
 PACKAGES = ("memoryd/__init__.py", "memoryd/clients/__init__.py")
-FILE_MARK = "made by memoryd setup"
+FILE_MARK = "Made by memoryd setup"
 """In the first line of every file in a client's folder that is memoryd's alone."""
 _MOST_BYTES = 16 << 20
 _MANIFEST = ".claude-plugin/plugin.json"

@@ -71,6 +71,23 @@ def lines_of(database: Database, memory_dir: str, log: str) -> dict[str, LogLine
     }
 
 
+def undistilled(database: Database, memory_dir: str) -> list[tuple[int, str, str, float]]:
+    """Lines that were appended since the last distillation, in one query: a number for each, its log, its words, when said."""
+    rows = database.query(
+        "SELECT line.change_id * 1000 + line.group_number AS number, log, data, coalesce((SELECT max(said_at) FROM evidence"
+        " WHERE change_id = line.change_id AND group_number = line.group_number), at) AS said_at FROM log_lines AS line"
+        " JOIN changes ON changes.id = line.change_id JOIN change_files AS file ON file.change_id = line.change_id AND"
+        " file.group_number = line.group_number JOIN blobs ON hash = after_hash AND dropped_at IS NULL"
+        " WHERE line.memory_dir = ?1 AND type IS NOT NULL AND changes.state = 'applied' AND undone_by IS NULL AND line.change_id >"
+        " (SELECT coalesce(max(change_id), 0) FROM change_logs JOIN changes AS night ON night.id = change_id"
+        " WHERE night.memory_dir = ?1 AND night.state = 'applied') ORDER BY number",
+        (memory_dir,),
+    )
+    return [
+        (row["number"], row["log"], row["data"].decode().partition("user: ")[2].strip(), row["said_at"]) for row in rows
+    ]
+
+
 def logs_with_lines(database: Database, memory_dir: str) -> set[str]:
     """The logs of a directory that extraction has appended to."""
     return {row[0] for row in database.query("SELECT DISTINCT log FROM log_lines WHERE memory_dir = ?", (memory_dir,))}

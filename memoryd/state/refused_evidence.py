@@ -29,12 +29,16 @@ def refuse(database: Database, change_id: int, change: sqlite3.Row) -> None:
     if change["kind"] == "review":
         _apply_yes_to_evidence(database, change_id, change["memory_dir"])
     if root["kind"] == "extract" and change["kind"] != "undo":
-        # A memory that the user withdrew in a session is refused with all its evidence.
+        # A memory that the user withdrew in a session is refused with all its evidence, but for what the memory has under
+        # another name now.
         database.execute(
             "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
             " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
             " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
-            " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2",
+            " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2 AND NOT EXISTS"
+            " (SELECT 1 FROM evidence AS kept JOIN change_files AS written ON written.change_id = ?1 AND written.name ="
+            " kept.name AND written.state = 'applied' AND written.after_hash IS NOT NULL WHERE kept.memory_dir = ?2 AND"
+            " kept.message_id = evidence.message_id AND kept.hash = evidence.hash)",
             (change_id, change["memory_dir"]),
         )
     if (root["kind"] == "forget") == (change["kind"] == "undo"):
@@ -48,12 +52,18 @@ def refuse(database: Database, change_id: int, change: sqlite3.Row) -> None:
         # Without the evidence that a merge brought which was undone.
         " AND NOT (?3 AND EXISTS (SELECT 1 FROM changes AS own JOIN change_files AS back ON back.change_id = own.undone_by AND"
         " back.name = evidence.name AND back.state = 'applied' WHERE own.id = evidence.change_id))"
-        # Without the evidence that a merge took from its sources: they have it again.
+        # Without the evidence that a merge or another name took from its sources: they have it again.
         # And without that of a line in a daily log which has become a memory.
         " AND NOT ((?5 OR evidence.name LIKE 'logs/%') AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
         " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"
         " other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
-        (change_id, change["memory_dir"], root["kind"] == "forget", root["id"], root["kind"] in ("dream", "review")),
+        (
+            change_id,
+            change["memory_dir"],
+            root["kind"] == "forget",
+            root["id"],
+            root["kind"] in ("dream", "review", "extract"),
+        ),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,18 +12,20 @@ from typing import Any, Self
 import pytest
 
 PATIENCE_SECONDS = 120
-SCRIPT = Path(__file__).parents[2] / ".client/gemini/node_modules/@google/gemini-cli/bundle/gemini.js"
+PACKAGES = Path(__file__).parents[2] / ".client/gemini/node_modules"
+SCRIPT = PACKAGES / "@google/gemini-cli/bundle/gemini.js"
 SETTINGS = (
     '{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},\r\n'
     '  "telemetry":{"enabled":false},"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false}}'
 )
 
 
-def script() -> Path:
+def command() -> list[str]:
     """The client's own program. A test that needs it is skipped where it is missing."""
-    if not SCRIPT.exists() or not shutil.which("node"):
+    node = next(PACKAGES.glob("node-*/bin/node"), None)
+    if node is None or not SCRIPT.exists():
         pytest.skip("Gemini CLI is not installed; fix: make acceptance CLIENTS=gemini")
-    return SCRIPT
+    return [str(node), str(SCRIPT)]
 
 
 class GeminiServer(ThreadingHTTPServer):
@@ -74,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
 def run(home: str, cwd: Path, url: str, prompt: str) -> None:
     """Say something in a new session and wait for the end of the turn."""
     done = subprocess.run(
-        ["node", script(), "--skip-trust", "-y", "-m", "gemini-2.5-pro", "-p", prompt],
+        [*command(), "--skip-trust", "-y", "-m", "gemini-2.5-pro", "-p", prompt],
         env={
             "HOME": home,
             "PATH": "/usr/local/bin:/usr/bin:/bin",

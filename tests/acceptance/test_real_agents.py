@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.real
 
 SAID_IN_CLAUDE = "From now on, releases are always cut from the branch stable, never from main."
 SAID_IN_THE_OTHER = "From now on, always run make lint before you commit."
+AN_HOUR = 3600
 SETUP = ("setup", "--yes", "--no-service", "--no-history")
 
 
@@ -80,6 +82,8 @@ class GeminiAgent:
 
     def say(self, prompt: str) -> str:
         gemini.run(self._home, self._project, self._server.url, prompt)
+        for session in Path(self._home, ".gemini/tmp").rglob("session-*"):  # a turn of it ends by silence alone
+            os.utime(session, (session.stat().st_mtime - AN_HOUR,) * 2)
         return json.dumps(self._server.requests[-1]["contents"])
 
 
@@ -97,7 +101,7 @@ def agent(request: pytest.FixtureRequest, paths: Paths, project: Path) -> Iterat
         with codex.ResponsesServer(lambda _: [codex.says("Understood.")]) as server:
             yield CodexAgent(paths.home, project, server)
     else:
-        gemini.script()
+        gemini.command()
         with gemini.GeminiServer() as other:
             yield GeminiAgent(paths.home, project, other)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.recall.manners import WITHOUT_MEMORY
 from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
 from tests.recall.memories import FIVE, RELEASE, ROLE, Library, topic
 
@@ -35,6 +36,14 @@ def project(environment: dict[str, str], paths: Paths, tmp_path: Path) -> Path:
 
 def documented(command: str) -> str:
     return DOCUMENT.split(f"## `memoryd {command} --json`")[1].split("\n## ")[0]
+
+
+def test_asked_to_leave_memory_aside_the_command_says_only_that(environment: dict[str, str], project: Path) -> None:
+    here = ("--project", str(project))
+    done = memoryd(environment, "recall", *here, f"Ignore your memory: {PROMPT}")
+    assert (done.returncode, done.stdout.strip()) == (0, WITHOUT_MEMORY.strip())
+    answer = as_json(environment, "recall", *here, f"Ignore your memory: {PROMPT}")
+    assert (answer["selected"], answer["why_not"]) == ([], "the prompt asks to leave memory aside")
 
 
 def test_a_prompt_is_answered_as_a_client_would_be(environment: dict[str, str], project: Path) -> None:

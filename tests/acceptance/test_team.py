@@ -52,8 +52,8 @@ def test_a_rule_is_shared_recalled_with_its_author_and_overruled_by_a_yes(
         assert home.run("share", "--join").returncode == 0
     mara.run("remember", "--type", "feedback", "use pnpm, not npm, because the lock file is pnpm's")
     with Daemon(mara.environment) as hers, Daemon(tomas.environment) as his:
-        hers.says("watches")
-        his.says("watches")
+        hers.says("Talk to Claude Code")
+        his.says("Talk to Claude Code")
         shared = mara.run("share", "pnpm")
         assert shared.returncode == 0, shared.stderr
         hers.says("1 memory went")
@@ -84,28 +84,6 @@ def test_a_rule_is_shared_recalled_with_its_author_and_overruled_by_a_yes(
     assert refs == ["refs/heads/main", "refs/memoryd/team"]
 
 
-def test_what_may_be_of_use_to_all_is_proposed_and_shared_by_a_yes_alone(team: tuple[Home, Home]) -> None:
-    mara, tomas = team
-    for home in team:
-        home.run("share", "--join")
-    with Daemon(mara.environment) as hers, Daemon(tomas.environment) as his:
-        hers.says("watches")
-        his.says("watches")
-        session = Session("mara", cwd=str(mara.clone))
-        say(mara, session, "remember that the release is frozen until 2027-03-05")
-        eventually(lambda: json.loads(mara.run("review", "--list", "--json").stdout))
-        (asked,) = json.loads(mara.run("review", "--list", "--json").stdout)
-        assert (asked["type"], asked["project"], asked["op"]) == ("project", str(mara.clone), "write")
-        assert "share it with the team?" in asked["reason"]
-        assert "release is frozen" in asked["quote"]
-        assert list(mara.memory_dir.glob("project*.md"))  # it is kept, whatever she answers
-        assert not list((mara.memory_dir / "team").glob("project*.md"))
-        assert mara.run("review", "accept", str(asked["id"])).returncode == 0
-        his.says("1 memory came")
-    assert "team, by Mara, project" in tomas.run("memories").stdout
-    assert "team/" in (mara.memory_dir / "MEMORY.md").read_text()
-
-
 def test_nothing_of_a_team_comes_or_is_shown_without_a_yes_for_this_project(team: tuple[Home, Home]) -> None:
     mara, tomas = team
     mara.run("remember", "--type", "feedback", "use pnpm, not npm, because the lock file is pnpm's")
@@ -125,7 +103,7 @@ def test_nothing_of_a_team_comes_or_is_shown_without_a_yes_for_this_project(team
     tomas.environment["MEMORYD_DISABLE_TEAM"] = "1"
     assert "team, by Mara" not in tomas.run(*asked).stdout
     with Daemon(tomas.environment) as daemon:
-        daemon.says("watches")
+        daemon.says("Talk to Claude Code")
         eventually(lambda: "Shared by the team" not in index.read_text())
         say(tomas, Session("tomas", cwd=str(tomas.clone)), "from now on, use npm, not pnpm")
         eventually(lambda: list(tomas.memory_dir.glob("feedback*.md")))  # held by nobody

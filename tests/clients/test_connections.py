@@ -63,6 +63,7 @@ def take_out(notes: list[PieceNote]) -> list[str]:
 def test_a_clients_files_are_as_before_when_memoryd_is_taken_out(
     client: ConnectedClient, paths: Paths, number: int
 ) -> None:
+    os.makedirs(os.path.join(paths.home, ".config/opencode/node_modules/@opencode-ai/plugin"))
     before = {}
     for piece in client.pieces(paths, PYTHON):
         texts = TEXTS[piece.kind]
@@ -141,35 +142,37 @@ def test_a_table_goes_to_the_byte_and_what_the_client_added_stays(
     assert removed == text + line_end + added
 
 
-def test_a_server_of_somebody_else_stays_and_gets_no_second_one(paths: Paths) -> None:
-    for client in CONNECTED:
-        for piece in client.pieces(paths, PYTHON):
-            own = (
-                '[mcp_servers.memoryd]\ncommand = "mine"\n'
-                if piece.kind == "toml"
-                else '{"mcpServers": {"memoryd": {"command": "mine"}}}'
-            )
-            os.makedirs(os.path.dirname(piece.file), exist_ok=True)
-            Path(piece.file).write_text(own)
-        notes = connect(client, paths)
-        assert state_of(client.pieces(paths, PYTHON)) == "installed"
-        take_out(notes)
-        for piece in client.pieces(paths, PYTHON):
-            assert "mine" in Path(piece.file).read_text()
-            assert "-m" not in Path(piece.file).read_text()
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": 7}'])
-def test_a_file_that_cannot_be_understood_stays_with_a_sentence(paths: Paths, text: str) -> None:
-    for client in CONNECTED:
-        piece = client.pieces(paths, PYTHON)[0]
+@each_client
+def test_a_server_of_somebody_else_stays_and_gets_no_second_one(client: ConnectedClient, paths: Paths) -> None:
+    for piece in client.pieces(paths, PYTHON):
+        theirs = '{"command": "mine"}'
+        own = f'{{"mcpServers": {{"memoryd": {theirs}}}, "mcp": {{"memoryd": {theirs}}}}}'
+        if piece.kind == "file":
+            continue
         os.makedirs(os.path.dirname(piece.file), exist_ok=True)
-        Path(piece.file).write_text(text)
-        with pytest.raises(ClientError) as caught:
-            connect(client, paths)
-        assert piece.file in caught.value.sentence
-        assert caught.value.fix
-        assert Path(piece.file).read_text() == text
+        Path(piece.file).write_text('[mcp_servers.memoryd]\ncommand = "mine"\n' if piece.kind == "toml" else own)
+    notes = connect(client, paths)
+    assert state_of(client.pieces(paths, PYTHON)) == "installed"
+    take_out(notes)
+    for piece in client.pieces(paths, PYTHON):
+        text = "mine" if piece.kind == "file" else Path(piece.file).read_text()
+        assert "mine" in text
+        assert "-m" not in text
+
+
+@each_client
+@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": 7, "mcp": 7}'])
+def test_a_file_that_cannot_be_understood_stays_with_a_sentence(
+    client: ConnectedClient, paths: Paths, text: str
+) -> None:
+    piece = client.pieces(paths, PYTHON)[0]
+    os.makedirs(os.path.dirname(piece.file), exist_ok=True)
+    Path(piece.file).write_text(text)
+    with pytest.raises(ClientError) as caught:
+        connect(client, paths)
+    assert piece.file in caught.value.sentence
+    assert caught.value.fix
+    assert Path(piece.file).read_text() == text
 
 
 def test_a_link_is_changed_only_where_the_user_says_so(paths: Paths, tmp_path: Path) -> None:

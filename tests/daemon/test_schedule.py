@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import pytest
 from apscheduler.schedulers.blocking import BlockingScheduler
@@ -63,6 +64,17 @@ def test_each_name_rings_in_its_own_interval(ringer: Ringer) -> None:
         assert ringer.rung["look"] >= 1
         assert not ringer.rung["upkeep"]
         assert ticks.is_alive
+    finally:
+        ticks.stop()
+
+
+def test_a_time_of_day_rings_by_the_clock_of_the_machine(ringer: Ringer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    soon = dt.datetime.now(ZoneInfo("Asia/Kathmandu")) + dt.timedelta(minutes=1)
+    ticks = Ticks(ringer.ring, {"look": NEVER}, {"dreams": f"{soon:%H:%M}"})
+    try:
+        (job,) = (job for job in ticks._scheduler.get_jobs() if job.args == ("dreams",))
+        assert 0 <= (job.next_run_time - soon.replace(second=0, microsecond=0)).total_seconds() < 60
     finally:
         ticks.stop()
 

@@ -106,6 +106,22 @@ def test_an_edit_and_a_deletion_count_at_once(workspace: Workspace) -> None:
     assert workspace.names("how do lunch orders go through the canteen?") == []
 
 
+def test_a_handful_of_memories_hands_over_its_rules_with_the_first_prompt_of_a_session(workspace: Workspace) -> None:
+    """A rule about every answer shares no word with any prompt. What a tool call is about comes with the call."""
+    place = workspace.library.place
+    for name in (TRACKER, FREEZE):
+        (place / name).unlink()
+    (place / TESTS).write_bytes(topic("No emojis please", kind="feedback"))
+    (place / "feedback_push.md").write_bytes(topic("Never run git push --force", kind="feedback"))
+    assert workspace.names("rename this variable") == []
+    assert workspace.names("thanks, that is all", "s") == []
+    assert workspace.names("rename this variable", "s") == [TESTS]
+    assert workspace.names("rename that variable", "s") == []
+    assert workspace.names(PROMPT, "t") == [RELEASE, TESTS]
+    workspace.library.write({f"m{number}.md": ("Lunch is at noon", "") for number in range(3)})
+    assert workspace.names("rename this variable", "u") == []
+
+
 def test_what_is_gone_from_the_repository_is_told(workspace: Workspace, paths: Paths) -> None:
     workspace.ask()
     with closing(open_store(paths)) as store, store.transaction():

@@ -82,6 +82,31 @@ def test_the_subject_may_stand_in_the_agents_turn() -> None:
     assert verdict_on(context_of(messages), {"project_phones.md": new}, "no, it's until 17:00").state == "accepted"
 
 
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("haha no, we keep the name. besides: the archive is written by the night job alone", None),
+        ("the belt runs at 2 m/s at most", None),
+        (
+            "it dies again\n```\npanic at row 7\n```\nlook into it. we log rows as json lines, not csv",
+            "we log rows as json lines, not csv",
+        ),
+    ],
+)
+def test_a_laugh_or_a_paste_elsewhere_in_the_message_raises_no_doubt(message: str, words: str | None) -> None:
+    quote = words or message.rpartition(": ")[2]
+    assert (
+        verdict_on(context_of(said(message)), {"project_x.md": memory(quote, kind="project")}, quote).state
+        == "accepted"
+    )
+
+
+def test_a_laugh_right_behind_the_words_raises_a_doubt() -> None:
+    words = "we store the keys under the doormat."
+    verdict = verdict_on(context_of(said(f"{words} haha")), {"project_x.md": memory(words, kind="project")}, words)
+    assert (verdict.state, verdict.reason) == ("held", "The quoted words may be a joke.")
+
+
 def test_a_scheme_before_an_address_is_no_new_address() -> None:
     context = context_of(said("the crash board is at grafana.acme.example/d/crash"))
     new = memory("The crash board is at https://grafana.acme.example/d/crash.", kind="reference")

@@ -13,6 +13,7 @@ from memoryd.clients.shell_commands import read_shell_line
 from memoryd.clients.tool_actions import action_in
 from memoryd.rules.calls import call_of, is_run, work_of
 from memoryd.rules.match import Forbidden, StoredTrigger, is_at, keys_of, matched
+from memoryd.rules.triggers import triggers_of
 
 if TYPE_CHECKING:
     from memoryd.rules.calls import Call
@@ -167,6 +168,19 @@ def test_paths_are_told_from_the_root_of_the_project() -> None:
     assert run("echo a > x.md", "/repo/web", "/repo").changed == ("web/x.md",)
     assert edit("/elsewhere/x.py").changed == ("/elsewhere/x.py",)
     assert edit("/repository/x.py").changed == ("/repository/x.py",)
+
+
+@pytest.mark.parametrize("home", ["~", "$HOME", "${HOME}", "/home/me"])
+def test_the_home_directory_is_the_same_however_it_is_written(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    for call in (run(f'echo x > "{home}/.ssh/config"'), run(f"cp a {home}/.ssh/config"), edit("/home/me/.ssh/config")):
+        assert "/home/me/.ssh/config" in call.changed
+        assert all(Forbidden("edit", f"{name}/.ssh/").fits(call) for name in ("~", "$HOME", "/home/me"))
+    inside = call_of(action_in("Edit", {"file_path": "/home/me/shop/db/a.sql", "new_string": "x"}), "/home/me/shop")
+    assert Forbidden("edit", f"{home}/shop/db/").fits(inside)
+    assert not Forbidden("edit", f"{home}/shop/web/").fits(inside)
+    (trigger,) = triggers_of(f"Leave {home}/.ssh/config alone", "")
+    assert Forbidden("edit", trigger.pattern).fits(edit("/home/me/.ssh/config"))
 
 
 @pytest.mark.parametrize(

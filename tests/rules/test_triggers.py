@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.rules import score
+from memoryd.clients.tool_actions import action_in
 from memoryd.memory.quick_parse import quick_parse
+from memoryd.rules.calls import call_of
+from memoryd.rules.match import StoredTrigger, matched
 from memoryd.rules.triggers import Trigger, triggers_of, triggers_of_memory
 
 
@@ -25,12 +28,34 @@ from memoryd.rules.triggers import Trigger, triggers_of, triggers_of_memory
         ("SQL keywords in capitals, in `*.sql`", {("files", "sql")}),
         ("TypeScript: no default exports", {("files", "ts"), ("files", "tsx"), ("files", "mts")}),
         ("The history of git stays linear", set()),
+        ("In `web/` use yarn, not npm", {("run", "yarn"), ("run", "npm")}),
+        ("Nothing in db/migrations that was on main is changed", {("edit", "db/migrations")}),
+        ("The hw-prod cluster is for reading", {("name", "hw-prod")}),
+        ("`docker volume rm` never: the demo is in docker", {("run", "docker volume rm")}),
+        (
+            "`terraform apply` with a plan, no `-auto-approve`",
+            {("run", "terraform apply"), ("run", "terraform -auto-approve")},
+        ),
+        ("Pin actions in .github/workflows by commit", {("edit", ".github/workflows")}),
+        ("No `npm publish`.\n\n**How to apply:** `make release`", {("run", "npm publish")}),
         ("Make sure that it works", set()),
     ],
 )
 def test_what_a_memory_names(text: str, wanted: set[tuple[str, str]]) -> None:
     found = {(kind, pattern or key) for kind, key, pattern in triggers_of(text, text) if kind != "folder"}
     assert found == wanted
+
+
+def test_what_is_said_of_one_language_is_not_about_another() -> None:
+    (trigger,) = triggers_of("Go tests only with the race detector", "")
+    stored = StoredTrigger(1, *trigger)
+    for line, is_meant in (
+        ("go test ./...", True),
+        ("make test", True),
+        ("pytest -q", False),
+        ("./gradlew test", False),
+    ):
+        assert bool(matched(call_of(action_in("Bash", {"command": line}), "/repo"), [stored])) is is_meant, line
 
 
 def test_the_reason_of_a_rule_is_not_what_it_speaks_of() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.security import by_format
-from memoryd.security.redact import find_secret, redact
+from memoryd.security.redact import find_secret, redact, redacted_end, redacted_excerpt
 from tests.security.labelled import BASE64, PLAIN, SECRETS, fake
 
 if TYPE_CHECKING:
@@ -186,3 +186,18 @@ def _seconds(text: str) -> float:
     began = time.process_time()
     redact(text)
     return time.process_time() - began
+
+
+@pytest.mark.parametrize("mark", ["\n", " "])
+def test_half_a_secret_at_a_border_is_not_drawn_into_what_is_shown(mark: str) -> None:
+    """What is redacted shrinks, so that text far from the end comes into it."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n" * 60 + "-----END PRIVATE KEY-----\n"
+    for size in range(16_384 + 250, 16_384 + 340):
+        filler = (mark + key) * (size // len(key))
+        end = f"{token}{filler}{'.' * (size - len(filler) - 20)}"
+        assert token[-12:] not in redacted_end(f"a long text{mark}{'x' * 500}{end}", 300)
+        start = f"{'.' * (size - len(filler) - 20)}{filler}{token}"
+        assert token[:12] not in redacted_excerpt(f"{start}{mark}{'x' * 500}", 300)
+    assert redacted_end("语" * 40_000 + "\nthe end", 300).endswith("语\nthe end")
+    assert redacted_excerpt("语" * 40_000, 300).startswith("语" * 300)

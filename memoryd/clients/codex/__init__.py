@@ -75,6 +75,9 @@ class CodexClient(SessionFiles, HookDialect):
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
+    def settings_folder(self, paths: Paths) -> str:
+        return _home(paths)
+
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.codex.connection import pieces
 

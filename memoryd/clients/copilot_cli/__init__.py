@@ -86,6 +86,9 @@ class CopilotClient(SessionFiles, HookDialect):
         """An entry without a group around it."""
         return {"type": "command", "bash": self.hook_command(event, python), "timeoutSec": event.timeout_seconds}
 
+    def settings_folder(self, paths: Paths) -> str:
+        return _home(paths)
+
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.connections import ClientPiece
         from memoryd.clients.hook_dialect import server_entry

@@ -95,6 +95,9 @@ class GeminiClient(SessionFiles, HookDialect):
 
         return json.dumps({"decision": "deny", "reason": reason})
 
+    def settings_folder(self, paths: Paths) -> str:
+        return _home(paths)
+
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.connections import settings_piece
         from memoryd.clients.hook_dialect import server_entry

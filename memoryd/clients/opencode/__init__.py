@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.hook_dialect import HookEvent
+from memoryd.clients.script_hooks import ScriptHooks
 from memoryd.clients.session_database import SessionDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.model import Found
     from memoryd.paths import Paths
     from memoryd.sources.database import ForeignDatabase
@@ -19,9 +22,16 @@ if TYPE_CHECKING:
     from memoryd.sources.session import OpenSession
 
 
-class OpencodeClient(SessionDatabase):
+class OpencodeClient(SessionDatabase, ScriptHooks):
     name = "opencode"
     title = "opencode"
+    program = "opencode"
+    events = (
+        HookEvent("chat-message", "prompt"),
+        HookEvent("session-created", "start"),
+        HookEvent("tool-execute-before", "call"),
+        HookEvent("session-idle", "end"),
+    )
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
@@ -68,9 +78,42 @@ class OpencodeClient(SessionDatabase):
         """CLAUDE.md and the user's own are read only where there is no AGENTS.md."""
         from memoryd.clients.instruction_files import files_on_the_way
 
-        config = os.path.join(paths.directory("XDG_CONFIG_HOME", ".config"), "opencode")
+        config = _config(paths)
         found = files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(config, "AGENTS.md"),))
         return found or files_on_the_way(cwd, ("CLAUDE.md",), (os.path.join(paths.claude_dir, "CLAUDE.md"),))
 
     def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - it has none
         return []
+
+    # --- handing back -------------------------------------------------------------------------------------------------
+
+    def words_of(self, prompt: str) -> str:
+        """`opencode run` puts marks around what was typed."""
+        words = super().words_of(prompt)
+        return words[1:-1] if len(words) > 1 and words[0] == words[-1] == '"' else words
+
+    def settings_folder(self, paths: Paths) -> str:
+        return _config(paths)
+
+    def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
+        """The MCP server; the plugin only where its package is: without it, each start fetches that, and waits for it."""
+        from memoryd.clients.connections import ClientPiece
+        from memoryd.clients.hook_dialect import command_of
+        from memoryd.clients.json_entries import SERVER, SettingsEntry
+        from memoryd.clients.script_hooks import beside, script_text
+
+        folder = _config(paths)
+        server = {"type": "local", "command": [*command_of(python), "mcp", "--stdio"], "enabled": True}
+        entry = SettingsEntry(("mcp", SERVER), server)
+        settings = ClientPiece(os.path.join(folder, "opencode.json"), "json", "MCP server", (entry,))
+        if not os.path.isdir(os.path.join(folder, "node_modules", "@opencode-ai", "plugin")):
+            return (settings,)
+        text = script_text(beside(__file__, "plugin.js"), python)
+        return (settings, ClientPiece(os.path.join(folder, "plugin", "memoryd.js"), "file", "plugin", text=text))
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002 - it loads all plugins
+        return None
+
+
+def _config(paths: Paths) -> str:
+    return os.path.join(paths.directory("XDG_CONFIG_HOME", ".config"), "opencode")

@@ -5,19 +5,30 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memoryd.clients.hook_dialect import HookEvent
+from memoryd.clients.script_hooks import ScriptHooks
 from memoryd.clients.session_files import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
 
-class PiClient(SessionFiles):
+class PiClient(SessionFiles, ScriptHooks):
     name = "pi"
     title = "pi"
+    program = "pi"
+    events = (
+        HookEvent("before-agent-start", "prompt"),
+        HookEvent("session-start", "start"),
+        HookEvent("tool-call", "call"),
+        HookEvent("agent-end", "end"),
+        HookEvent("session-before-compact", "release", is_before_compaction=True),
+    )
 
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
@@ -51,6 +62,22 @@ class PiClient(SessionFiles):
     def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002
         """It has none."""
         return []
+
+    # --- handing back -------------------------------------------------------------------------------------------------
+
+    def settings_folder(self, paths: Paths) -> str:
+        return _home(paths)
+
+    def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
+        """Its extension. It knows no MCP servers."""
+        from memoryd.clients.connections import ClientPiece
+        from memoryd.clients.script_hooks import beside, script_text
+
+        text = script_text(beside(__file__, "extension.ts"), python)
+        return (ClientPiece(os.path.join(_home(paths), "extensions", "memoryd.ts"), "file", "extension", text=text),)
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002 - it loads all extensions
+        return None
 
 
 def _home(paths: Paths) -> str:

@@ -65,6 +65,9 @@ class QwenCodeClient(SessionFiles, HookDialect):
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
+    def settings_folder(self, paths: Paths) -> str:
+        return _home(paths)
+
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.connections import settings_piece
         from memoryd.clients.hook_dialect import server_entry

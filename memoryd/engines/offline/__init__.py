@@ -54,6 +54,7 @@ def find(
         for fact in facts:
             if not fact.is_taken_back and again.isdisjoint(fact.sentences):
                 found.add(said, fact)
+        found.withdraw_passed(said)
     return found.found()
 
 

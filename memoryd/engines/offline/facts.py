@@ -9,11 +9,12 @@ from memoryd.engines.offline.classifier import is_joined, is_joined_before, is_r
 from memoryd.engines.offline.scope import differ_in_scope
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
+from memoryd.language.cues import cues_of
 from memoryd.language.lexicon import pattern
 from memoryd.language.replaced import has_change, is_exception
 from memoryd.language.requests import is_request
 from memoryd.language.sentences import sentences_of, without_secrets
-from memoryd.language.subjects import names_nothing, subject_of
+from memoryd.language.subjects import goes_on, names_nothing, subject_of, word_count
 from memoryd.language.taken_back import speaks_of, taken_back_by, takes_back_before
 from memoryd.language.tokens import runs_in
 
@@ -27,7 +28,7 @@ WRITTEN = 0.75
 """A fact that is at least as likely worth keeping is written down."""
 UNCONFIRMED = 0.38
 """One that is at least as likely waits until it is said again, or the user says yes."""
-AMENDS = 0.1
+AMENDS = 0.05
 """One that speaks of a change or an exception is held against what is known from here on."""
 ASKED = 0.1
 """What the user asks to be remembered in so many words is written down from here on: fewer words for it have been seen than
@@ -38,6 +39,8 @@ JOINED = 0.5
 """From here on a sentence belongs to the fact before it."""
 JOINED_BEFORE = 0.42
 """From here on it belongs to the fact behind it; chosen by cross-validation. Without it a reason may stand without its rule."""
+PART_BEFORE = 0.05
+"""And it has to be as likely worth keeping by itself: what is less likely is an order that came before."""
 REASON = 0.5
 _LEAST_APPROVED = 3
 _LEAST_WORDS = 3
@@ -52,7 +55,7 @@ class StatedFact(NamedTuple):
     why: tuple[str, ...] = ()
     """Sentences that give the reason."""
     key: str = ""
-    """The sentence that is the most likely worth keeping: the title is made of it. Empty: the first."""
+    """The sentence that tells most of what is worth keeping: the title is made of it. Empty: the first."""
     likely: float = 1.0
     """How likely it is worth keeping."""
     is_last: bool = False
@@ -77,21 +80,19 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
         for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
     ]
     seeds = [
-        likely[number] >= (AMENDS if amends(sentence) else UNCONFIRMED)
+        likely[number] >= AMENDS
+        and likely[number] >= _least(sentence)
         and is_meant(sentence)
         and taken_back_by(sentence) is None
         for number, sentence in enumerate(sentences)
     ]
     named = _named_back(sentences)
-    spans = [span for span in _spans(sentences, seeds, named) if _stands_alone(sentences[slice(*span)], said.answer)]
+    spans = [
+        span for span in _spans(sentences, seeds, likely, named) if _stands_alone(sentences[slice(*span)], said.answer)
+    ]
     gone = {*_taken_back(sentences, spans), *((number, number + 1) for number in named)}
     return [
-        _fact(
-            sentences,
-            span,
-            max((likely[number], -number) for number in range(*span) if seeds[number]),
-            is_gone=span in gone,
-        )
+        _fact(sentences, span, likely, max(likely[at] for at in range(*span) if seeds[at]), is_gone=span in gone)
         for span in spans
     ]
 
@@ -99,6 +100,11 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
 def _of_request(likely: float) -> float:
     """How likely an explicit request is meant for later, where the model says so much of its words."""
     return max(likely, WRITTEN if likely >= ASKED else UNCONFIRMED if likely >= ASKED_TO_WAIT else 0.0)
+
+
+def _least(sentence: str) -> float:
+    """How likely a sentence has to be worth keeping to be looked at. Nobody is asked whether a joke was meant."""
+    return WRITTEN if "joke" in cues_of(sentence) else AMENDS if amends(sentence) else UNCONFIRMED
 
 
 def amends(text: str) -> bool:
@@ -121,22 +127,37 @@ def _own_sentences(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fact(sentences: Sequence[str], span: tuple[int, int], best: tuple[float, int], *, is_gone: bool) -> StatedFact:
-    """`best` is how likely the best of its seeds is, and the number of that, negative."""
-    told: list[str] = []
-    why: list[str] = []
-    for sentence in sentences[slice(*span)]:
-        (why if told and is_reason(told[-1], sentence) >= REASON else told).append(sentence)
+def _fact(
+    sentences: Sequence[str], span: tuple[int, int], likely: Sequence[float], best: float, *, is_gone: bool
+) -> StatedFact:
+    """`likely` is how likely each sentence is worth keeping, `best` that of the best one that is meant.
+
+    The key is the sentence that tells most of what is worth keeping: "same for every command" may be sure, and tells little.
+    """
+    told: list[int] = []
+    why: list[int] = []
+    for number in range(*span):
+        is_why = bool(told) and is_reason(sentences[told[-1]], sentences[number]) >= REASON
+        (why if is_why else told).append(number)
+    key = max(told, key=lambda number: (likely[number] * word_count(sentences[number]), -number))
     is_last = span[1] == len(sentences)
-    likely, number = best
-    key = sentences[-number] if sentences[-number] in told else ""
-    return StatedFact(tuple(told), tuple(why), key, likely, is_last, is_last and span[0] == 0, is_gone)
+    return StatedFact(
+        tuple(sentences[number] for number in told),
+        tuple(sentences[number] for number in why),
+        sentences[key],
+        best,
+        is_last,
+        is_last and span[0] == 0,
+        is_gone,
+    )
 
 
-def _spans(sentences: Sequence[str], seeds: Sequence[bool], apart: AbstractSet[int]) -> list[tuple[int, int]]:
+def _spans(
+    sentences: Sequence[str], seeds: Sequence[bool], likely: Sequence[float], apart: AbstractSet[int]
+) -> list[tuple[int, int]]:
     """From where to where a fact goes: a seed, and the neighbours that belong to it or that it needs.
 
-    Sentences that stand `apart` are joined to nothing.
+    Sentences that stand `apart` are joined to nothing. One that goes on with the one before it needs that.
     """
     spans: list[tuple[int, int]] = []
     for number, is_seed in enumerate(seeds):
@@ -147,7 +168,13 @@ def _spans(sentences: Sequence[str], seeds: Sequence[bool], apart: AbstractSet[i
             start > (spans[-1][1] if spans else 0)
             and not {start - 1, start} & apart
             and not (seeds[start - 1] and differ_in_scope(sentences[start - 1], sentences[start]))
-            and _are_one_fact(sentences[start - 1], sentences[start], is_joined_before, JOINED_BEFORE)
+            and (
+                goes_on(sentences[start])
+                or (
+                    likely[start - 1] >= PART_BEFORE
+                    and _are_one_fact(sentences[start - 1], sentences[start], is_joined_before, JOINED_BEFORE)
+                )
+            )
         ):
             start -= 1
         while (

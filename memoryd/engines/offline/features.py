@@ -1,6 +1,6 @@
 """Features of a sentence for the linear model. Pure; used alike by training and by use.
 
-Words, pairs and triples of words, pieces of words (other languages, inflection, typing errors), where the sentence stands in
+Words, faces, pairs and triples of words, pieces of words (other languages, inflection, typing errors), where the sentence stands in
 its message, and what of it the answer before had said. There is no list of telling words: what tells is learnt.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(
     r"(?P<url>https?://\S+)|(?P<code>`[^`]*`)|(?P<channel>(?<!\w)#[a-z][\w-]+)|(?P<path>(?<!\w)[~.]?/?[\w.@-]+/[\w./*@-]*)"
     r"|(?P<ident>\b\w+(?:\(\)|\.(?:py|ts|tsx|js|go|rs|c|h|cc|cpp|java|rb|sql|yml|yaml|json|toml|md|sh|css|html|vue|kt|swift))\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[a-z]+[A-Z]\w*\b|(?<!\w)--?[a-z][\w-]+)"
-    r"|(?P<number>\b\d[\d.,:%]*\w{0,3}\b)|(?P<quoted>[\"'“„«「『][^\"'”“»」』]{2,60}[\"'”“»」』])|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<mark>[?!:;=]|\.\.+|—|–)"  # noqa: RUF001
+    r"|(?P<number>\b\d[\d.,:%]*\w{0,3}\b)|(?P<quoted>[\"'“„«「『][^\"'”“»」』]{2,60}[\"'”“»」』])|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<mark>[?!:;=]|\.\.+|—|–|[\U0001f300-\U0001faff\u2600-\u27bf])|(?P<tone>(?<!\S)/[a-z]{1,2}(?![^\s.!]))"  # noqa: RUF001
 )
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W\d_]+")

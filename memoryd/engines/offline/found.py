@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.classifier import is_joined, is_reason
 from memoryd.engines.offline.facts import UNCONFIRMED, WRITTEN, StatedFact, amends, own_sentences
 from memoryd.engines.offline.keys import keys_of
+from memoryd.engines.offline.later import continued, fact_of, has_passed, rests_on, shares, spoken_of
 from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, quote_of, revision_of
 from memoryd.language.certainty import is_meant
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import is_exception, only_ends, says_again, swap_in, tells_anew
-from memoryd.language.subjects import content_words, is_contrasted, shared_words, subject_of
-from memoryd.language.taken_back import is_correction, speaks_of, taken_back_by
+from memoryd.language.replaced import only_ends, says_again, swap_in, tells_anew
+from memoryd.language.subjects import (
+    mentions_taking_back,
+    shared_words,
+)
+from memoryd.language.taken_back import speaks_of, taken_back_by
 from memoryd.language.titles import slug_of, title_of
 from memoryd.language.tokens import words_of
 from memoryd.model import Revision
@@ -29,15 +32,8 @@ if TYPE_CHECKING:
 
     from memoryd.model import StoredMemory, UserMessage
 
-_REASON_BEHIND = 0.5
-_JOINED_BEHIND = 0.7
-"""From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
 _MOST_BEHIND = 2
 """Sentences of a message that can belong to the one before it as a whole."""
-_LEAST_SHARED = 2
-"""Words that a change shares with the memory that it is about. An exception has to have only one: it is one to something."""
-_LEAST_PART = 0.25
-"""And how many of the words of the shorter of the two these have to be: two long sentences share two words by chance."""
 
 
 class Findings(NamedTuple):
@@ -101,12 +97,16 @@ class FoundFacts:
 
     def add(self, said: UserMessage, stated: StatedFact) -> None:
         """Take in a fact: as a change of what is there, as a confirmation, or as something new."""
-        replaced = [fact for fact in self._facts if tells_anew(_fact_of(fact.memory.body), stated.text)]
+        replaced = [fact for fact in self._facts if tells_anew(fact_of(fact.memory.body), stated.text)]
         stated = stated._replace(likely=max((stated.likely, *(fact.stated.likely for fact in replaced))))
         memory = revision_of(said, stated)
         if is_instructed(memory.body, self._paragraphs):
             return
-        if self._replaces(stated, memory, replaced) or self._amends(said, stated) or stated.likely < UNCONFIRMED:
+        if (
+            self._replaces(stated, memory, replaced)
+            or self._amends(said, stated, memory.body)
+            or stated.likely < UNCONFIRMED
+        ):
             return
         if stated.likely < WRITTEN and self._is_known(stated.text):
             return
@@ -117,29 +117,34 @@ class FoundFacts:
         self._facts = [fact for fact in self._facts if fact not in replaced]
         self._withdraw_outdated(stated.text)
         ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
-        anew = [one for one in ours if tells_anew(_fact_of(one.body), stated.text)]
+        anew = [one for one in ours if tells_anew(fact_of(one.body), stated.text)]
         if len(anew) == 1:
             self._changed[anew[0].name] = memory._replace(
                 reason="updated", files=(anew[0].name,), type=anew[0].type, is_renamed=True
             )
             return True
         swap = swap_in(stated.text)
-        named = [one for one in ours if swap and swap.fits(_fact_of(one.body)) and _shares(one, stated.text, swap.old)]
+        named = [one for one in ours if swap and swap.fits(fact_of(one.body)) and shares(one, stated.text, swap.old)]
         if swap and len(named) == 1:
-            text = swap.applied_to(_fact_of(named[0].body))
+            text = swap.applied_to(fact_of(named[0].body))
             revised = memory_of(text, "", memory.evidence, named[0].type or "project")
             self._changed[named[0].name] = revised._replace(reason="updated", files=(named[0].name,), is_renamed=True)
             return True
         return False
 
-    def _amends(self, said: UserMessage, stated: StatedFact) -> bool:
-        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one."""
+    def _amends(self, said: UserMessage, stated: StatedFact, body: str) -> bool:
+        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one.
+
+        `body` is what would be written of it by itself, with its days as dates.
+        """
         if not amends(stated.text):
             return False
         earlier = [fact for fact in self._facts if fact.said.message_id != said.message_id]
         ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
         known: list[_Fact | StoredMemory] = [*earlier, *self._waiting.values(), *ours]
-        about = _spoken_of(stated.text, [one.memory.body if isinstance(one, _Fact) else one.body for one in known])
+        bodies = [one.memory.body if isinstance(one, _Fact) else one.body for one in known]
+        passed = [not isinstance(one, _Fact) and has_passed(one, said.said_at) for one in known]
+        about = spoken_of(body, bodies, passed)
         if about is None:
             return False
         older = known[about]
@@ -156,13 +161,20 @@ class FoundFacts:
                 kept = memory._replace(evidence=(*older.evidence, *memory.evidence))
                 self._facts.append(_Fact(said, stated, kept))
             return True
+        if only_ends(stated.text) and passed[about]:
+            return self._withdraw(older, said)
         if self._is_certain:
             line = f"you said since: {memory.evidence[-1].quote}"
             self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=memory.evidence)
             return False
-        is_same = slug_of(memory.name) == slug_of(title_of(_fact_of(older.body)))
+        is_same = slug_of(memory.name) == slug_of(title_of(fact_of(older.body)))
         self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
         return True
+
+    def withdraw_passed(self, said: UserMessage) -> None:
+        """Withdraw what waits to be confirmed and was about a day that has passed by now: there is nothing left to ask."""
+        for row_id in [row_id for row_id, one in self._waiting.items() if has_passed(one, said.said_at)]:
+            self._withdraw_row(row_id)
 
     def _withdraw_outdated(self, text: str) -> None:
         """Withdraw what waits to be confirmed and is told otherwise now."""
@@ -170,7 +182,7 @@ class FoundFacts:
         outdated = [
             row_id
             for row_id, memory in self._waiting.items()
-            if tells_anew(_fact_of(memory.body), text) or (swap and swap.fits(_fact_of(memory.body)))
+            if tells_anew(fact_of(memory.body), text) or (swap and swap.fits(fact_of(memory.body)))
         ]
         for row_id in outdated if len(outdated) == 1 else ():
             self._withdraw_row(row_id)
@@ -186,7 +198,7 @@ class FoundFacts:
                 row_id
                 for row_id, memory in self._waiting.items()
                 if all(piece.session_id != said.session_id for piece in memory.evidence)
-                and says_again(_fact_of(memory.body), sentence)
+                and says_again(fact_of(memory.body), sentence)
             ]
             if len(meant) == 1 and is_meant(sentence) and taken_back_by(sentence) is None:
                 memory = self._waiting.pop(meant[0])
@@ -217,7 +229,7 @@ class FoundFacts:
         before = said.after[:1]
         for number, fact in enumerate(self._facts):
             if (fact.said.message_id,) == before and fact.stated.is_last:
-                stated = _continued(fact.stated, sentences, said.text, facts)
+                stated = continued(fact.stated, sentences, said.text, facts)
                 if stated is not None:
                     memory = revision_of(fact.said, stated._replace(why=()) if not stated.why else stated)
                     evidence = (*fact.memory.evidence, fact_evidence(said, sentences))
@@ -228,14 +240,14 @@ class FoundFacts:
     def _continues_stored(self, said: UserMessage, sentences: Sequence[str], facts: Sequence[StatedFact]) -> bool:
         """The same for a fact that was written, or put aside, before this message was read."""
         before = said.after[:1]
-        stored = [one for one in self._memories() if one.is_ours and _rests_on(one, before)] if before else []
-        rows = [(row_id, one) for row_id, one in self._waiting.items() if before and _rests_on(one, before)]
+        stored = [one for one in self._memories() if one.is_ours and rests_on(one, before)] if before else []
+        rows = [(row_id, one) for row_id, one in self._waiting.items() if before and rests_on(one, before)]
         if len(stored) + len(rows) != 1:
             return False
         memory = stored[0] if stored else rows[0][1]
         parts = parts_of(memory.body)
         earlier = StatedFact((parts.fact,), (parts.why,) if parts.why else ())
-        stated = _continued(earlier, sentences, said.text, facts)
+        stated = continued(earlier, sentences, said.text, facts)
         if stated is None:
             return False
         evidence = fact_evidence(said, sentences)
@@ -266,9 +278,30 @@ class FoundFacts:
                 done = False  # it may answer the assistant's question
             else:
                 done = self._drop_last(said, is_bare=take_back.is_bare)
-            if done:
+            if done or (not take_back.named and not take_back.is_bare and self._drop_spoken_of(said)):
                 return True
+        if mentions_taking_back(said.text)[0]:
+            self._doubt_spoken_of(said)
         return False
+
+    def _spoken_of_here(self, said: UserMessage) -> list[_Fact]:
+        """The facts of the same session that a message shares words with."""
+        here = [fact for fact in self._facts if fact.said.session_id == said.session_id]
+        return [fact for fact in here if shared_words(fact.stated.text, said.text)]
+
+    def _drop_spoken_of(self, said: UserMessage) -> bool:
+        """Drop the one fact of the session that "forget what I said" speaks of, some messages later."""
+        meant = self._spoken_of_here(said)
+        if len(meant) != 1:
+            return False
+        self._facts.remove(meant[0])
+        return True
+
+    def _doubt_spoken_of(self, said: UserMessage) -> None:
+        """Let a fact wait that a message may be about: "forget that, the trip is cancelled". It may be about the task."""
+        for fact in self._spoken_of_here(said):
+            stated = fact.stated._replace(likely=min(fact.stated.likely, UNCONFIRMED))
+            self._facts[self._facts.index(fact)] = fact._replace(stated=stated)
 
     def _drop_named(self, said: UserMessage, named: frozenset[str]) -> bool:
         facts = [fact for fact in self._facts if speaks_of(fact.memory.body, named)]
@@ -292,10 +325,10 @@ class FoundFacts:
             return True
         if is_bare or not before:
             return False
-        rows = [row_id for row_id, memory in self._waiting.items() if _rests_on(memory, before)]
+        rows = [row_id for row_id, memory in self._waiting.items() if rests_on(memory, before)]
         for row_id in rows:
             self._withdraw_row(row_id)
-        resting = [memory for memory in self._memories() if _rests_on(memory, before)]
+        resting = [memory for memory in self._memories() if rests_on(memory, before)]
         return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], said))
 
     def _withdraw(self, memory: StoredMemory, said: UserMessage) -> bool:
@@ -308,48 +341,3 @@ class FoundFacts:
     def _withdraw_row(self, row_id: int) -> None:
         self._withdrawn.add(row_id)
         del self._waiting[row_id]
-
-
-def _continued(
-    stated: StatedFact, sentences: Sequence[str], text: str, facts: Sequence[StatedFact]
-) -> StatedFact | None:
-    """A fact with the next message joined to it; None where that speaks of something else."""
-    last = stated.sentences[-1]
-    if is_correction(text, last):
-        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
-    if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
-        return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
-    is_own = any(fact.likely >= WRITTEN for fact in facts)
-    if not is_own and is_joined(last, sentences[0], is_next_message=True) >= _JOINED_BEHIND:
-        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
-    return None
-
-
-def _rests_on(memory: StoredMemory, message_ids: Sequence[str]) -> bool:
-    return bool(memory.evidence) and memory.evidence[-1].message_id in message_ids
-
-
-def _fact_of(body: str) -> str:
-    return parts_of(body).fact
-
-
-def _spoken_of(text: str, bodies: Sequence[str]) -> int | None:
-    """The one of several memories that words are about: none shares as many words with them."""
-    is_limit = is_exception(text)
-    shared = [
-        len(shared_words(_fact_of(body), text)) if is_limit or not is_contrasted(_fact_of(body), text) else 0
-        for body in bodies
-    ]
-    most = max(shared, default=0)
-    if shared.count(most) != 1:
-        return None
-    about = shared.index(most)
-    words = len(content_words(_fact_of(bodies[about])))
-    least = 1 if is_limit else max(min(_LEAST_SHARED, words), _LEAST_PART * min(words, len(content_words(text))))
-    return about if most >= least else None
-
-
-def _shares(memory: StoredMemory, text: str, old: str) -> bool:
-    """Whether a memory and a sentence have more in common than the value that is replaced, or the memory says little else."""
-    words = subject_of(_fact_of(memory.body)) - subject_of(old)
-    return not words or bool(words & subject_of(text))

@@ -17,7 +17,7 @@ from memoryd.language.lexicon import pattern
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import is_exception
 from memoryd.language.scope import says_everywhere
-from memoryd.language.titles import slug_of, title_of
+from memoryd.language.titles import slug_of, title_of, without_fillers
 from memoryd.language.tokens import is_without_spaces
 from memoryd.model import Revision
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 DESCRIPTION_LENGTH = 160
 _QUOTE_CHARACTERS = 400
 _LEAST_RULE_WORDS = 3
+_BEFORE = " (Before"
 
 
 def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = None) -> Revision:
@@ -57,8 +58,10 @@ def amended(said: UserMessage, fact: StatedFact, body: str, told_at: float | Non
             joined((earlier.fact, newer.fact)), joined((*filter(None, (earlier.why, newer.why)),)), later.evidence, kind
         )
     day = day_of(told_at) if told_at is not None else None
-    before = "; ".join(filter(None, (earlier.fact.rstrip(".。"), earlier.why.rstrip(".。"))))
-    text = f"{newer.fact} (Before{f', on {day}' if day else ''}: {before})"
+    told, _, before_that = earlier.fact.partition(_BEFORE)
+    parts = (told.rstrip(".。"), earlier.why.rstrip(".。"), before_that.lstrip(", :").removesuffix(")"))
+    before = "; ".join(filter(None, parts))
+    text = f"{newer.fact}{_BEFORE}{f', on {day}' if day else ''}: {before})"
     memory = memory_of(text, newer.why, later.evidence, kind)
     return memory._replace(name=later.name, description=later.description)
 
@@ -117,7 +120,7 @@ def _split_reason(text: str) -> tuple[str, str]:
 
 def description_of(fact: str, why: str) -> str:
     """One line that tells a reader whether the memory is for them."""
-    text = fact.rstrip(".。")
+    text = without_fillers(fact).rstrip(".。")
     if why and len(text) + len(why) + 2 <= DESCRIPTION_LENGTH:
         text = f"{text}; {why}".rstrip(".。")
     if len(text) <= DESCRIPTION_LENGTH:

@@ -63,6 +63,7 @@ def test_a_database_of_a_newer_client_is_named_and_the_rest_of_it_counts(paths: 
     told = "has tables that this memoryd does not know"
     assert [(check.verdict, check.text.partition(";")[0].partition(", the newest")[0]) for check in checks] == [
         ("ok", "opencode: 1 session"),
+        ("note", "opencode gets no memories: memoryd is not in its settings"),
         ("note", f"opencode: ~/.local/share/opencode/opencode.db {told}"),
         ("ok", "goose: 0 sessions"),
         ("note", f"goose: ~/.local/share/goose/sessions/sessions.db {told}"),

@@ -1,0 +1,94 @@
+"""Later words beside a fact: whether they go on with it, speak of it, or come when its day has passed. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.engines.offline.classifier import is_joined, is_reason
+from memoryd.engines.offline.facts import WRITTEN
+from memoryd.language.cues import cues_of
+from memoryd.language.expiry import has_only_past_dates
+from memoryd.language.parts import parts_of
+from memoryd.language.replaced import is_exception
+from memoryd.language.subjects import (
+    is_contrasted,
+    is_same_kind_of_value,
+    shared_words,
+    subject_of,
+    word_count,
+)
+from memoryd.language.taken_back import is_correction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.engines.offline.facts import StatedFact
+    from memoryd.model import StoredMemory
+
+_REASON_BEHIND = 0.5
+_JOINED_BEHIND = 0.7
+"""From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
+_LEAST_SHARED = 2
+"""Words that a change shares with the memory that it is about; another value of the same kind is as good as one of them. An
+exception has to have only one: it is one to something."""
+_LEAST_PART = 0.25
+"""And how many of the words of the shorter of the two these have to be: two long sentences share two words by chance."""
+
+
+def continued(
+    stated: StatedFact, sentences: Sequence[str], text: str, facts: Sequence[StatedFact]
+) -> StatedFact | None:
+    """A fact with the next message joined to it; None where that speaks of something else."""
+    last = stated.sentences[-1]
+    is_restated = bool(facts) and "correct" in cues_of(sentences[0]) and bool(shared_words(last, text))
+    if is_correction(text, last) or is_restated:
+        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
+    if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
+        return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
+    is_own = any(fact.likely >= WRITTEN for fact in facts)
+    if not is_own and is_joined(last, sentences[0], is_next_message=True) >= _JOINED_BEHIND:
+        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
+    return None
+
+
+def rests_on(memory: StoredMemory, message_ids: Sequence[str]) -> bool:
+    return bool(memory.evidence) and memory.evidence[-1].message_id in message_ids
+
+
+def fact_of(body: str) -> str:
+    return parts_of(body).fact
+
+
+def has_passed(memory: StoredMemory, now: float | None) -> bool:
+    """Whether the days of a memory were still to come when it was said, and have passed since."""
+    return now is not None and has_only_past_dates(memory, now) and not has_only_past_dates(memory, memory.written_at)
+
+
+def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int | None:
+    """The one of several memories that words are about: none shares as many words with them.
+
+    One word is enough where the day of the memory has `passed`.
+    """
+    is_limit = is_exception(text)
+    facts = [*map(fact_of, bodies)]
+    shared = [
+        len(shared_words(fact, text)) + (not is_limit and is_same_kind_of_value(fact, text))
+        if shared_words(fact, text) and (is_limit or not is_contrasted(fact, text))
+        else 0
+        for fact in facts
+    ]
+    most = max(shared, default=0)
+    if shared.count(most) != 1:
+        return None
+    about = shared.index(most)
+    words = word_count(facts[about])
+    least = (
+        1 if is_limit or passed[about] else max(min(_LEAST_SHARED, words), _LEAST_PART * min(words, word_count(text)))
+    )
+    return about if most >= least else None
+
+
+def shares(memory: StoredMemory, text: str, old: str) -> bool:
+    """Whether a memory and a sentence have more in common than the value that is replaced, or the memory says little else."""
+    words = subject_of(fact_of(memory.body)) - subject_of(old)
+    return not words or bool(words & subject_of(text))

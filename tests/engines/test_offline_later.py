@@ -1,0 +1,108 @@
+"""Later words beside an earlier fact: what goes on with it, takes it back or ends it, in a session or in the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.engines.offline import find
+from memoryd.model import Evidence, StoredMemory, UserMessage
+from memoryd.state import history
+from tests.transcript import Session
+
+if TYPE_CHECKING:
+    from tests.jobs.workspace import Workspace
+
+MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
+DAY = 86_400.0
+
+
+def conversation(*messages: str) -> list[UserMessage]:
+    return [UserMessage("s", f"m{number}", MONDAY + 60 * number, text, "Done.") for number, text in enumerate(messages)]
+
+
+def written(*messages: str) -> list[str]:
+    return [memory.body.strip() for memory in find(conversation(*messages)).written]
+
+
+@pytest.mark.parametrize(
+    ("request_", "later"),
+    [
+        ("remember: cellar prices are shown without tax", "re cellar prices, disregard that, forget i said it"),
+        ("remember that parcels leave on Tuesdays", "hm scratch what I said, the depot tells me parcels leave daily"),
+    ],
+)
+def test_what_is_taken_back_some_messages_later_is_dropped_where_one_fact_is_spoken_of(
+    request_: str, later: str
+) -> None:
+    found = find(conversation(request_, "how long is the list", later))
+    assert request_ not in "".join(memory.body for memory in (*found.written, *found.unconfirmed))
+
+
+def test_what_may_be_taken_back_waits_for_the_user() -> None:
+    """It may be about the task as well, so nothing is dropped."""
+    said = "remember that Olga covers for me during the vacation"
+    found = find(conversation(said, "hmm no, forget that, vacation is cancelled. big sigh"))
+    assert (found.written, [memory.body.strip() for memory in found.unconfirmed]) == ((), [said])
+
+
+def a_deadline(row_id: int = 0) -> StoredMemory:
+    text = "the label migration has to be done by Friday (2026-10-09), no schema changes until then"
+    evidence = Evidence("earlier", "m", text, "hash", MONDAY - 14 * DAY)
+    is_ours = not row_id
+    return StoredMemory(
+        "project_x.md", "project", text, f"{text}\n", is_ours, (evidence,), MONDAY - 14 * DAY, row_id=row_id
+    )
+
+
+def test_a_deadline_that_waits_is_withdrawn_when_its_day_has_passed() -> None:
+    """Beside anything that is said later; a day that had passed when it was said tells since when something holds."""
+    late = conversation("run the tests")
+    assert find(late, lambda: (), (), [a_deadline(7)]).withdrawn == {7}
+    early = [late[0]._replace(said_at=MONDAY - 12 * DAY)]
+    assert find(early, lambda: (), (), [a_deadline(7)]).withdrawn == frozenset()
+    since = a_deadline(7)._replace(written_at=MONDAY - DAY)
+    assert find(late, lambda: (), (), [since]).withdrawn == frozenset()
+
+
+def test_a_deadline_goes_by_the_words_that_end_it_when_its_day_has_passed() -> None:
+    (gone,) = find(conversation("the migration freeze is no longer on"), lambda: [a_deadline()]).written
+    assert (gone.reason, gone.files, gone.body) == ("taken_back", ("project_x.md",), "")
+    early = [conversation("the migration freeze is no longer on")[0]._replace(said_at=MONDAY - 12 * DAY)]
+    assert not any(memory.reason == "taken_back" for memory in find(early, lambda: [a_deadline()]).written)
+
+
+def test_a_sentence_that_only_adds_is_kept_with_the_one_before_it() -> None:
+    said = "write the menu card. but in english, even if i write german, our guests are from chile"
+    assert written(said) == [said]
+
+
+def test_a_denial_that_tells_the_same_thing_otherwise_joins_it() -> None:
+    first, second = (
+        "remember that tariff changes need Inga",
+        "no i was on about winter tariff changes, always ask Inga there",
+    )
+    (body,) = written(first, second)
+    assert body == f"{first}. {second}"
+    assert written(first, "no, the other button") == [first]
+
+
+def test_a_memory_that_is_told_anew_keeps_its_evidence_and_the_day_of_its_words(workspace: Workspace) -> None:
+    """It has another name then. Without evidence the next change of it would be held: it would seem newer than the words."""
+    for number, text in enumerate(
+        (
+            "remember: the harvest fair opens on March 3",
+            "remember: the harvest fair opens on March 9 now",
+            "remember: the harvest fair opens on March 12 now",
+        )
+    ):
+        workspace.say(text, session=Session(f"{number}"))
+        workspace.work()
+    ((name, data),) = workspace.memories().items()
+    assert b"March 12" in data
+    assert b"March 9" not in data
+    quotes = [piece.quote for piece in history.evidence_of(workspace.database, str(workspace.memory), name)]
+    assert [quote.split("March ")[1].split()[0] for quote in quotes] == ["3", "9", "12"]
+    said_at = max(piece.said_at or 0 for piece in history.evidence_of(workspace.database, str(workspace.memory), name))
+    assert (workspace.memory / name).stat().st_mtime == pytest.approx(said_at)
