@@ -29,7 +29,7 @@ help:
 	@echo "make bench-recall how well questions find the sessions that answer them, on the sets in EVAL=directory"
 	@echo "make eval        quality of what is extracted, dreamt and recalled, on the sets in EVAL=directory"
 	@echo "make train       fit the weights of the embedded engine and of recall to what is labelled in training"
-	@echo "make torture     the long campaigns behind the short ones in make test"
+	@echo "make torture     the long campaigns behind the short ones in make test; writes docs/reliability.md"
 	@echo "make requirements raise the versions that developers and CI install"
 	@echo "make clean       remove what the others made"
 
@@ -156,7 +156,7 @@ bench-recall: $(VENV)/installed-dev
 	$(BIN)/python -m bench.recall_quality $(EVAL) --svg docs/benchmarks.svg
 
 torture: $(VENV)/installed-dev
-	$(BIN)/pytest --torture -m torture
+	$(BIN)/pytest --torture -m torture --write-reliability $(if $(SEED),--seed $(SEED))
 
 train: $(VENV)/installed-dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'

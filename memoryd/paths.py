@@ -125,8 +125,16 @@ def paths_from(environment: Mapping[str, str]) -> Paths:
     As the XDG specification asks, a relative path in one of its variables counts as unset. Raises ConfigError.
     """
     home = environment.get("HOME", "")
-    if not os.path.isabs(home):
+    if not home:
         home = pwd.getpwuid(os.getuid()).pw_dir
+    if not os.path.isabs(
+        home
+    ):  # whatever was meant, another directory than that of the client would be read and written
+        import shlex  # noqa: PLC0415 - only here
+
+        raise ConfigError(
+            f"HOME is {home!r}, which is not an absolute path.", f"export HOME={shlex.quote(os.path.abspath(home))}"
+        )
 
     def directory(variable: str, default: str) -> str:
         value = environment.get(variable, "")

@@ -19,6 +19,7 @@ from memoryd.paths import paths_from
 from memoryd.state.database import open_database
 from tests.jobs.dream_workspace import DreamWorkspace
 from tests.jobs.workspace import Workspace
+from tests.torture.campaign import PROPERTY, Campaign, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +48,18 @@ settings.register_profile("torture", deadline=None, max_examples=3000, suppress_
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", help="run the full campaigns")
+    parser.addoption(
+        "--seed", type=int, help="the seed of every campaign; without it a short run has its own, a long one any"
+    )
+    parser.addoption("--write-reliability", action="store_true", help="write docs/reliability.md if nothing failed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what ends in `&`, and children inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("torture" if config.getoption("--torture") else "test")
+    if not hasattr(config, "workerinput"):  # the process that hears of all tests
+        config.pluginmanager.register(Tally(config))
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -69,6 +76,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def torture(request: pytest.FixtureRequest) -> bool:
     """Whether the long campaign was asked for; tests that use it run a short, seeded one otherwise."""
     return bool(request.config.getoption("--torture"))
+
+
+@pytest.fixture
+def campaign(request: pytest.FixtureRequest) -> Iterator[Campaign]:
+    """Counts attacks and faults for the report; fails the test if one got through."""
+    counting = Campaign.asked_for(request.config)
+    yield counting
+    request.node.user_properties += [(PROPERTY, count._asdict()) for count in counting.counts]
+    counting.check()
 
 
 @pytest.fixture

@@ -246,7 +246,7 @@ def test_nothing_writes_below_the_clients_directory(path: Path) -> None:
     }  # what is shared; and in the state directory
     writers |= {
         "clients/claude_code/settings_file.py",  # the note of what was there is dropped
-        "clients/edited_file.py",  # the settings of clients
+        "clients/replaced_file.py",  # the settings of clients
         "clients/claude_code/plugin.py",  # which is a folder of our own in the client's
     }
     if name_of(path) not in writers:

@@ -44,7 +44,7 @@ def not_one(context: Context, memory_dir: str, given: str, found: Sequence[str] 
     from memoryd.jobs.memory_dirs import all_memory_dirs
     from memoryd.memory.names import fitting, several_fit
 
-    command = f"memoryd {context.arguments.called}"
+    command = f"memoryd {context.arguments.called}" + (" --memory" if context.arguments.called == "purge" else "")
     name = escaped(os.path.basename(given))
     if found:
         return MemorydError(several_fit(given, found), f"{command} {found[0]}")

@@ -39,7 +39,7 @@ _MOST_LISTED = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--secret", metavar="PATTERN", help="a regular expression or the text; - asks for the text")
-    what.add_argument("--memory", metavar="FILE", help="the file name of a memory, or a part of it")
+    what.add_argument("--memory", dest="file", metavar="FILE", help="the file name of a memory, or a part of it")
     parser.add_argument("--fixed", action="store_true", help="the pattern is no regular expression")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_project_option(parser)
@@ -49,7 +49,7 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     with closing(open_database(context.paths)) as database:
-        unwanted = (_purged_memory if context.arguments.memory else _purged_text)(context, database)
+        unwanted = (_purged_memory if context.arguments.file else _purged_text)(context, database)
         return 0 if unwanted is None else _proof(context, database, unwanted)
 
 
@@ -72,8 +72,13 @@ def _purged_text(context: Context, database: Database) -> Unwanted | None:
         f" files, {'in' if found.is_in_database else 'not in'} the database, in {len(found.files)} other files of memoryd."
     )
     _list(context, [*found.memories, *found.files])
+    if not found.texts:
+        return None
     if found.stores:
-        print_message(f"It is also removed from: {', '.join(found.stores)}.")
+        print_message(
+            f"It is also removed from: {', '.join(found.stores)}. A ref of memoryd's own that ever held it starts anew, without"
+            " its past."
+        )
     if not _agreed(context):
         return None
     _tell(purge_text(context.paths, context.config, database, unwanted, context.environment, now))
@@ -84,7 +89,7 @@ def _purged_memory(context: Context, database: Database) -> Unwanted | None:
     from memoryd.jobs.purge import purge_memory, texts_of_memory
 
     paths, memory_dir = context.paths, project_of(context).memory_dir
-    name = memory_name_ever(context, database, memory_dir, context.arguments.memory)
+    name = memory_name_ever(context, database, memory_dir, context.arguments.file)
     unwanted = texts_of_memory(database, memory_dir, name)
     print_message(f"{short(os.path.join(memory_dir, name), paths.home)} will be gone, with its history and evidence.")
     if not _agreed(context):
@@ -95,15 +100,18 @@ def _purged_memory(context: Context, database: Database) -> Unwanted | None:
 
 
 def _tell(stores: Iterator[StoreCleaning]) -> None:
-    for store, error in stores:
-        if error is None:
+    for store, error, is_git in stores:
+        if error is not None:
+            print_message(f"{store}: not cleaned. {error.sentence}\n  fix: the same command again, once that is over")
+        elif is_git:
             print_message(
-                f"{store}: cleaned. Whoever has fetched it, or a host that keeps backups, still has the old version; your other"
+                f"{store}: cleaned. Whoever has fetched it still has the old version, and hosts keep it for a while; your other"
                 " machines keep their own history: purge there, too."
             )
         else:
             print_message(
-                f"{store}: not cleaned. {error.sentence}\n  fix: the same command again, once it can be reached"
+                f"{store}: cleaned. What writers that were killed left there goes within a day; a store with versions or"
+                " backups keeps the old ones; your other machines keep their own history: purge there, too."
             )
 
 
@@ -139,7 +147,7 @@ def _proof(context: Context, database: Database, unwanted: Unwanted) -> int:
     from memoryd.state.purge import memories_with
 
     left = left_over(context.paths, context.config, database, unwanted)
-    same = memories_with(database, unwanted) if left and context.arguments.memory else []
+    same = memories_with(database, unwanted) if left and context.arguments.file else []
     if same:
         print_message("Its sentences stand in other memories as well, which stay:")
         _list(context, [os.path.join(memory_dir, name) for memory_dir, name in same])

@@ -49,6 +49,7 @@ def _warn_without_login(talk: SetupTalk) -> None:
 
 def _write_engine(talk: SetupTalk, choice: EngineChoice) -> None:
     from memoryd import atomic_file
+    from memoryd.clients.edited_file import edit
     from memoryd.setup.engines import config_text
     from memoryd.setup.record import ConfigChange
 
@@ -61,10 +62,7 @@ def _write_engine(talk: SetupTalk, choice: EngineChoice) -> None:
     at = f" at {choice.base_url}" if choice.base_url else ""
     talk.tell(f'Writes engine = "{choice.name}"{at} into {talk.short(file)}.')
     talk.note(talk.record.with_folders_of([file])._replace(config=ConfigChange(file, before, text)))
-    try:
-        atomic_file.write(file, text.encode())
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be written: {error.strerror}.", f"ls -l {file}") from error
+    edit(file, lambda now: config_text(now, choice, talk.paths), again="memoryd setup")  # with the rights that it has
     talk.tell(_told(choice.name))
 
 

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(context: Context) -> int:
     """1. ask  2. the service  3. hooks in settings  4. memories, if asked  5. plugin, config, state, by the record."""
     from memoryd.setup.record import as_dict, read_record
-    from memoryd.setup.take_back import take_back
+    from memoryd.setup.take_back import STILL_THERE, take_back
 
     paths = context.paths
     record = _completed(paths, read_record(paths))
@@ -57,8 +57,12 @@ def execute(context: Context) -> int:
         _purge(context)
     if not context.arguments.keep_history and os.path.exists(paths.database):
         _remove_notes(context)
-    for line in take_back(as_dict(record), keeps_history=context.arguments.keep_history):
+    done = take_back(as_dict(record), keeps_history=context.arguments.keep_history)
+    for line in done.told:
         print(line)
+    if done.left:
+        print(*(f"memoryd: {line}" for line in done.left), STILL_THERE, sep="\n", file=sys.stderr)
+        code = 1
     print(f"The program itself is removed by: {program_removal(sys.prefix)}", file=sys.stderr)
     return code
 

@@ -11,9 +11,10 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from memoryd.clients import json_entries, toml_tables
-from memoryd.clients.edited_file import edit, read, sentences, target_of, text_of
+from memoryd.clients import json_comments, json_entries, toml_tables
+from memoryd.clients.edited_file import edit, sentences, target_of
 from memoryd.clients.json_entries import Before, SettingsEntry, UnusableError
+from memoryd.clients.replaced_file import read, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,8 @@ def note_of(client: str, piece: ClientPiece, *, follow: bool) -> PieceNote:
     with sentences(path):
         text = text_of(read(path).data)
         if text is not None and piece.kind == "json":
-            before = json_entries.outline_of(json_entries.without_entries(text))
+            bare = json_comments.without_comments(text)
+            before = json_entries.outline_of(json_entries.without_entries(bare))
         elif text is not None and piece.kind == "toml":
             rest = toml_tables.without_tables(text, piece.table.__eq__)
             before = toml_tables.ENDED if rest.endswith("\n") or not rest else toml_tables.NOT_ENDED
@@ -87,10 +89,13 @@ def note_of(client: str, piece: ClientPiece, *, follow: bool) -> PieceNote:
 def put_in(piece: ClientPiece, note: PieceNote) -> SettingsChange:
     """Put a piece into the file of its note, or bring it up to date. Raises ClientError, BusyError."""
 
+    def with_wanted(text: str) -> str:
+        wanted = _wanted(text, piece)
+        return json_entries.with_entries(text, wanted, Before(note.before)) if wanted else text
+
     def change(text: str | None) -> str | None:
         if piece.kind == "json":
-            wanted = _wanted(text or "", piece)
-            return json_entries.with_entries(text, wanted, Before(note.before)) if wanted else text
+            return json_comments.edited(text or "", with_wanted)
         if piece.kind == "toml":
             return text if _has_table(text or "", piece) else toml_tables.with_table(_without(text, piece), piece.text)
         if text is not None and not _is_own_file(text, piece):
@@ -114,7 +119,7 @@ def switched_off(title: str, file: str, *keys: str, by: object) -> Obstacle | No
 def json_in(file: str) -> dict[str, Any]:
     """The settings in a file; empty where they cannot be read."""
     try:
-        value = json.loads(_text_in(file))
+        value = json.loads(json_comments.without_comments(_text_in(file)))
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -131,7 +136,7 @@ def toml_in(file: str) -> dict[str, Any]:
 def hook_places(file: str) -> list[tuple[str, int, int]]:
     """The hooks of memoryd in a file, as `json_entries.hook_places` tells them."""
     try:
-        return json_entries.hook_places(_text_in(file))
+        return json_entries.hook_places(json_comments.without_comments(_text_in(file)))
     except UnusableError:
         return []
 
@@ -151,6 +156,7 @@ def _state(piece: ClientPiece) -> State:
         if piece.kind == "toml":
             is_own = json_entries.is_own(_table(text, piece))
             return "installed" if _has_table(text, piece) else "outdated" if is_own else "missing"
+        text = json_comments.without_comments(text)
         there = {entry.way: entry.value for entry in json_entries.entries_in(text)}
         is_there = there == {entry.way: entry.value for entry in _wanted(text, piece)}
     except UnusableError:

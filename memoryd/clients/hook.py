@@ -32,6 +32,8 @@ _BESIDE_NOTES_CHARACTERS = 1_500
 """Of an index that is handed over together with notes."""
 _FOLLOW_SECONDS = 0.3
 """For new memories that are read once the answer was said: the client waits for the process to end."""
+_RELEASE_SECONDS = 0.5
+"""Longest wait for the database at the end of a session: the client waits for two."""
 PATIENCE_SECONDS = 4.5
 """The client waits for five; whoever has not answered by then is silent."""
 
@@ -236,21 +238,29 @@ def _released(client: HookClient, call: HookCall, paths: Paths, config: Config) 
     from memoryd.daemon.wake_file import wake
 
     if config.engine == "claude":
-        from memoryd.clock import SystemClock
-        from memoryd.state.database import open_database
-        from memoryd.state.releases import release
-
-        database = open_database(paths)
-        try:
-            release(database, call.session_id, SystemClock().now())
-        finally:
-            database.close()
+        _record_release(call, paths)
     if call.is_before_compaction and config.features.notes:
         from memoryd.jobs.notes_hook import update_notes
 
         update_notes(client.name, call, paths, config)
     wake(paths)
     return _Said()
+
+
+def _record_release(call: HookCall, paths: Paths) -> None:
+    """Note that the session need not be waited for. Where that cannot be done, it is read after the silence as all others."""
+    from contextlib import closing
+
+    from memoryd.clock import SystemClock
+    from memoryd.errors import MemorydError
+    from memoryd.state.database import open_database
+    from memoryd.state.releases import release
+
+    try:
+        with closing(open_database(paths, _RELEASE_SECONDS)) as database:
+            release(database, call.session_id, SystemClock().now())
+    except MemorydError as error:
+        _log(paths, ["pre-compact" if call.is_before_compaction else "session-end"], error)
 
 
 def _notes_for(client: HookClient, call: HookCall, paths: Paths, config: Config, taken: int) -> str:

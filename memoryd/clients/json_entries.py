@@ -333,6 +333,8 @@ def _with_item(text: str, container: Container, item: tuple[str, Any], layout: L
         gap = _gap_before(text, container, len(container.items) - 1)
         if len(container.items) == 1 and _indented(gap) is None:
             gap = layout.gap
+        if (indent := _indented(gap)) is not None:
+            gap = layout.newline + indent  # without the blank lines before it, which may stand for a comment
         at = container.items[-1].end
         return text[:at] + "," + gap + _rendered(item, layout, _indented(gap)) + text[at:]
     if holder is None:

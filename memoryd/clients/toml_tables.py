@@ -55,7 +55,17 @@ def with_table(text: str | None, table: str) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
     result = text + gap + table.replace("\n", newline)
-    parsed(result)  # where the same name is written as a key of another table, this is refused
+    try:
+        parsed(result)
+    except UnusableError as error:
+        header, *lines = table.splitlines()
+        above, _, name = header.strip("[]").rpartition(".")
+        if table_at(text, f"{above}.{name}") is not None:
+            raise UnusableError(f"has another `{above}.{name}`") from error
+        raise UnusableError(
+            f"has `{above}` as an inline table, between whose braces only you can put"
+            f" `{name} = {{ {', '.join(lines)} }}`"
+        ) from error
     return result
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.clients import WITH_PLUGIN
 from memoryd.errors import MemorydError
+from memoryd.jobs.enforce import withdraw_unasked
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
 from memoryd.state import changes
@@ -26,6 +27,7 @@ def follow_commits(paths: Paths, now: float) -> bool:
 
     A commit replaces files, so the time of its directory is not the one that recall knows.
     """
+    withdraw_unasked(paths)
     with suppress(MemorydError), closing(open_database(paths)) as database, closing(open_store(paths)) as store:
         for memory_dir in changes.directories(database):
             known = store.directory(memory_dir)

@@ -6,10 +6,12 @@ leaves a memory that asks to be binding, and never one that binds unseen.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, MemorydError
 from memoryd.memory.commit import commit
+from memoryd.memory.directory import open_directory
 from memoryd.memory.document import DocumentError, parse
 from memoryd.model import Changeset, FileChange, Group
 from memoryd.rules import allowance, confirmed
@@ -54,6 +56,20 @@ def release(paths: Paths, database: Database, directory: MemoryDirectory, name: 
     confirmed.withdraw(paths, directory.path, name)
     allowance.withdraw(paths, directory.path, name)
     _edit(database, directory, name, "binds no more", now, lambda document: document.without_value(KEY))
+
+
+def withdraw_unasked(paths: Paths) -> None:
+    """Take back what is confirmed of memories that no longer ask to be binding, or are gone: undone, forgotten, edited.
+
+    If such a memory asks again, whoever wrote that, the person is asked again.
+    """
+    for memory_dir, name in confirmed.all_confirmed(paths):
+        with suppress(OSError, MemorydError):
+            state = None
+            with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
+                state = directory.read(name)
+            if state is None or not parse(state.data).enforce:
+                confirmed.withdraw(paths, memory_dir, name)
 
 
 def _edit(

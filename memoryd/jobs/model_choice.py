@@ -10,6 +10,7 @@ from memoryd.jobs.selection import select_by_model
 from memoryd.memory.directory import HEAD_BYTES, open_directory
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.snapshot import memories_in
+from memoryd.security.redact import both_ends
 from memoryd.state.database import open_database
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def choose_by_model(
                 environment,
                 clock,
                 memory_dir=memory_dir,
-                query=_asked(prompt),
+                query=both_ends(
+                    prompt, _ASKED_CHARACTERS
+                ),  # the middle was pasted, and takes long to search for secrets
                 manifest_lines=manifest_of(memories_in(files)),
                 names=files.keys(),
                 tools=tools,
@@ -69,9 +72,3 @@ def choose_by_model(
         return ModelChoice(None, f"The memories cannot be listed: {error.strerror}.")
     changed_at = {name: files[name].mtime_ns for name in selected.names or ()}
     return ModelChoice(selected.names, selected.why, changed_at)
-
-
-def _asked(prompt: str) -> str:
-    """Prompt without the middle of a very long one: it was pasted, and takes long to search for secrets."""
-    most = _ASKED_CHARACTERS
-    return prompt if len(prompt) <= 2 * most else f"{prompt[:most]}\n{prompt[-most:]}"

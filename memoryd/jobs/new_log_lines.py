@@ -80,7 +80,8 @@ class NewLines(NamedTuple):
 def new_lines(database: Database, directory: MemoryDirectory, since: float, now: float) -> NewLines:
     """What is new in the daily logs: behind their cursors, or, where a log has none, if it was written since then.
 
-    Reads new bytes only; a log that was edited above its cursor is read anew, without the lines that have led to memories.
+    Reads new bytes only; a log that was edited above its cursor is read anew, without the lines that have led to memories
+    and those of extraction that a dream has read before.
     """
     known = log_lines.cursors(database, directory.path)
     ours = log_lines.logs_with_lines(database, directory.path)
@@ -137,9 +138,10 @@ def _lines_behind(
     try:
         with open_log(directory, name) as descriptor:
             start = cursor.end if cursor is not None else 0
+            is_edited = False
             before = os.pread(descriptor, min(start, _TAIL_BYTES), max(start - _TAIL_BYTES, 0))
             if cursor is not None and digest(before) != cursor.tail:  # edited, or shortened
-                start, before = 0, b""
+                start, before, is_edited = 0, b"", True
             data = os.pread(descriptor, most, start)
             is_all = len(data) < most
     except OSError:  # left to the next dream
@@ -147,15 +149,19 @@ def _lines_behind(
     if not (is_all and with_half):
         data = data[: data.rfind(b"\n") + 1] or (b"" if is_all else data)  # a line of a megabyte is none
     ours = log_lines.lines_of(database, directory.path, name)
+    judged = log_lines.judged(database, directory.path, name) if is_edited else set()
     lines, end = [], 0
     for line in data.splitlines(keepends=True):
         end += len(line)
         tail = digest((before + data[:end])[-_TAIL_BYTES:] if end < _TAIL_BYTES else data[end - _TAIL_BYTES : end])
         # Redacted line by line: a line of ours is known by its digest, and half a secret is not recognised.
         text = redact(line.decode("utf-8", "replace"))
-        own = ours.get(log_lines.digest_of_line(text))
+        line_digest = log_lines.digest_of_line(text)
+        own = ours.get(line_digest)
         said = own.said if own is not None else tuple(said_in_log(name, text))
-        is_known = any(history.is_cited(database, directory.path, message.message_id) for message in said)
+        is_known = line_digest in judged or any(
+            history.is_cited(database, directory.path, message.message_id) for message in said
+        )
         fact = _fact_of(own, text) if own is not None else None
         lines.append(NewLine(name, start + end, tail, () if is_known else said, fact))
     return lines, len(data), is_all

@@ -22,12 +22,12 @@ _DATABASE_SECONDS = 2.0
 
 def update_notes(client: str, call: HookCall, paths: Paths, config: Config) -> None:
     place = NotedSession(call.session_id, client, call.transcript, call.cwd)
-    with closing(open_database(paths)) as database, database.waiting(_DATABASE_SECONDS):
+    with closing(open_database(paths, _DATABASE_SECONDS)) as database:
         update_before_compaction(database, paths, config, place, SystemClock().now())
 
 
 def notes_for(client: str, call: HookCall, paths: Paths, config: Config, taken: int) -> str:
     place = NotedSession(call.session_id, client, call.transcript, call.cwd)
     room, now = HOOK_CHARACTERS - taken - 1, SystemClock().now()
-    with closing(open_database(paths)) as database, database.waiting(_DATABASE_SECONDS):
+    with closing(open_database(paths, _DATABASE_SECONDS)) as database:
         return hand_back(database, paths, config, place, now, is_compacted=call.is_compacted, most_characters=room)

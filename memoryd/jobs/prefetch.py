@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd import atomic_file
+from memoryd.security.redact import both_ends
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,9 +38,7 @@ def start_prefetch(memory_dir: str, request: Request, environment: Mapping[str, 
 
     Its output goes nowhere: a client waits until every copy of a hook's output is closed.
     """
-    prompt = request.prompt
-    if len(prompt) > 2 * _HALF_CHARACTERS:
-        prompt = f"{prompt[:_HALF_CHARACTERS]}\n{prompt[-_HALF_CHARACTERS:]}"
+    prompt = both_ends(request.prompt, _HALF_CHARACTERS)
     data = json.dumps({"prompt": prompt, "tools": request.tools, "read": sorted(request.read)}, ensure_ascii=False)
     reader, writer = os.pipe()
     try:

@@ -21,13 +21,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.clients import all_sessions
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs.memory_dirs import all_memory_dirs
-from memoryd.jobs.sync import all_shared, machine_name, sync_all
+from memoryd.jobs.sync import all_shared, machine_name, person_name, sync_all
+from memoryd.jobs.team import team_dir_of
+from memoryd.memory.changeset import free_name
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
 from memoryd.memory.index import entry_of, hook_of, title_of
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.model import Changeset, FileChange, Group, IndexEdit
+from memoryd.paths import is_below
 from memoryd.security.unwanted import Unwanted
 from memoryd.sources.session import NotATranscriptError
 from memoryd.state import history, purge, sync
@@ -66,18 +69,20 @@ class StoreCleaning(NamedTuple):
     """What came of cleaning one store."""
 
     store: str
-    error: MemorydError | None
+    error: MemorydError | None = None
+    is_git: bool = False
 
 
 def survey(paths: Paths, config: Config, database: Database, unwanted: Unwanted) -> PlacesOfText:
     """Look everywhere, and change nothing. Raises MemorydError where the pattern matches too much."""
-    texts = set(purge.found(database, unwanted))
+    in_database = purge.found(database, unwanted)
+    texts = set(in_database)
     memories, files = [], []
     for path in _memory_files(paths, config, database):
         found = _found_in_file(path, unwanted) | unwanted.found_in(os.fsencode(os.path.basename(path)))
         texts |= found
         memories += [path] * bool(found)
-    for path in _state_files(paths):
+    for path in _state_files(paths, database):
         found = _found_in_file(path, unwanted)
         texts |= found
         files += [path] * bool(found)
@@ -91,7 +96,7 @@ def survey(paths: Paths, config: Config, database: Database, unwanted: Unwanted)
     return PlacesOfText(
         frozenset(texts),
         tuple(memories),
-        bool(purge.found(database, unwanted)),
+        bool(in_database),
         tuple(files),
         tuple(purge.found_paths(database, unwanted)),
         stores,
@@ -112,7 +117,7 @@ def texts_of_memory(database: Database, memory_dir: str, name: str) -> Unwanted:
         texts |= _texts_in(state.data if state else None)
         texts |= _texts_in_index(index_state.data if index_state else None, name)
     long = {text for text in texts if len(text.encode("utf-8", "surrogateescape")) >= _LEAST_LINE_BYTES}
-    return Unwanted({name, *long})
+    return Unwanted(long | ({name} if not purge.has_namesake(database, memory_dir, name) else set()))
 
 
 def _texts_in(data: bytes | None) -> set[str]:
@@ -129,13 +134,22 @@ def purge_text(
     paths: Paths, config: Config, database: Database, unwanted: Unwanted, environment: Mapping[str, str], now: float
 ) -> Iterator[StoreCleaning]:
     """Remove a text from everything that is kept here and in the stores (steps 1 to 5); tells of each store."""
+    failed: MemorydError | None = None
     for memory_dir in _memory_dirs(paths, config, database):
-        with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
-            _mask_directory(database, directory, unwanted, now)
-    stores = list(_cleaned_stores(paths, config, database, environment, now))
+        try:
+            with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
+                _mask_directory(database, directory, unwanted, now)
+        except MemorydError as error:  # the others are cleaned all the same
+            failed = failed or error
+    for path in _memory_files(paths, config, database):  # daily logs, and what is no memory
+        _mask_file(path, unwanted)
+    stores = list(_cleaned_stores(paths, config, database, unwanted, environment, now))
     purge.mask(database, unwanted, is_in_stores=any(store.error for store in stores))
     _purge_state(paths, database, unwanted)
+    purge.rewrite(database)
     yield from stores
+    if failed is not None:
+        raise failed
 
 
 def purge_memory(
@@ -156,44 +170,50 @@ def purge_memory(
             changeset = Changeset("forget", "purged a memory", (Group((gone,), "purged"),))
             if commit(database, directory, changeset, now).conflicted:
                 raise BusyError(f"{name} was changed meanwhile and stays.", f"memoryd purge --memory {name}")
-    yield from _cleaned_stores(paths, config, database, environment, now)
-    purge.remove_memory(database, memory_dir, name, unwanted, now)
+    yield from _cleaned_stores(paths, config, database, unwanted, environment, now)
     _purge_state(paths, database, unwanted)
+    purge.remove_memory(database, memory_dir, name, unwanted, now)  # last: until then its name and its texts are known
+    purge.rewrite(database)
 
 
 def _cleaned_stores(
-    paths: Paths, config: Config, database: Database, environment: Mapping[str, str], now: float
+    paths: Paths, config: Config, database: Database, unwanted: Unwanted, environment: Mapping[str, str], now: float
 ) -> Iterator[StoreCleaning]:
-    """Send what was changed to each store, and replace our ref of a git repository by a commit without a past.
+    """Send what was changed to each store; our ref of a git repository whose past holds the text gets one without a past.
 
     Before the database is cleaned: it knows what the store had.
     """
-    for outcome in sync_all(database, paths, config, environment, now):
-        error = outcome.error
-        if error is None:
+    try:
+        for outcome in sync_all(database, paths, config, environment, now):
+            error, is_git = outcome.error, False
             try:
                 store = outcome.shared.open(paths, environment)
-                if isinstance(store, GitStore) and (version := store.start_anew(machine_name())):
+                is_git = isinstance(store, GitStore)
+                if error is None and isinstance(store, GitStore) and store.holds(unwanted.is_in):
+                    shared = outcome.shared
+                    author = person_name(environment, shared.team_root) if shared.is_team else machine_name()
+                    version = store.start_anew(author)
                     sync.put_round(database, sync.last_round(database, outcome.store)._replace(version=version))
             except MemorydError as failed:
                 error = failed
-        yield StoreCleaning(outcome.store, error)
+            yield StoreCleaning(outcome.store, error, is_git=is_git)
+    except BusyError as error:
+        yield StoreCleaning("Your stores", error)
 
 
 def _purge_state(paths: Paths, database: Database, unwanted: Unwanted) -> None:
-    purge.rewrite(database)
     for suffix in ("-shm", "-wal", ""):
         with suppress(FileNotFoundError):
             os.remove(paths.recall_file + suffix)
     shutil.rmtree(os.path.join(paths.state_dir, _STORE_COPIES), ignore_errors=True)
-    for path in _state_files(paths):
+    for path in _state_files(paths, database):
         _mask_file(path, unwanted)
 
 
 def left_over(paths: Paths, config: Config, database: Database, unwanted: Unwanted) -> list[str]:
     """Files of ours whose bytes still hold the text: the proof, if there are none (step 6)."""
     databases = [f"{path}{suffix}" for path in (paths.database, paths.recall_file) for suffix in ("", "-wal", "-shm")]
-    files = [*databases, *_state_files(paths), *_memory_files(paths, config, database)]
+    files = [*databases, *_state_files(paths, database), *_memory_files(paths, config, database)]
     return [path for path in files if _found_in_file(path, unwanted)]
 
 
@@ -212,31 +232,39 @@ def sessions_with(paths: Paths, unwanted: Unwanted) -> Iterator[str]:
 
 
 def _memory_dirs(paths: Paths, config: Config, database: Database) -> list[str]:
-    """The directories that are there, and those in them that are memory directories of their own."""
+    """The memory directories that are there, those of teams and of agents before the ones they are in."""
     found = {place.path for place in all_memory_dirs(paths, config)} | set(history.changed_directories(database))
-    for memory_dir in list(found):
-        for above, folders, names in os.walk(memory_dir):
-            folders[:] = [folder for folder in folders if not os.path.islink(os.path.join(above, folder))]
-            if any(name.endswith(".md") for name in names):
-                found.add(above)
-    return sorted(path for path in found if os.path.isdir(path) and not os.path.islink(path))
+    found |= {team_dir_of(memory_dir) for memory_dir in found}
+    return sorted((path for path in found if os.path.isdir(path) and not os.path.islink(path)), reverse=True)
 
 
 def _memory_files(paths: Paths, config: Config, database: Database) -> Iterator[str]:
+    """Every Markdown file in a memory directory, however deep."""
+    seen: set[str] = set()
     for memory_dir in _memory_dirs(paths, config, database):
-        with os.scandir(memory_dir) as entries:
-            yield from sorted(entry.path for entry in entries if entry.is_file(follow_symlinks=False))
+        for above, folders, names in os.walk(memory_dir):
+            folders[:] = [folder for folder in folders if not os.path.islink(os.path.join(above, folder))]
+            for name in sorted(names):
+                path = os.path.join(above, name)
+                if name.endswith(".md") and path not in seen and not os.path.islink(path):
+                    seen.add(path)
+                    yield path
 
 
 def _mask_directory(database: Database, directory: MemoryDirectory, unwanted: Unwanted, now: float) -> None:
     with directory.locked():
         groups = []
-        for name in directory.listing().topics:
+        topics = directory.listing().topics
+        taken = {name.casefold() for name in topics}
+        for name in topics:
             state = directory.read(name)
             if state is None:
                 continue
-            masked, new_name = unwanted.masked(state.data), os.fsdecode(unwanted.masked(os.fsencode(name)))
-            if new_name != name:
+            masked = unwanted.masked(state.data)
+            stem = os.fsdecode(unwanted.masked(os.fsencode(name.removesuffix(".md"))))
+            if f"{stem}.md" != name:
+                new_name = free_name(stem, taken)
+                taken.add(new_name.casefold())
                 gone = FileChange(name, state.data, None, state.mtime_ns, mode=state.mode)
                 groups.append(Group((FileChange(new_name, None, masked, mode=state.mode), gone), "removed a text"))
             elif masked != state.data:
@@ -250,8 +278,10 @@ def _mask_directory(database: Database, directory: MemoryDirectory, unwanted: Un
                 raise BusyError(f"A memory in {directory.path} was changed meanwhile.", "the same command again")
 
 
-def _state_files(paths: Paths) -> Iterator[str]:
-    """Every file of the state directory that is no database in use and no copy of a store."""
+def _state_files(paths: Paths, database: Database) -> Iterator[str]:
+    """Every file of the state directory that is no database in use and no copy of a store; and session notes elsewhere."""
+    rows = database.query("SELECT file FROM session_notes WHERE file <> ''")
+    yield from (row["file"] for row in rows if not is_below(row["file"], paths.state_dir))
     skipped = (paths.database, paths.recall_file)
     for above, folders, names in os.walk(paths.state_dir):
         if above == paths.state_dir:

@@ -42,7 +42,6 @@ BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
 _READING_SECONDS = 0.05  # for changed memories while a client waits; the rest is read by the daemon
-_NEAREST = 20
 
 
 class Recalled(NamedTuple):

@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
+from memoryd.jobs.quotes_beside import quotes_beside
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.memory.tier_names import as_global
 from memoryd.recall import choose, rank
@@ -13,7 +14,6 @@ from memoryd.recall import team as team_recall
 from memoryd.recall.index import is_unchanged, read_memory
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
 from memoryd.state.database import open_for_reading
-from memoryd.state.inbox import quotes_beside
 from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from memoryd.language.quotations import without_quotations
 from memoryd.language.tokens import runs_in
 from memoryd.model import Evidence, UserMessage
 
@@ -16,11 +17,7 @@ REPOSITORY = "repository"
 """Stands for a session where evidence is a line of the repository, with its place for a message: `src/a.py:12@<commit>`."""
 _LEAST_WORDS = 2
 _LEAST_LETTERS = 8
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<([a-zA-Z][\w-]{0,40})\b[^<>]{0,300}>[^<]{0,5000}</\1>")
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”’»]*\s+|[。！？]|\n")  # noqa: RUF001
-_QUOTED_SENTENCES = re.compile(r"(?<![^\s(:])[\"“„«](?=\S)(?=[^\"“”„«»\n]{0,2000}[.!?]\s)[^\"“”„«»\n]{12,4000}[\"”“»]")
-"""Several sentences in quotation marks: a mail, a chat, a text by somebody else."""
 _SPELLED_ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
 
 
@@ -66,15 +63,6 @@ def find_quote(quote: str, messages: Iterable[UserMessage]) -> Evidence | None:
             continue
         return evidence_of(said, own[places[start] : places[start + len(wanted) - 1] + 1])
     return None
-
-
-def without_quotations(text: str) -> str:
-    """The text without what is marked as somebody else's: fenced and tagged blocks, quoted passages, lines behind a `>`."""
-    text = _FENCE.sub("\n", text)
-    text = _QUOTED_SENTENCES.sub(" ", text)
-    if "</" in text:
-        text = _TAGGED.sub("\n", text)
-    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">"))
 
 
 def sentences_around(evidence: Evidence, said: UserMessage) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from memoryd.language.date_words import weekday_names
 from memoryd.language.lexicon import pattern, small
+from memoryd.language.statements import is_negation
 from memoryd.language.titles import title_of, without_fillers
 from memoryd.language.tokens import words_of
 
@@ -70,24 +71,51 @@ def _change() -> re.Pattern[str]:
 def tells_anew(old: str, new: str) -> bool:
     """Whether the second text says of the same subject, word for word, that it is otherwise now.
 
-    The two are the same but for a few words in one place, and the second one says that this is a change.
+    The two are the same but for a few words in one place, and the second one says that this is a change. The subject stands
+    before that place, and in that place is a value: a number, or the end of a sentence that forbids nothing. Of "never run
+    seeds" nobody knows whether it is said instead of "never run migrations".
     """
-    return has_change(new) and differs_in_one_place(old, new)
+    place = _different_place(old, new) if has_change(new) else None
+    if place is None or len([word for word in place.before if word not in small("subjects")]) < _LEAST_SAME:
+        return False
+    has_numbers = all(any(letter.isdigit() for letter in words) for words in (place.old, place.new))
+    return has_numbers or (place.is_last and not any(map(is_negation, place.before)))
+
+
+def may_tell_anew(old: str, new: str) -> bool:
+    """Whether the second text may say that the first is otherwise now: they begin alike and differ in one place."""
+    place = _different_place(old, new) if has_change(new) else None
+    return place is not None and bool(place.before) and not tells_anew(old, new)
 
 
 def differs_in_one_place(old: str, new: str) -> bool:
     """Whether two texts are the same but for a few words in one place, and enough words are the same."""
+    return _different_place(old, new) is not None
+
+
+class _Place(NamedTuple):
+    """The one place where two texts differ."""
+
+    before: list[str]
+    """The words before it, the same in both."""
+    old: str
+    new: str
+    is_last: bool
+
+
+def _different_place(old: str, new: str) -> _Place | None:
     first, second = (_plain_words(title_of(text)) for text in (old, new))
     blocks = [
         block for block in SequenceMatcher(None, first, second, autojunk=False).get_opcodes() if block[0] != "equal"
     ]
     same = [word for word in first if word in second]
-    return (
-        len(blocks) == 1
-        and blocks[0][0] == "replace"
-        and max(blocks[0][2] - blocks[0][1], blocks[0][4] - blocks[0][3]) <= _MOST_REPLACED
-        and len(same) >= _LEAST_SAME
-        and any(len(word) >= _LEAST_LETTERS for word in same)
+    if len(blocks) != 1 or len(same) < _LEAST_SAME or all(len(word) < _LEAST_LETTERS for word in same):
+        return None
+    ((kind, start, end, new_start, new_end),) = blocks
+    if kind != "replace" or max(end - start, new_end - new_start) > _MOST_REPLACED:
+        return None
+    return _Place(
+        first[:start], " ".join(first[start:end]), " ".join(second[new_start:new_end]), is_last=end == len(first)
     )
 
 
@@ -103,9 +131,13 @@ def says_again(old: str, new: str) -> bool:
     return len(fewer) >= _LEAST_SAME and (first <= second or second <= first) and not has_change(new)
 
 
+def without_change(text: str) -> str:
+    """The text without the words that say that something is no longer as it was."""
+    return _change().sub(" ", text)
+
+
 def _plain_words(text: str) -> list[str]:
-    bare = _change().sub(" ", text)
-    return [word for word in words_of(bare) if word not in small("function")]
+    return [word for word in words_of(without_change(text)) if word not in small("function")]
 
 
 def _whole(word: str) -> re.Pattern[str]:

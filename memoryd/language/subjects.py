@@ -77,6 +77,16 @@ def shared_words(text: str, other: str) -> frozenset[str]:
     return content_words(text) & content_words(other)
 
 
+def shared_subjects(text: str, other: str) -> frozenset[str]:
+    """What two texts both speak of, without what any two rules may share: "never", "always", a weekday."""
+    return shared_words(text, other) - _of_any_rule()
+
+
+@cache
+def _of_any_rule() -> frozenset[str]:
+    return frozenset(map(stem, small("subjects").union(f"{day}s" for day in weekday_names().split("|"))))
+
+
 def word_count(text: str) -> int:
     """How many words a text has that carry meaning; in scripts without spaces a word has about two pairs of characters."""
     words = content_words(text)

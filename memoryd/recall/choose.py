@@ -19,7 +19,8 @@ LEAST_BESIDE = 0.14
 """Of the others, once something is said: silence is broken already."""
 LEAST_OF_FEW = 0.1
 """Of all where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
-FEW = 10
+FEW, MANY = 10, 40
+"""Between these the floor rises with each memory, so that one more never silences recall."""
 LEAST_BEFORE_MODEL = 0.5
 """Of all where a model's choice follows: what is less sure is left to it."""
 PITFALL_BONUS = 0.15
@@ -38,7 +39,9 @@ def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
     """The floor among so many memories."""
     if is_model_to_follow:
         return Floor(LEAST_BEFORE_MODEL, LEAST_BEFORE_MODEL)
-    return Floor(LEAST_OF_FEW, LEAST_OF_FEW) if memories <= FEW else Floor(LEAST_PROBABILITY, LEAST_BESIDE)
+    share = min(1.0, max(0.0, (memories - FEW) / (MANY - FEW)))
+    best, others = (LEAST_OF_FEW + share * (least - LEAST_OF_FEW) for least in (LEAST_PROBABILITY, LEAST_BESIDE))
+    return Floor(best, others)
 
 
 def is_worth_asking(prompt: str) -> bool:

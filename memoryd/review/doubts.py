@@ -14,8 +14,9 @@ from memoryd.language import lexicon
 from memoryd.language.certainty import is_in_other_units, is_meant, is_taken_back
 from memoryd.language.cues import cues_of, reports_in
 from memoryd.language.date_phrases import candidates, languages_of
-from memoryd.language.evidence import sentences_around, without_quotations
+from memoryd.language.evidence import sentences_around
 from memoryd.language.expiry import has_only_past_dates
+from memoryd.language.quotations import without_quotations
 from memoryd.language.same_words import is_repeated_in
 from memoryd.language.sentences import sentences_of
 from memoryd.language.statements import plain, statement_of
@@ -63,6 +64,9 @@ _ENDED = re.compile(
     r"(?i)\b(?:(?:is|are|was|were|we'?re|its|it'?s) (?:out|over|gone|off|done|history|dead|cancel+ed|finished)|no longer|any ?more|no more"
     r"|nicht mehr|vorbei|ya no|se acabó|ne \w+ plus|fini|terminé|olvida\w*|vergiss|oublie|scrap|drop|forget|remove|delete)\b|不再|取消|作废|忘了|やめ|なし|廃止"
 )
+_SPEAKER = re.compile(r"\s*[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?(?=: \S)")
+"""Who says a line of a chat; two of them below each other may also be headings of the user's own."""
+_END_OF_QUOTE = 24
 _FACT_FOUNDED = 0.4
 _PART_FOUNDED = 0.5
 _CLAUSE_FOUNDED = 0.2
@@ -141,17 +145,22 @@ def _is_hearsay(sentence: str) -> bool:
 
 
 def _is_pasted(quote: str, said: UserMessage) -> bool:
-    """Whether words stand in no sentence that was typed: below a colon, among lines of output, in a document."""
+    """Whether words stand in no sentence that was typed: below a colon or a question, in a chat, among output, in a document."""
     if "\n" not in said.text.strip():
         return False
     own = sentences_of(said.text)
     if plain(quote) not in plain(" ".join(own)):
         return True
     blocks = re.split(r"\n\s*\n", without_quotations(said.text))
-    at = next((place for place, block in enumerate(blocks) if plain(quote) in plain(block)), 0)
-    if at and blocks[at - 1].rstrip().endswith((":", "\uff1a")):
+    end = plain(quote)[-_END_OF_QUOTE:]  # a quote may go over several paragraphs
+    at = next((place for place, block in enumerate(blocks) if end in plain(block)), 0)
+    if at and blocks[at - 1].rstrip().endswith((":", "\uff1a", "?", "\uff1f")):
         return True
     lines = [line for line in blocks[at].splitlines() if line.strip()]
+    if lines[1:] and lines[0].rstrip().endswith(("?", "\uff1f")) and end not in plain(lines[0]):
+        return True
+    if len({label[0] for line in lines if (label := _SPEAKER.match(line))}) > 1:
+        return True
     return any(plain(line) not in plain(" ".join(own)) for line in lines)
 
 

@@ -12,8 +12,8 @@ from memoryd.language.approval import points_back
 from memoryd.language.date_words import spaced_languages
 from memoryd.language.dates import day_of, with_absolute_dates
 from memoryd.language.days import DAY, WEEK, ahead_to, first_of_month
-from memoryd.language.evidence import without_quotations
 from memoryd.language.excerpt import MESSAGE_CHARACTERS, cut
+from memoryd.language.quotations import without_quotations
 from memoryd.language.statements import statement_of
 from memoryd.review.changes import neighbours
 from memoryd.security.redact import redact

@@ -45,6 +45,17 @@ def withdraw(paths: Paths, memory_dir: str, name: str) -> None:
         os.remove(state_file(paths, _FOLDER, memory_dir, name))
 
 
+def all_confirmed(paths: Paths) -> list[tuple[str, str]]:
+    """Directory and file of every memory that something is confirmed of."""
+    found = []
+    with suppress(FileNotFoundError), os.scandir(os.path.join(paths.state_dir, _FOLDER)) as entries:
+        for entry in entries:
+            with suppress(ValueError, LookupError, TypeError):
+                kept = json.loads(atomic_file.read_regular(entry.path, _MOST_BYTES) or b"null")
+                found.append((str(kept["directory"]), str(kept["file"])))
+    return found
+
+
 def state_file(paths: Paths, folder: str, memory_dir: str, name: str) -> str:
     """A file of the state directory about one memory."""
     import hashlib  # noqa: PLC0415 - 5 ms that a call which nothing forbids need not pay

@@ -9,10 +9,18 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.security.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from memoryd.security.shapes import Shape
+
+
+_HEX = "[0-9a-f]"
+_MIXED = r"(?=[A-Za-z]{0,23}\d)(?=[a-z0-9]{0,23}[A-Z])(?=[A-Z0-9]{0,23}[a-z])"
 
 
 class Span(NamedTuple):
@@ -23,85 +31,6 @@ class Span(NamedTuple):
     kind: str
 
 
-class _Shape(NamedTuple):
-    kind: str
-    heads: str
-    """What it begins with, several between spaces, and each perhaps with classes: `gh[pousr]_`."""
-    tail: str
-    """What follows. It takes all that can belong to the secret: nothing of it may stay behind the marker."""
-    where: Literal["first", "inside", "anywhere"] = "first"
-    """Of a run: its beginning; where no letter or digit stands before, but for the `\\n` of an escaped text; or wherever."""
-
-
-_HEX = "[0-9a-f]"
-_SHAPES = (
-    _Shape("an API key", "sk-ant- sk-proj-", r"[\w-]{20,}", where="anywhere"),
-    _Shape(
-        "an API key",
-        "sk-svcacct- sk-admin- sk-or- sk-lf- sk-None- lsv2_ xkeysib- nvapi- pplx- xai- tvly- bedrock-api-key-",
-        r"(?=[\w-]{0,40}\d)[\w=-]{28,}",
-    ),
-    _Shape("an API key", "sk-", r"(?=[A-Za-z]{0,60}\d)[A-Za-z0-9]{20,}"),
-    _Shape("an API key", "gsk_ r8_ jina_ csk- fw_ phx_ key- ABSK", r"(?=[A-Za-z]{0,60}\d)[A-Za-z0-9+/=]{24,}"),
-    _Shape("a GitHub token", "gh[pousr]_", r"[A-Za-z0-9]{30,}\w*", where="anywhere"),
-    _Shape("a GitHub token", "github_pat_", r"\w{40,}", where="anywhere"),
-    _Shape("a GitLab token", "glpat-", r"[\w-]{20,}(?:\.\w+)*", where="anywhere"),
-    _Shape(
-        "a GitLab token",
-        "glrt- gldt- glptt- glrtr- glcbt- glsoat- glimt- glft- glagent- gloas- glffct- glwt-",
-        r"[\w-]{20,}(?:\.\w+)*",
-    ),
-    _Shape("a GitLab token", "GR1348941", r"[\w-]{20,}"),
-    _Shape("an AWS key", "AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", where="inside"),
-    _Shape("an AWS key", "ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _Shape("an AWS session token", "IQoJb3JpZ2lu F[wQ]oGZXIvYXdz", r"[A-Za-z0-9+/=]{60,}"),
-    _Shape("an Alibaba key", "LTAI", r"[A-Za-z0-9]{12,28}(?![A-Za-z0-9])", where="inside"),
-    _Shape("a Tencent key", "AKID", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
-    _Shape("a Google key", "AIza", r"[\w-]{35,}", where="anywhere"),
-    _Shape("a Google key", "GOCSPX-", r"[\w-]{20,}"),
-    _Shape("a Google token", "ya29.", r"[\w.-]{30,}\w"),
-    _Shape("a Slack token", "xox[bp]-", r"(?=[\w-]{0,12}\d)[A-Za-z0-9-]{12,}", where="anywhere"),
-    _Shape("a Slack token", "xox[aeors]- xapp- xoxe.xox[bp]-", r"(?=[\w-]{0,12}\d)[A-Za-z0-9-]{12,}"),
-    # The first part is a number in base64.
-    _Shape("a Discord token", "[MNO][DTjz][AEIMQUYcgk]", r"[\w-]{20,26}\.[\w-]{5,8}\.[\w-]{25,}"),
-    _Shape("a Stripe key", "[rs]k_live_ [rs]k_test_", r"[A-Za-z0-9]{16,}"),
-    _Shape("a Stripe key", "[rs]k_prod_ whsec_", r"[A-Za-z0-9+/=]{24,}"),
-    _Shape("a Twilio key", f"SK{_HEX}", _HEX + r"{31}(?![A-Za-z0-9])"),
-    _Shape("a SendGrid key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
-    _Shape("a registry token", "npm_", r"(?=[A-Za-z]{0,60}\d)[A-Za-z0-9]{36,}", where="anywhere"),
-    _Shape("a registry token", "pypi-Ag dckr_pat_ dckr_oat_", r"[\w-]{20,}"),
-    _Shape("a registry token", "hf_ cio oy2 CLOJARS_", r"[A-Za-z0-9]{32,}(?!\w)"),
-    _Shape("a registry token", "rubygems_", _HEX + "{40,}"),
-    _Shape("a Vault token", "hv[sbr].", r"[\w-]{20,}"),
-    _Shape("a Databricks token", "dapi", _HEX + r"{32}(?:-\d)?"),
-    _Shape("a DigitalOcean token", "do[opr]_v1_", _HEX + "{40,}"),
-    _Shape("a Sentry token", "sntry[su]_", r"[\w+/=.-]{40,}"),
-    _Shape("a Linear token", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9]{32,}"),
-    _Shape("a Notion token", "ntn_ secret_", r"[A-Za-z0-9]{40,}(?!\w)"),
-    _Shape("a Figma token", "fig[doupr]_", r"[\w-]{30,}"),
-    _Shape("an Atlassian token", "AT[AC]TT3 ATBB", r"[\w=-]{28,}"),
-    _Shape("a Grafana token", "glsa_ glc_", r"[A-Za-z0-9]{30,}[\w+/=]*"),
-    _Shape("a Supabase key", "sbp_ sb_secret_", r"[\w-]{20,}"),
-    _Shape("a Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32,}"),
-    _Shape("a New Relic key", "NRAK-", r"[A-Z0-9]{20,}"),
-    _Shape("a Postman key", "PMAK-", _HEX + "{24}-" + _HEX + "{30,}"),
-    _Shape("a PlanetScale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w.-]{30,}"),
-    _Shape("a Doppler token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim.", r"[\w.-]{40,}"),
-    _Shape("a Pulumi token", "pul-", _HEX + "{40}"),
-    _Shape("a Square token", "sq0atp- sq0csp- sq0idp-", r"[\w-]{22,}"),
-    _Shape("a Tailscale key", "tskey-", r"[a-z]{2,10}-[\w-]{20,}"),
-    _Shape("a Fly token", "fm[12]_ fo1_", r"[\w+/=-]{40,}"),
-    _Shape("a JFrog token", "AKCp", r"[A-Za-z0-9]{60,}"),
-    _Shape("a Mapbox token", "sk.eyJ", r"[\w-]{20,}\.[\w-]{20,}"),
-    _Shape("a private key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
-    # Signed: three parts, of which two are JSON; encrypted: five.
-    _Shape(
-        "a web token",
-        "eyJ",
-        r"[\w-]{10,}\.(?:eyJ[\w-]{10,}(?:\.[\w-]+){0,3}|[\w-]*(?:\.[\w-]{10,}){3})",
-        where="inside",
-    ),
-)
 _RUN = re.compile(rb" ([^ ]{16,})")
 _START_SIZES = (3, 4)
 # The `\n` of an escaped text is not the first letter of what follows; but for npm_, r8_, tskey- behind a backslash.
@@ -113,6 +42,17 @@ _OUTSIDE_OF_RUNS = bytes(
 
 # Shapes that something else than a prefix gives away, each with the piece without which it cannot be there: of a text,
 _OTHERS = (
+    ("an Asana token", "/1", r"/1\d{15}(?:/\d{16})?:[0-9a-f]{32}"),
+    ("a Google token", "1//0", r"1//0[\w-]{40,}"),
+    ("an Okta token", "SSWS", r"(?<=SSWS )00[\w-]{38,}"),
+    ("a web hook", "webhook.office.com/", r"webhook\.office\.com/[\w/@-]{40,}"),
+    ("a web hook", "hooks.zapier.com/", r"hooks\.zapier\.com/hooks/catch/\d{4,}/\w{5,}"),
+    ("a PayPal token", "access_token$", r"access_token\$(?:production|sandbox)\$\w{8,}\$[0-9a-f]{32}"),
+    ("an eBay token", "v^1.1#", r"v\^1\.1#[\w^#+/=-]{60,}"),
+    ("a PagerDuty token", "u+", r"(?<![\w+])(?:pdus|u)\+(?=[\w-]{0,19}\d)(?=[\w-]{0,19}[A-Z])[\w-]{18,30}(?![\w-])"),
+    ("an OpenShift token", "sha256~", r"sha256~[\w-]{40,}"),
+    ("a Firebase key", ":APA91b", r"(?<![\w-])[\w-]{11}:APA91b[\w-]{100,}"),
+    ("an API key", "endr+", r"endr\+(?=[A-Za-z]{0,15}\d)[A-Za-z0-9-]{16,}"),
     ("an Azure key", "Q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,}"),
     ("an Azure key", "sig=", r"(?<=sig=)[A-Za-z0-9%+/]{40,}[=%A-Z0-9]*"),
     (
@@ -121,10 +61,19 @@ _OTHERS = (
         r"https://(?:hooks\.slack\.com/[a-z]{1,20}|[a-z.]{0,20}discord(?:app)?\.com/api/webhooks/\d{1,30})/[\w/-]{20,}",
     ),
 )
+# or of a text that may have no run, as slashes interrupt it;
+_WITH_SLASHES = (
+    ("a Fly token", "fm2_", r"fm2_[\w+/=-]{40,}"),
+    ("a Stripe key", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}"),
+    ("an Adyen key", "AQE", r"(?<![A-Za-z0-9])AQE(?=[A-Za-z+/]{0,40}\d)[A-Za-z0-9+/=.-]{80,}"),
+)
 # or of its runs, which are fewer.
 _RANDOM = r"(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[a-z])(?=(?:[A-Za-z]{0,20}\d){3})[A-Za-z0-9]{16,}"
 """Letters of both cases and three digits: the name of a test has hardly so many."""
 _OTHERS_IN_RUNS = (
+    ("a Vault token", " s.", rf"(?<![\w.])s\.{_MIXED}[A-Za-z0-9]{{24}}(?![\w.(])"),
+    ("a New Relic key", "NRAL", r"(?<!\w)[0-9a-f]{34,36}(?:FFFF)?NRAL(?!\w)"),
+    ("a MaxMind key", "_mmk", r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
     ("a bot token", " AA", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
     ("a Terraform token", ".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{50,}"),
     ("an Azure key", "JQQJ99", r"(?<![A-Za-z0-9])[A-Za-z0-9]{40,60}JQQJ99[A-Za-z0-9]{20,}"),
@@ -136,6 +85,9 @@ _OTHERS_IN_RUNS = (
     ("a Mailchimp key", "-us", r"(?<![A-Za-z0-9])" + _HEX + r"{32}-us\d\d?(?!\w)"),
 )
 
+_MAILGUN_RUN = re.compile(r" [0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}")
+_MAILGUN = re.compile(r"(?<![\w-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])")
+
 # The secret half of a pair has no prefix; beside the other half it is known by its length.
 _HALVES = {
     "an AWS key": re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"),
@@ -144,7 +96,8 @@ _HALVES = {
 }
 _BESIDE = 300
 
-_EDGE = re.compile(r"-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_EDGE = re.compile(r"---- ?-?(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-? ?----")
+_PUTTY = re.compile(r"Private-Lines: \d{1,3}")
 _LONGEST_KEY = 20_000
 # A line of a key, whatever a listing, a diff or a string literal puts around it; and what is no word.
 _AROUND = r"(?:\\[nrt]|[\s\"'`>|+,]|\d{1,5}[→:|\t]){0,80}"
@@ -169,14 +122,21 @@ def secrets_by_format(text: str, letters: bytes) -> Iterator[Span]:
         for kind, piece, pattern in _OTHERS_IN_RUNS:
             if piece in joined:
                 yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
-    for kind, piece, pattern in _OTHERS:
-        if piece in text:
+        if _MAILGUN_RUN.search(joined):
+            yield from (Span(*match.span(), "a Mailgun key") for match in _MAILGUN.finditer(text))
+        for kind, piece, pattern in _OTHERS:
+            if piece in text:
+                yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
+    for kind, head, pattern in _WITH_SLASHES:
+        if head in text:
             yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
     if "PRIVATE KEY" in text:
         yield from _private_keys(text)
+    for match in _PUTTY.finditer(text) if "Private-Lines: " in text else ():
+        yield Span(match.start(), _end_of_lines(text, match.end()), "a private key")
 
 
-def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterator[tuple[_Shape, re.Match[str]]]:
+def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterator[tuple[Shape, re.Match[str]]]:
     starts, inside = _starts()
     for start in starts.keys() & {run[:size] for run in runs for size in _START_SIZES}:
         # There is one more letter in front, so that the space before a run is where the run begins in the text.
@@ -192,11 +152,11 @@ def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterat
 
 
 @cache
-def _starts() -> tuple[dict[bytes, set[_Shape]], list[tuple[str, _Shape]]]:
+def _starts() -> tuple[dict[bytes, set[Shape]], list[tuple[str, Shape]]]:
     """Shapes by the first three or four letters of a run, and the heads that are looked for inside of runs."""
-    starts: dict[bytes, set[_Shape]] = {}
+    starts: dict[bytes, set[Shape]] = {}
     inside = []
-    for shape in _SHAPES:
+    for shape in SHAPES:
         for head in shape.heads.split(" "):
             parts = re.findall(r"\[(.+?)\]|(.)", head.replace("0-9", "0123456789").replace("a-f", "abcdef"))
             for letters in product(*(one_of or letter for one_of, letter in parts)):
@@ -209,7 +169,7 @@ def _starts() -> tuple[dict[bytes, set[_Shape]], list[tuple[str, _Shape]]]:
 
 
 @cache
-def _pattern_of(shape: _Shape) -> re.Pattern[str]:
+def _pattern_of(shape: Shape) -> re.Pattern[str]:
     heads = "|".join(head.replace(".", r"\.") for head in shape.heads.split(" "))
     before = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))" if shape.where == "inside" else ""
     return re.compile(f"{before}(?:{heads}){shape.tail}", re.ASCII)

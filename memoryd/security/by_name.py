@@ -10,60 +10,20 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.security.by_format import Span
-from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_masked, strength
+from memoryd.security.nouns import (
+    EASTERN_PASSWORDS,
+    EASTERN_SECRETS,
+    IDEOGRAMS,
+    PAIRS,
+    Noun,
+    near_hints,
+    noun_at,
+    nouns_in,
+)
+from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_jumble, is_masked, strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-# -- nouns ------------------------------------------------------------------------------------------------------------
-
-# Where to look, in lower case; the noun around it is read by the pattern. str.find is ten times as fast as a pattern.
-_PLACES = (
-    *("pass", "secret", "token", "key", "pw", "cred", " pin", "_auth", "login"),
-    *("kennwort", "zugangsdaten", "contrase", "clave", "mdp", "jeton"),
-)
-_PLACES_WITH_ACCENTS = ("chlüssel", "lé", "ароль")  # the first letter may be a capital
-_NOUN_WITH_ACCENTS = re.compile("[Ss]chlüssel|[Cc]lé|[Пп]ароль")
-_NOUN = re.compile(
-    r"pass(?:word|wort|wd|phrase|code|e(?<=mot de passe))?|secret|token|key|pwd?|cred(?:ential)?s| pin|_auth|login"
-    r"|kennwort|zugangsdaten|contrase[n?]a|clave|mdp|jeton"
-)
-_PASSWORDS = frozenset(
-    {"pass", "password", "passwort", "passwd", "passphrase", "passcode", "passe", "pwd", "pw"}
-    | {"kennwort", "mdp", "contrasena", "contrase?a", "clave", "пароль"}
-)
-_PAIRS = frozenset(("creds", "credentials", "zugangsdaten", "login"))
-_NO_PARTS = frozenset(("pass", "passe", "pw", "clave", "clé", "jeton", "mdp"))
-"""Nouns that are no nouns at the end of another word (bypass, enclave), but for some: dbpass, userPass."""
-_BEGINS_IN_NAME = re.compile(
-    r"[a-z][A-Z]$|(?i:(?:store|key|db|user|root|admin|my|pg|smtp|mail|ssh|sudo|wifi|trust)\w)$"
-)
-
-_IDEOGRAMS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
-_EASTERN_PASSWORDS = ("密码", "口令", "パスワード", "パスフレーズ", "暗証番号", "비밀번호")
-_EASTERN_SECRETS = ("密钥", "秘钥", "令牌", "私钥", "凭证", "シークレット", "トークン", "キー", "秘密鍵")
-
-# A key is a secret if one of these stands before it; of others only what looks random is taken for one.
-_SECRET_KEY = (
-    *("api", "access", "secret", "private", "signing", "encryption", "master", "auth", "service", "account", "shared"),
-    *("subscription", "client", "consumer", "deploy", "webhook", "license", "storage", "session", "app", "application"),
-    *("jwt", "hmac", "admin", "root", "ssh"),
-)
-_PUBLIC = {
-    "key": ("pub", "public", "primary", "foreign", "sort", "cache", "partition", "hot", "short"),
-    "token": ("publickey", "public key", "public_key"),
-}
-# What may follow a noun inside of a name: SECRET_KEY_BASE, passwordProd, TOKEN_2. Of others (password_hint, tokenForCi) only
-# what looks random counts, and of some not even that.
-_NAME_GOES_ON = re.compile(
-    r"(?i)[_.-]?(?:base|value|val|str(?:ing)?|plain|text|raw|prod|dev|staging|test|live|new|old|default|\d{1,3})?"
-)
-_NO_SECRET = re.compile(
-    r"(?i)[_.-]?(?:ids?|hash|digest|sum|names?|file|path|ref|arn|count|limit|type|version|prefix|fingerprint|url|uri)\b"
-)
-_MARKER_LENGTH = 40
-_REST_OF_NAME = re.compile(r"[\w-]{0,40}")
-_LONG_RUN_SOON = re.compile(r"[^\w+/~-]{0,12}(?:\w{1,8}[^\w+/~-]{1,4}){0,2}[\w+/~-]{20}")
 
 # -- what leads from a noun to its value ------------------------------------------------------------------------------
 
@@ -80,7 +40,7 @@ _ELSEWHERE = re.compile(
     r"\\{0,2}[\"']?\s{0,3},?\s{0,40}[\"']?value[\"']?\s{0,3}[:=]\s{0,3}|\\{0,2}[\"'],\s{0,3}(?=\\{0,2}[\"'])"
 )
 _FLAG = re.compile(rf"(?:=|{_SPACE}{{1,4}})(?!-)")
-_IS = r"(?:is|was|are|be|ist|war|lautet|lautete|heißt|wird|es|era|será|fue|sigue|est|était|sera|c['’]est|é|è|это|to|auf|como|as)"  # noqa: RUF001
+_IS = r"(?:is|was|are|be|ist|war|lautet|lautete|heißt|wird|es|era|será|fue|sigue|est|était|sera|c['’]est|é|è|это|to|auf|como|as|je|jest|är|هي|هو|[—–])"  # noqa: RUF001
 _STILL = (
     r"(?:still|now|currently|just|actually|always|simply|probably|set to|noch|immer noch|jetzt|aktuell|einfach|früher|wieder"
     r"|siendo|ahora|todavía|toujours|encore|maintenant)"
@@ -99,9 +59,24 @@ _PAIR = re.compile(
     rf"(?i)(?:{_SPACE}{{0,3}}(?:[:=]|are|is|sind|{_SPACE})){{1,4}}[*_`\"']{{0,3}}[\w.@\\-]{{1,40}}{_SPACE}{{0,2}}[/:]{_SPACE}{{0,2}}"
 )
 _LOGIN_PAIR = re.compile(rf"{_SPACE}{{0,2}}[:=]{_SPACE}{{0,2}}[\w.@-]{{1,40}}{_SPACE}{{1,2}}/{_SPACE}{{1,2}}")
-_BACK = frozenset(("is", "as", "ist", "als", "como", "comme"))
+_ARROWS = ("<-", "<--", "←")
+_BACK = frozenset(("is", "as", "ist", "als", "como", "comme", *_ARROWS))
 _WORDS_BACK = 5
 _LOGIN = ("login", "user", "account")
+_BRACKETED = re.compile(rf"{_SPACE}{{0,2}}[(\[{{]")
+_LINE_BREAK = rf"{_SPACE}{{0,4}}\r?\n"
+_NEXT_LINE = re.compile(
+    rf"[*_`]{{0,3}}{_SPACE}{{0,2}}(?P<sign>[:=]?)[*_]{{0,3}}(?:{_LINE_BREAK}){{1,2}}{_SPACE}{{0,12}}(?:[-*>] )?"
+)
+_LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|\Z)")
+_SEPARATOR_LINE = re.compile(r"[ \t]{0,8}\|?(?:[ \t]{0,8}:?-{1,80}:?[ \t]{0,8}\|){1,20}[ \t:-]{0,80}\r?\n")
+_ROWS, _LONGEST_ROW, _CELL_END = 20, 400, 40
+# Words as in BIP 39: three to eight small letters each, 12, 15, 18, 21 or 24 of them.
+_SEED_PHRASE = re.compile(
+    r"(?i:(?:seed|recovery|backup|secret) (?:phrase|words)|mnemonic(?: phrase)?)(?: (?:is|are|was))?[\s:=\"'`]{1,6}"
+    r"([a-z]{3,8}(?:[ ,\n]{1,3}[a-z]{3,8}){11,23})(?=\s{0,3}(?:[\"'`.;)]|\n|\Z))"
+)
+_SEED_WORDS = (12, 15, 18, 21, 24)
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
@@ -118,25 +93,6 @@ _WORD_LENGTH, _NAME_LENGTH, _TOKEN_LENGTH, _LONG = 4, 6, 8, 20
 """From how many letters on a value counts: where any is a secret; in quotes; of a token; of what has no clear name."""
 
 
-class _Noun(NamedTuple):
-    word: str
-    start: int
-    end: int
-    """Of the name that the noun is in: behind `_BASE` of SECRET_KEY_BASE."""
-    is_password: bool
-    is_sure: bool
-    """Whether what is given by this name is a secret. A key may be that of a map, `password_hint` no password."""
-
-    is_verb: bool = False
-    """Pass: "pass it to libxml2", `pass` in Python."""
-
-    @property
-    def kind(self) -> str:
-        if self.is_password:
-            return "a password"
-        return "a token" if self.word in ("token", "jeton") else "a secret" if self.word == "secret" else "a key"
-
-
 class _Value(NamedTuple):
     text: str
     """Its beginning, if it is very long: enough to judge by."""
@@ -150,64 +106,29 @@ def secrets_by_name(text: str, lowered: str) -> Iterator[Span]:
 
     `lowered` is the text in lower case and ASCII, with a question mark for all other letters.
     """
-    for piece in _PLACES:
-        if piece in lowered:
-            past = 0  # a noun inside of a secret says nothing
-            for place in _places(lowered, piece):
-                if place >= past and (match := _NOUN.match(lowered, place)) and (span := _behind(text, match)):
-                    past = span.end
-                    yield span
-    if not text.isascii():
-        for piece in _PLACES_WITH_ACCENTS:
-            for place in _places(text, piece):
-                if (match := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1))) and (span := _behind(text, match)):
-                    yield span
-        if _IDEOGRAMS.search(text):
-            yield from _in_the_east(text)
-
-
-def _places(text: str, piece: str) -> Iterator[int]:
-    place = text.find(piece)
-    while place >= 0:
-        yield place
-        place = text.find(piece, place + len(piece))
+    for matches in nouns_in(text, lowered):
+        past = 0  # a noun inside of a secret says nothing
+        for match in matches:
+            if match.start() >= past and (span := _behind(text, match)):
+                past = span.end
+                yield span
+    if not text.isascii() and IDEOGRAMS.search(text):
+        yield from _in_the_east(text)
+    if "mnemonic" in lowered or " phrase" in lowered or "seed words" in lowered:
+        for match in _SEED_PHRASE.finditer(text):
+            if len(re.findall(r"[a-z]+", match[1])) in _SEED_WORDS:
+                yield Span(*match.span(1), "a seed phrase")
 
 
 def _behind(text: str, match: re.Match[str]) -> Span | None:
-    noun = _noun(text, match)
+    noun = noun_at(text, match)
     if noun is None:
         return None
     if noun.word == " pin":
         return _pin(text, noun)
-    if noun.word in _PAIRS:
+    if noun.word in PAIRS:
         return _pair(text, noun)
-    return _assigned(text, noun) or _said(text, noun) or _next(text, noun) or _before(text, noun)
-
-
-def _noun(text: str, match: re.Match[str]) -> _Noun | None:
-    """The noun at a place, if it is one there: not in `bypass`, `tokens`, `secretary`, a marker of ours."""
-    word, start, end = match[0].lower(), match.start(), match.end()
-    if text[end : end + 1].isalpha() and not (text[end - 1].islower() and text[end].isupper()):
-        return None
-    before = text[max(0, start - 16) : start]
-    if word in _NO_PARTS and before[-1:].isalpha() and not _BEGINS_IN_NAME.search(before + text[start]):
-        return None
-    adjective = before.lower().rstrip(" _-")
-    if word in _PUBLIC and adjective.endswith(_PUBLIC[word]):
-        return None
-    is_sure = word != "key" or adjective.endswith(_SECRET_KEY)
-    rest = _REST_OF_NAME.match(text, end)
-    if rest is not None and rest[0]:
-        if _NO_SECRET.match(rest[0]):
-            return None
-        is_sure = is_sure and _NAME_GOES_ON.fullmatch(rest[0]) is not None
-        end = rest.end()
-    if not is_sure and not _LONG_RUN_SOON.match(text, end):
-        return None
-    if text.find("[redacted:", max(0, start - _MARKER_LENGTH), start) >= 0:
-        return None
-    is_verb = word == "pass" and text[start:end] in ("pass", "Pass") and before[-1:] not in ("_", "-")
-    return _Noun(word, start, end, word in _PASSWORDS, is_sure, is_verb)
+    return _assigned(text, noun) or _said(text, noun) or _next(text, noun) or _in_layout(text, noun)
 
 
 def _start_of_name(text: str, start: int) -> int:
@@ -244,7 +165,7 @@ def _span(text: str, value: _Value, kind: str) -> Span:
     return Span(value.start, rest.end() if rest is not None else value.end, kind)
 
 
-def _assigned(text: str, noun: _Noun) -> Span | None:
+def _assigned(text: str, noun: Noun) -> Span | None:
     """After a sign: `password=…`, `"apiKey": "…"`, `--token …`, `<password>…`."""
     name_start = _start_of_name(text, noun.start)
     match = _ASSIGNED.match(text, noun.end)
@@ -272,22 +193,37 @@ def _assigned(text: str, noun: _Noun) -> Span | None:
     elif value.quote or is_literal:
         is_secret = much >= STRONG or (much >= LIKELY and length >= _TOKEN_LENGTH)
     else:
-        is_secret = much >= (RANDOM if is_spaced else STRONG)
+        is_secret = much >= (RANDOM if is_spaced else STRONG) or (much >= LIKELY and _is_scrambled(value.text))
     return _span(text, value, noun.kind) if is_secret else None
 
 
-def _is_weak_password(noun: _Noun, value: _Value, sign: str, *, is_literal: bool) -> bool:
+def _is_scrambled(value: str) -> bool:
+    """Whether it is long, with a digit and nothing between, and in one case or a jumble: kwknw21ftqiijbz85cwqaxl9lm."""
+    is_alike = value.islower() or value.isupper() or is_jumble(value)
+    return is_alike and value.isalnum() and len(value) >= _LONG and any(map(str.isdigit, value))
+
+
+def _is_weak_password(noun: Noun, value: _Value, sign: str, *, is_literal: bool) -> bool:
     """Whether it is a password although it does not look like one: a word, a number, a sentence."""
     length = len(value.text)
     if is_literal:
         return length >= _WORD_LENGTH and "/" not in value.text
     if noun.word == "passphrase":
-        return bool(value.quote) and length >= _LONG
+        return _is_passphrase(noun, value)
     is_word = value.text.isalpha() and value.text.islower() and bool(value.quote) and noun.word != "pass"
     return sign in (":", "=") and length >= _NAME_LENGTH and (is_word or value.text.isdigit())
 
 
-def _said(text: str, noun: _Noun) -> Span | None:
+def _is_passphrase(noun: Noun, value: _Value) -> bool:
+    return (
+        noun.word == "passphrase"
+        and bool(value.quote)
+        and len(value.text) >= _TOKEN_LENGTH
+        and len(value.text.split()) > 2  # noqa: PLR2004 - three words
+    )
+
+
+def _said(text: str, noun: Noun) -> Span | None:
     """After a verb: "the password for the VPN is still …"."""
     match = _SAID.match(text, noun.end) or _SAID_IN_THE_EAST.match(text, noun.end)
     value = _read(text, match.end()) if match is not None else None
@@ -295,7 +231,7 @@ def _said(text: str, noun: _Noun) -> Span | None:
         match is None
         or value is None
         or is_masked(value.text)
-        or " " in value.text
+        or (" " in value.text and not _is_passphrase(noun, value))
         or (not value.quote and _is_call(value.text))
     ):
         return None
@@ -318,7 +254,7 @@ def _is_call(value: str) -> bool:
     return "(" in value or "[" in value
 
 
-def _next(text: str, noun: _Noun) -> Span | None:
+def _next(text: str, noun: Noun) -> Span | None:
     """Right behind its noun, as in `.netrc` or "user admin password …"."""
     words = text[max(0, noun.start - 120) : noun.start].split()
     is_login = noun.is_password and len(words) > 1 and words[-2] in _LOGIN
@@ -339,7 +275,69 @@ def _next(text: str, noun: _Noun) -> Span | None:
     return _span(text, value, noun.kind) if is_secret else None
 
 
-def _before(text: str, noun: _Noun) -> Span | None:
+def _in_layout(text: str, noun: Noun) -> Span | None:
+    return _apart(text, noun) or _in_column(text, noun) or _before(text, noun)
+
+
+def _apart(text: str, noun: Noun) -> Span | None:
+    """In a bracket, or alone on one of the next lines. As nothing says that it is meant, it must look like a secret itself."""
+    match = _BRACKETED.match(text, noun.end)
+    is_line = match is None
+    if match is None:
+        match = _NEXT_LINE.match(text, noun.end)
+    value = _read(text, match.end()) if match is not None else None
+    if match is None or value is None or not noun.is_sure or is_masked(value.text) or " " in value.text:
+        return None
+    if not value.quote and (is_code(value.text) or _is_call(value.text)):
+        return None
+    much = strength(value.text)
+    if is_line:
+        is_bare = not match["sign"]  # the line after "Add password" in a log may hold a hash
+        if not _LINE_ENDS.match(text, value.end) or (is_bare and (not noun.is_password or much == RANDOM)):
+            return None
+    is_secret = much >= STRONG or (much >= LIKELY and _is_scrambled(value.text))
+    return _span(text, value, noun.kind) if is_secret else None
+
+
+def _in_column(text: str, noun: Noun) -> Span | None:
+    """Below its noun, in a table: the first row whose cell looks like a secret. The others are found when it is gone."""
+    if text[noun.end : noun.end + _CELL_END].lstrip(" \t*`_")[:1] not in ("|", "\r", "\n"):
+        return None
+    line_start = text.rfind("\n", max(0, noun.start - _LONGEST_ROW), noun.start) + 1
+    line_end = text.find("\n", noun.end, noun.end + _LONGEST_ROW)
+    if (
+        line_end < 0
+        or noun.end - line_start > _LONGEST_ROW
+        or "|" not in text[line_start : noun.start] + text[noun.end : noun.end + 3]
+    ):
+        return None
+    separator = _SEPARATOR_LINE.match(text, line_end + 1)
+    if separator is None or not noun.is_sure:
+        return None
+    column = text.count("|", line_start, noun.start) - (text[line_start:line_end].lstrip()[:1] == "|")
+    start = separator.end()
+    for _ in range(_ROWS):
+        end = text.find("\n", start, start + _LONGEST_ROW)
+        row = text[start : end if end >= 0 else start + _LONGEST_ROW]
+        if "|" not in row:
+            return None
+        shift = len(row) - len(row.lstrip().removeprefix("|"))
+        cells = row[shift:].split("|")
+        if column < len(cells):
+            cell = cells[column]
+            place = start + shift + sum(len(before) + 1 for before in cells[:column]) + len(cell) - len(cell.lstrip())
+            value = _read(text, place)
+            if value and not is_masked(value.text) and " " not in value.text and not _is_call(value.text):
+                much = strength(value.text)
+                if much >= STRONG or (much >= LIKELY and _is_scrambled(value.text)):
+                    return _span(text, value, noun.kind)
+        if end < 0:
+            return None
+        start = end + 1
+    return None
+
+
+def _before(text: str, noun: Noun) -> Span | None:
     """Before its noun: "log in with … as the password"."""
     offset = max(0, noun.start - 100)
     before = text[offset : noun.start]
@@ -348,13 +346,16 @@ def _before(text: str, noun: _Noun) -> Span | None:
     if link is None or not noun.is_sure or noun.is_verb:
         return None
     value = words[link - 1].strip(_ALL_QUOTES + "(")
+    is_on_one_line = "\n" not in before[before.rindex(words[link - 1]) :] and _LINE_ENDS.match(text, noun.end)
+    if words[link] in _ARROWS and not is_on_one_line:
+        return None
     if is_masked(value) or is_code(value) or strength(value) < STRONG:
         return None
     start = offset + before.rindex(value)
     return Span(start, start + len(value), noun.kind)
 
 
-def _pair(text: str, noun: _Noun) -> Span | None:
+def _pair(text: str, noun: Noun) -> Span | None:
     """After a name: "creds: admin / …"."""
     match = (_PAIR if noun.word != "login" else _LOGIN_PAIR).match(text, noun.end)
     value = _read(text, match.end()) if match is not None else None
@@ -363,16 +364,16 @@ def _pair(text: str, noun: _Noun) -> Span | None:
     return _span(text, value, "a password")
 
 
-def _pin(text: str, noun: _Noun) -> Span | None:
+def _pin(text: str, noun: Noun) -> Span | None:
     match = _SAID.match(text, noun.end) or _ASSIGNED.match(text, noun.end)
     value = _read(text, match.end()) if match is not None else None
     return _span(text, value, "a PIN") if value is not None and re.fullmatch(r"\d{4,8}", value.text) else None
 
 
 def _in_the_east(text: str) -> Iterator[Span]:
-    for word in _EASTERN_PASSWORDS + _EASTERN_SECRETS:
+    for word in EASTERN_PASSWORDS + EASTERN_SECRETS:
         if word in text:
-            for place in _places(text, word):
-                noun = _Noun(word, place, place + len(word), word in _EASTERN_PASSWORDS, is_sure=True)
-                if span := _said(text, noun) or _next(text, noun):
+            for place in near_hints(text, text, word):
+                noun = Noun(word, place, place + len(word), word in EASTERN_PASSWORDS, is_sure=True)
+                if span := _assigned(text, noun) or _said(text, noun) or _next(text, noun) or _in_layout(text, noun):
                     yield span

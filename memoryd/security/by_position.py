@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.security.by_format import Span
-from memoryd.security.values import LIKELY, RANDOM, is_code, is_masked, strength
+from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_masked, strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,11 @@ _AUTHORIZATION = re.compile(
 )
 _DOCKER_AUTH = re.compile(rf"\"auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9+/=]{{8,400}})")
 _SHORTEST_BEARER = 16
+_COOKIES = re.compile(
+    rf"(?i)cookie(?:\.\w{{1,20}}|s)?{_QUOTE}\]?\s{{0,4}}[:=,]\s{{0,4}}{_QUOTE}|\s(?:-b|--cookie)[ =]{_QUOTE}"
+)
+_COOKIE = re.compile(r"[\w.$-]{1,60}=([^;\s\"'`,\\]{1,4000})(?:;\s{0,3})?")
+_SHORTEST_COOKIE, _MOST_COOKIES = 12, 50
 
 
 def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
@@ -65,6 +70,8 @@ def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
         for match in _BEARER.finditer(text):
             if len(match[1]) >= _SHORTEST_BEARER and _is_credible(match[1]):
                 yield Span(*match.span(1), "a bearer token")
+    if "cookie" in lowered or " -b " in text:
+        yield from _cookies(text)
     if "auth" not in lowered:
         return
     if "authorization" in lowered:
@@ -77,6 +84,23 @@ def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
         for match in _DOCKER_AUTH.finditer(text):
             if _is_basic(match[1]):
                 yield Span(*match.span(1), "a password")
+
+
+def _cookies(text: str) -> Iterator[Span]:
+    """Values that look random: `theme=dark` is no secret."""
+    for header in _COOKIES.finditer(text):
+        place = header.end()
+        for _ in range(_MOST_COOKIES):
+            match = _COOKIE.match(text, place)
+            if match is None:
+                break
+            if (
+                len(match[1]) >= _SHORTEST_COOKIE
+                and strength(match[1][:100]) >= STRONG
+                and not is_masked(match[1][:100])
+            ):
+                yield Span(*match.span(1), "a cookie")
+            place = match.end()
 
 
 def _is_credible(value: str) -> bool:

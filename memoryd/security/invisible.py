@@ -11,11 +11,9 @@ _JOINED = "\u0600-\u061b\u061d-\u180d\u180f-\u1aff\u2190-\u2bff\ufe0f\U00010a00-
 """What a joiner may stand behind: letters of scripts from Arabic to Mongolian, symbols, emoji."""
 _VARIANTS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 """One of them selects a form of the character before it; a row of them is a hidden text."""
-_ANY = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef"
+ANY = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef"
 """All of them in few ranges: a search is as slow as the ranges are many."""
-_INVISIBLE = (
-    f"[{_ANY}](?:(?<=[{_EMPTY}])|(?<=[{_JOINERS}])(?<![{_JOINED}][{_JOINERS}])|(?<=[{_VARIANTS}][{_VARIANTS}]))"
-)
+_INVISIBLE = f"[{ANY}](?:(?<=[{_EMPTY}])|(?<=[{_JOINERS}])(?<![{_JOINED}][{_JOINERS}])|(?<=[{_VARIANTS}][{_VARIANTS}]))"
 
 
 def without_invisible(text: str) -> str:

@@ -6,12 +6,25 @@ in it has become `[redacted: github token]`. `find_secret` tells people why a te
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memoryd.security.by_format import Span, secrets_by_format
 from memoryd.security.by_name import secrets_by_name
 from memoryd.security.by_position import secrets_by_position
+from memoryd.security.joined_copy import joined_copies
+from memoryd.security.values import LIKELY, STRONG, is_jumble, strength
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memoryd.security.joined_copy import JoinedCopy
 
 _SHORTEST = 6
 _ROUNDS = 4
+_SHORTEST_PIECE = 8
+_BY_NAME = 2
+"""The rank of what was found by its name: the last of the searches."""
+_ASSIGNING = ("=", ":", '"', "'")
 _SLACK_CHARACTERS = 16_384
 """Longer than any secret: so much is redacted beyond a cut, and not shown."""
 CUT = " […]"
@@ -55,6 +68,13 @@ def redacted_end(text: str, most: int) -> str:
     return redact(text)[-most:]
 
 
+def both_ends(text: str, most: int) -> str:
+    """Begin and end of a long text, not redacted yet, without what a cut has torn: half a secret is not recognised."""
+    if len(text) <= 2 * most:
+        return text
+    return f"{_without_torn(text[most - 1 :: -1])[::-1]}\n{_without_torn(text[-most:])}"
+
+
 def _without_torn(text: str) -> str:
     """A text without the line, or the word of a long line, that its beginning was torn from.
 
@@ -72,11 +92,9 @@ def _spans(text: str) -> list[Span]:
     """The secrets in order. Of those that overlap one is made: a shape says more of its kind than the words around it."""
     if len(text) < _SHORTEST:
         return []
-    # Every other letter becomes a question mark, so that places stay the same: in lower case some letters become two.
-    letters = text.encode("ascii", "replace")
-    lowered = text.lower() if text.isascii() else letters.lower().decode("ascii")
-    searches = (secrets_by_format(text, letters), secrets_by_position(text, lowered), secrets_by_name(text, lowered))
-    found = [(span, rank) for rank, spans in enumerate(searches) for span in spans]
+    found = _search(text)
+    for copy in joined_copies(text):
+        found += list(_only_joined(text, copy, found))
     if not found:
         return []
     joined: list[tuple[Span, int]] = []
@@ -88,3 +106,43 @@ def _spans(text: str) -> list[Span]:
         else:
             joined.append((span, rank))
     return [span for span, _ in joined]
+
+
+def _search(text: str) -> list[tuple[Span, int]]:
+    # Every other letter becomes a question mark, so that places stay the same: in lower case some letters become two.
+    letters = text.encode("ascii", "replace")
+    lowered = text.lower() if text.isascii() else letters.lower().decode("ascii")
+    searches = (secrets_by_format(text, letters), secrets_by_position(text, lowered), secrets_by_name(text, lowered))
+    return [(span, rank) for rank, spans in enumerate(searches) for span in spans]
+
+
+def _only_joined(text: str, copy: JoinedCopy, known: list[tuple[Span, int]]) -> Iterator[tuple[Span, int]]:
+    """Secrets that can be seen in the copy alone. The end of a line that holds a whole secret of its own is no wrap, unless what
+    follows looks like the rest of one.
+    """
+    ends = {span.end for span, _ in known}
+    for span, rank in _search(copy.text):
+        start, end = copy.place(span.start), copy.place(span.end - 1) + 1
+        if end - start == span.end - span.start and not copy.has_invisible:
+            continue
+        wraps = copy.wraps_between(start, end)
+        if wraps and (rank or wraps[0][0] in ends) and not _is_one_value(text, start, end, wraps, rank=rank):
+            continue
+        yield Span(start, end, span.kind), rank
+
+
+def _is_one_value(text: str, start: int, end: int, wraps: list[tuple[int, int]], rank: int) -> bool:
+    """Whether the lines are pieces of one value, which no shape tells: each looks like a piece of something random."""
+    pieces = [
+        text[at:stop].strip("\r\\")
+        for at, stop in zip((start, *(at for _, at in wraps)), (*(at for at, _ in wraps), end), strict=True)
+    ]
+    is_assigned = rank == _BY_NAME and text[start - 1 : start] in _ASSIGNING
+    is_random = not rank or strength(pieces[0]) >= (LIKELY if is_assigned else STRONG)
+    if rank and strength(pieces[0]) < LIKELY and not is_assigned:
+        return False
+    is_alone = text[end : end + 1] in ("", "\r", "\n")
+    return all(
+        strength(piece) >= LIKELY or is_jumble(piece) or (is_random and is_alone and len(piece) >= _SHORTEST_PIECE)
+        for piece in pieces[1:]
+    )

@@ -28,8 +28,7 @@ class Unwanted:
         self._texts = frozenset(texts)
         self._pattern = pattern
         forms = sorted({form for text in self._texts for form in _forms(text)}, key=lambda form: (-len(form), form))
-        alternatives = [re.escape(form) for form in forms] + ([pattern.pattern] if pattern else [])
-        self._any = re.compile(b"|".join(b"(?:%s)" % alternative for alternative in alternatives) or rb"(?!)")
+        self._forms = re.compile(b"|".join(map(re.escape, forms)) or rb"(?!)")
 
     def with_texts(self, found: Iterable[bytes]) -> Unwanted:
         """Also these, in every form."""
@@ -42,20 +41,21 @@ class Unwanted:
         return any(True for _ in self._matches(data))
 
     def masked(self, data: bytes) -> bytes:
-        pieces, at = [], 0
+        new = bytearray(data)
         for start, mask in self.masks(data):
-            pieces += [data[at:start], mask]
-            at = start + len(mask)
-        return b"".join([*pieces, data[at:]])
+            new[start : start + len(mask)] = mask
+        return bytes(new)
 
     def masks(self, data: bytes | mmap) -> Iterator[tuple[int, bytes]]:
         """Where something has to be written over, and with what."""
         return ((match.start(), _MASK * len(match[0])) for match in self._matches(data))
 
     def _matches(self, data: bytes | mmap) -> Iterator[re.Match[bytes]]:
-        for match in self._any.finditer(data):
-            if len(match[0]) >= LEAST_BYTES and match[0].strip(_MASK):
-                yield match
+        """Those of the forms and those of the pattern; they may overlap."""
+        for expression in (self._forms, self._pattern):
+            for match in expression.finditer(data) if expression else ():
+                if len(match[0]) >= LEAST_BYTES and match[0].strip(_MASK):
+                    yield match
 
 
 def unwanted_like(pattern: str, *, is_fixed: bool = False) -> Unwanted:

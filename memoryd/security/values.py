@@ -10,6 +10,7 @@ WORD, LIKELY, STRONG, RANDOM = range(4)
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SYMBOL = re.compile(r"[!@#$%^&*+=~?§]")
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_CONSONANTS = re.compile(r"(?i)[bcdfghjklmnpqrstvwxz]{5}")
 _OF_TOKENS = re.compile(r"[A-Za-z0-9_+/=.~-]+")
 
 # Words with a number in them, as they are said of secrets (sha256-hashed, v2-only, 32bytes, in 1Password).
@@ -50,7 +51,7 @@ _STANDS_FOR_ONE = re.compile(
 
 _LONGEST_WORDS = 40
 _SHORTEST, _SHORTEST_STRONG, _SHORTEST_MIXED, _SHORTEST_RANDOM = 5, 7, 8, 16
-_LETTERS_IN_A_PIECE, _LETTERS_WITHOUT_DIGITS = 3.6, 2.6
+_LETTERS_IN_A_PIECE, _LETTERS_WITHOUT_DIGITS, _LETTERS_IN_A_JUMBLE = 3.6, 2.6, 3.2
 """Words have longer pieces than this, random letters shorter ones: `Aa9` are three pieces, `userName2` too."""
 
 
@@ -82,6 +83,12 @@ def strength(value: str) -> int:
     return LIKELY if has_digit or has_symbol else WORD
 
 
+def is_jumble(value: str) -> bool:
+    """Whether letters of both cases or digits go to and fro, or consonants follow each other, as in a piece of a random value."""
+    is_scattered = len(value) < _LETTERS_IN_A_JUMBLE * len(_PIECES.findall(value))
+    return len(value) >= _SHORTEST_MIXED and (is_scattered or _CONSONANTS.search(value) is not None)
+
+
 def is_masked(value: str) -> bool:
     """Whether it stands for a secret: `<token>`, `${TOKEN}`, `xxxx`, `your-key`, `password`, or a marker of ours."""
     if len(set(value) - set("-_ ")) <= 2 or _MASKED.fullmatch(value):  # noqa: PLR2004 - one letter, and another at an end
@@ -94,6 +101,8 @@ def is_code(value: str) -> bool:
     if _CODE.fullmatch(value):
         return True
     if not _IDENTIFIER.fullmatch(value):
+        return False
+    if "$" in value[1:] and strength(value) >= STRONG:  # Pa$$w0rd1
         return False
     is_name = not value.isidentifier() or _SAYS_SECRET.search(value) is not None
     return is_name and strength(value) < RANDOM

@@ -8,6 +8,8 @@ import re
 
 def with_setting(text: str, table: str, key: str, value: str | bool) -> str:
     """The text with `key = "value"` in a table (empty: at the top), in the place of the line that it has for it."""
+    if _ends_lines_with_crlf(text):
+        return with_setting(text.replace("\r\n", "\n"), table, key, value).replace("\n", "\r\n")
     # A string of JSON is one of TOML, but for a letter that TOML wants to be escaped.
     line = f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
     start, end = _span(text, table)
@@ -23,9 +25,15 @@ def with_setting(text: str, table: str, key: str, value: str | bool) -> str:
 
 def without_setting(text: str, table: str, key: str) -> str:
     """The text without the line that a table has for a key."""
+    if _ends_lines_with_crlf(text):
+        return without_setting(text.replace("\r\n", "\n"), table, key).replace("\n", "\r\n")
     start, end = _span(text, table)
     found = _line_of(key).search(text, start, end) if start is not None else None
     return f"{text[: found.start()]}{text[found.end() :].removeprefix(chr(10))}" if found else text
+
+
+def _ends_lines_with_crlf(text: str) -> bool:
+    return "\n" in text and text.count("\n") == text.count("\r\n")
 
 
 def _line_of(key: str) -> re.Pattern[str]:

@@ -10,32 +10,52 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if __name__ == "__main__":  # the modules below lie beside the script
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from memoryd.clients import json_entries, toml_tables
+from memoryd.clients import json_comments, json_entries, replaced_file, toml_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RECORD = ("setup", "record.json")
 SCRIPT = "uninstall.py"
-MODULES = tuple(f"memoryd/clients/{name}.py" for name in ("json_spans", "json_entries", "toml_tables"))
+_NAMES = ("json_spans", "json_entries", "json_comments", "toml_tables", "replaced_file")
+MODULES = tuple(f"memoryd/clients/{name}.py" for name in _NAMES)
 """Those that the script needs: they lie beside it, in a package of memoryd's name that holds nothing else."""
 PACKAGES = ("memoryd/__init__.py", "memoryd/clients/__init__.py")
 FILE_MARK = "Made by memoryd setup"
 """In the first line of every file in a client's folder that is memoryd's alone."""
-_MOST_BYTES = 16 << 20
+STILL_THERE = "Then the same command takes back the rest."
+_TRIES = 3
 _MANIFEST = ".claude-plugin/plugin.json"
 _UNIT = "memoryd.service"
 _DATABASE = "memoryd.sqlite3"
 
 
-def take_back(record: dict[str, Any], *, keeps_history: bool = False) -> list[str]:
-    """Undo each step of a record; returns a line for each thing that is gone, or that stays for a reason.
+class TakenBack(NamedTuple):
+    told: list[str]
+    """A line for each thing that is gone, or that stays since it is not memoryd's."""
+    left: list[str]
+    """A line and its fix for each file that memoryd is still in: the record stays for the next run."""
+
+
+class _LeftError(Exception):
+    """A file stays as it is: a sentence, and the command that fixes it."""
+
+    def __init__(self, sentence: str, fix: str) -> None:
+        super().__init__(f"{sentence}\n  fix: {fix}")
+
+
+def take_back(record: dict[str, Any], *, keeps_history: bool = False) -> TakenBack:
+    """Undo each step of a record.
 
     With the history, the database stays: what was changed and why, and what was read already.
     """
@@ -44,14 +64,23 @@ def take_back(record: dict[str, Any], *, keeps_history: bool = False) -> list[st
         *_remove_plugin(
             str(record.get("plugin_folder") or ""), [str(name) for name in record.get("plugin_files") or ()]
         ),
-        *(line for piece in record.get("pieces") or () for line in _take_out(piece)),
-        *_restore_config(record.get("config")),
     ]
+    left: list[str] = []
+    pieces = sorted(record.get("pieces") or (), key=lambda piece: os.path.islink(piece["file"]))
+    for piece in pieces:  # links last: what they lead to may be a piece, too
+        try:
+            told += _take_out(piece)
+        except _LeftError as error:
+            left.append(str(error))
+    try:
+        told += _restore_config(record.get("config"))
+    except _LeftError as error:
+        left.append(str(error))
     folders = [str(folder) for folder in record.get("folders") or ()]
     _remove_empty(folders)  # before the record goes: a second run would not know of them
-    told += _remove_state(str(record.get("state_dir") or ""), keeps_history=keeps_history)
+    told += _remove_state(str(record.get("state_dir") or ""), keeps_history=keeps_history, keeps_record=bool(left))
     _remove_empty(folders)
-    return told
+    return TakenBack(told, left)
 
 
 def _remove_empty(folders: list[str]) -> None:
@@ -104,31 +133,63 @@ def _remove_plugin(folder: str, files: list[str]) -> list[str]:
 
 
 def _take_out(piece: dict[str, Any]) -> list[str]:
-    """What was put into a file of a client goes; every other byte stays."""
+    """What was put into a file of a client goes; every other byte stays. Raises _LeftError."""
     file = str(piece["file"])
+    return _change(file, lambda text: _without_piece(text, piece), f"Took memoryd out of {file}.")
+
+
+def _change(file: str, change: Callable[[str], str | None], done: str) -> list[str]:
+    """Give a file the text that `change` makes of it, None: it goes. Raises _LeftError where it has to stay as it is."""
     try:
-        if os.path.islink(file) or not os.path.isfile(file) or os.path.getsize(file) > _MOST_BYTES:
-            return []
-        with open(file, encoding="utf-8", newline="") as opened:
-            text = opened.read()
-        after = _without_piece(text, piece)
-        if after == text:
-            return []
-        if after is None:
-            os.remove(file)
-            return [f"Removed {file}."]
-        _write(file, after)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        return [f"{file} stays as it is ({why}); take out of it what runs memoryd."]
-    return [f"Took memoryd out of {file}."]
+        for _ in range(_TRIES):
+            found = replaced_file.read(os.path.realpath(file))
+            text = replaced_file.text_of(found.data)
+            after = None if text is None else change(text)
+            if after == text and not (text is None and os.path.islink(file)):
+                _clear_leftovers(file)
+                return []
+            _refuse_link(file)
+            _refuse_what_is_read_only(file, found)
+            if replaced_file.replace(file, found, None if after is None else after.encode()):
+                return [f"Removed {file}." if after is None else done]
+    except OSError as error:
+        raise _LeftError(f"{file} stays as it is: {error.strerror}.", _by_hand(file)) from error
+    except ValueError as error:
+        raise _LeftError(f"{file} {error}, so it stays as it is.", _by_hand(file)) from error
+    raise _LeftError(f"{file} is being changed by somebody else again and again.", "close what writes it")
+
+
+def _by_hand(file: str) -> str:
+    return f"${{EDITOR:-vi}} {shlex.quote(file)}, and take out what memoryd setup put in"
+
+
+def _refuse_link(file: str) -> None:
+    """A file that has become a link since setup is a decision of the user's."""
+    target = os.path.realpath(file)
+    if os.path.islink(file):
+        sentence = (
+            f"{file} has become a link to {target}, which may be shared with other machines, so it stays as it is."
+        )
+        raise _LeftError(sentence, _by_hand(target))
+
+
+def _refuse_what_is_read_only(file: str, found: replaced_file.FileFound) -> None:
+    if part := replaced_file.read_only_part(file, found):
+        rights = "u+w" if part == file else "u+wx"
+        raise _LeftError(f"{part} is read-only, so {file} stays as it is.", f"chmod {rights} {shlex.quote(part)}")
+
+
+def _clear_leftovers(file: str) -> None:
+    """What a setup left that was killed before it had changed the file."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        replaced_file.clear_leftovers(*os.path.split(file))
 
 
 def _without_piece(text: str, piece: dict[str, Any]) -> str | None:
     """None: the file is to go."""
     before, table, trusts = piece["before"], str(piece["table"]), str(piece["trusts"])
     if piece["kind"] == "json":
-        return json_entries.without_entries(text, json_entries.Before(before))
+        return json_comments.edited(text, lambda bare: json_entries.without_entries(bare, json_entries.Before(before)))
     if piece["kind"] == "file":
         return None if FILE_MARK in text.partition("\n")[0] else text
 
@@ -139,39 +200,32 @@ def _without_piece(text: str, piece: dict[str, Any]) -> str | None:
     if not json_entries.is_own(toml_tables.table_at(text, table)):
         return text
     after = toml_tables.without_tables(text, is_ours, before)
+    if toml_tables.table_at(after, table) is not None:
+        raise json_entries.UnusableError(f"has `{table}` in an inline table, where you put it by hand")
     if trusts and toml_tables.is_left_alone(after, "hooks.state"):
         after = toml_tables.without_tables(after, "hooks.state".__eq__)
     return after if after.strip() or before is not None else None
 
 
-def _write(file: str, text: str) -> None:
-    """In one step, with the rights that the file has."""
-    fresh = f"{file}.new"
-    with open(fresh, "w", encoding="utf-8", newline="") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    shutil.copymode(file, fresh)
-    os.replace(fresh, file)
-
-
 def _restore_config(change: object) -> list[str]:
-    """The file goes back to what it was, unless somebody has changed it since."""
-    if not isinstance(change, dict) or not os.path.exists(change["file"]):
+    """The file goes back to what it was, unless somebody has changed it since. Raises _LeftError."""
+    if not isinstance(change, dict):
         return []
-    file, before = change["file"], change["before"]
-    with open(file, encoding="utf-8") as opened:
-        now = opened.read()
-    if now != change["after"]:
-        return [] if now == before else [f"{file} was changed by hand and stays."]
-    if before is None:
-        os.remove(file)
-        return [f"Removed {file}."]
-    _write(file, before)
-    return [f"Took the choice of setup out of {file}."]
+    file, after = str(change["file"]), change["after"]
+    before: str | None = change["before"]
+    by_hand = f"{file} was changed by hand and stays."
+    told: list[str] = []
+
+    def restored(now: str) -> str | None:
+        if now == after:
+            return before
+        told.extend([by_hand] if now != before else [])
+        return now
+
+    return _change(file, restored, f"Took the choice of setup out of {file}.") or told
 
 
-def _remove_state(folder: str, *, keeps_history: bool) -> list[str]:
+def _remove_state(folder: str, *, keeps_history: bool, keeps_record: bool) -> list[str]:
     """The record goes last: until then it can be begun again."""
     if not folder or os.path.basename(folder) != "memoryd" or not os.path.isdir(folder):
         return []
@@ -184,6 +238,8 @@ def _remove_state(folder: str, *, keeps_history: bool) -> list[str]:
             shutil.rmtree(place)
         else:
             os.remove(place)
+    if keeps_record and os.path.isdir(own):
+        return []
     for name in sorted(os.listdir(own) if os.path.isdir(own) else (), key=lambda name: name == RECORD[1]):
         place = os.path.join(own, name)
         if os.path.isdir(place) and not os.path.islink(place):
@@ -206,9 +262,14 @@ def main(arguments: list[str]) -> int:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("Nothing was done.")
             return 0
-    for line in take_back(record, keeps_history="--keep-history" in arguments):
+    done = take_back(record, keeps_history="--keep-history" in arguments)
+    for line in done.told:
         print(line)
-    return 0
+    for line in done.left:
+        print(line, file=sys.stderr)
+    if done.left:
+        print(STILL_THERE, file=sys.stderr)
+    return 1 if done.left else 0
 
 
 if __name__ == "__main__":

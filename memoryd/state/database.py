@@ -268,9 +268,12 @@ class Database:
 # --- the state database -----------------------------------------------------------------------------------------------
 
 
-def open_database(paths: Paths) -> Database:
-    """Open the state database for writing. Raises StateError with the reason; CorruptStateError where `set_aside` helps."""
-    database = Database.open(state_file(paths))
+def open_database(paths: Paths, wait_seconds: float = BUSY_SECONDS) -> Database:
+    """Open the state database for writing. Raises StateError with the reason; CorruptStateError where `set_aside` helps.
+
+    `wait_seconds`: how long it waits for other processes, now and later. No signal ends that wait before.
+    """
+    database = Database.open(state_file(paths)._replace(busy_seconds=wait_seconds))
     database.paths = paths
     return database
 

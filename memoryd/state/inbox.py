@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
 from memoryd.model import Evidence, FileChange, Group, HeldGroup
-from memoryd.state import log_lines
 
 if TYPE_CHECKING:
     import sqlite3
@@ -104,15 +103,6 @@ class Quote(NamedTuple):
     said_at: float
     log: str = ""
     """The daily log that it is a line of."""
-
-
-def quotes_beside(database: Database, memory_dir: str) -> list[Quote]:
-    """What is no memory yet and recalled all the same: unconfirmed ones, and lines of daily logs."""
-    lines = [
-        Quote(-number, log, fact.encode(), fact, said_at, log)
-        for number, log, fact, said_at in log_lines.undistilled(database, memory_dir)
-    ]
-    return [*unconfirmed_quotes(database, memory_dir), *lines]
 
 
 def unconfirmed_quotes(database: Database, memory_dir: str) -> list[Quote]:

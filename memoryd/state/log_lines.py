@@ -72,7 +72,7 @@ def lines_of(database: Database, memory_dir: str, log: str) -> dict[str, LogLine
 
 
 def undistilled(database: Database, memory_dir: str) -> list[tuple[int, str, str, float]]:
-    """Lines that were appended since the last distillation, in one query: a number for each, its log, its words, when said."""
+    """Lines that were appended since the last distillation, in one query: a number for each, its log, the line, when said."""
     rows = database.query(
         "SELECT line.change_id * 1000 + line.group_number AS number, log, data, coalesce((SELECT max(said_at) FROM evidence"
         " WHERE change_id = line.change_id AND group_number = line.group_number), at) AS said_at FROM log_lines AS line"
@@ -83,9 +83,19 @@ def undistilled(database: Database, memory_dir: str) -> list[tuple[int, str, str
         " WHERE night.memory_dir = ?1 AND night.state = 'applied') ORDER BY number",
         (memory_dir,),
     )
-    return [
-        (row["number"], row["log"], row["data"].decode().partition("user: ")[2].strip(), row["said_at"]) for row in rows
-    ]
+    return [(row["number"], row["log"], row["data"].decode().strip(), row["said_at"]) for row in rows]
+
+
+def judged(database: Database, memory_dir: str, log: str) -> set[str]:
+    """Digests of the lines of a log that extraction appended and a later dream has read, whatever came of them."""
+    rows = database.query(
+        "SELECT digest FROM log_lines AS line JOIN change_files AS file USING (change_id, group_number)"
+        " WHERE line.memory_dir = ?1 AND log = ?2 AND EXISTS (SELECT 1 FROM change_logs AS reached JOIN changes AS dream"
+        " ON dream.id = reached.change_id WHERE dream.memory_dir = ?1 AND reached.log = ?2 AND dream.state = 'applied'"
+        " AND dream.id > line.change_id AND reached.end_offset > file.line_offset)",
+        (memory_dir, log),
+    )
+    return {row["digest"] for row in rows}
 
 
 def logs_with_lines(database: Database, memory_dir: str) -> set[str]:

@@ -88,6 +88,9 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
     What other memories say and rest on stays, also where it is the same sentence. That the words were refused stays, by hash.
     """
     values = (memory_dir, name)
+    database.execute(
+        "PRAGMA secure_delete = ON"
+    )  # what is freed is zeroed at once: a kill before `rewrite` leaves none of it
     with database.transaction():
         database.execute("PRAGMA defer_foreign_keys = ON")
         its, others = (_HASHES.format(which=which) for which in (_ITS, f"NOT {_ITS}"))
@@ -136,6 +139,16 @@ def memories_with(database: Database, unwanted: Unwanted) -> list[tuple[str, str
         )
     }
     return sorted(found)
+
+
+def has_namesake(database: Database, memory_dir: str, name: str) -> bool:
+    """Whether a memory in another directory has or had the same name: then the name tells nothing of this one."""
+    return bool(
+        database.query(
+            f"SELECT 1 FROM change_files {_CHANGES} AND name = ? AND memory_dir <> ? LIMIT 1",  # noqa: S608 - ours
+            (name, memory_dir),
+        )
+    )
 
 
 def rewrite(database: Database) -> None:

@@ -17,7 +17,7 @@ from memoryd.stores.git_runner import GitRunner, last_line
 from memoryd.stores.keys import clean_author
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from memoryd.stores.git_runner import GitResult
 
@@ -27,7 +27,7 @@ TEAM_REF = "refs/memoryd/team"
 """No branch: not fetched by default, no CI, not in anybody's list of branches."""
 _FETCHED, _OUTGOING = "refs/memoryd/fetched", "refs/memoryd/outgoing"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_REPLACED = re.compile(r"^Replaces: ([0-9a-f]{40})$", re.MULTILINE)
+_REPLACED = re.compile(r"^Replaces: ([0-9a-f]{64})$", re.MULTILINE)
 _MOST_REPLACED = 1_000
 """Of the versions that were replaced, so many of the newest are named: whoever knows one of them goes on from there."""
 _URL = re.compile(r"([a-z][a-z0-9+.-]*://)([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
@@ -77,7 +77,9 @@ class GitStore:
             return None
         if not self._has(version):
             version = self._fetch()
-        is_continuation = not known or self._is_ancestor(known, version) or known in self._replaced_by(version)
+        is_continuation = (
+            not known or self._is_ancestor(known, version) or _digest_of(known) in self._replaced_by(version)
+        )
         return self._listing(version, is_continuation=is_continuation)
 
     def _remote_version(self) -> str:
@@ -145,6 +147,16 @@ class GitStore:
         roots = self._git.run("log", "--max-parents=0", "--no-show-signature", "--format=%B", version)
         return set(_REPLACED.findall(roots.out.decode("utf-8", "replace")))
 
+    def holds(self, is_wanted_gone: Callable[[bytes], bool]) -> bool:
+        """Whether a file of any version that the ref leads to is one that shall be gone."""
+        listing = self.list_files("", is_needed=True)
+        if listing is None or not listing.version:
+            return False
+        objects = self._git.run("rev-list", "--objects", "--no-object-names", listing.version).out
+        contents = _contents(self._git.run("cat-file", "--batch", given=objects).out)
+        names = self._git.run("log", "--name-only", "--format=", listing.version).out
+        return is_wanted_gone(names) or any(is_wanted_gone(data) for _, data in contents)
+
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def read_files(self, listing: StoreListing, keys: Collection[str]) -> dict[str, bytes]:
@@ -189,8 +201,8 @@ class GitStore:
         if listing is None or not listing.version:
             return ""
         known = self._git.run("rev-list", f"--max-count={_MOST_REPLACED}", listing.version).out.decode("ascii").split()
-        known += sorted(self._replaced_by(listing.version))[: _MOST_REPLACED - len(known)]
-        message = "memories, without their past\n\n" + "".join(f"Replaces: {version}\n" for version in known)
+        told = [*map(_digest_of, known), *sorted(self._replaced_by(listing.version))][:_MOST_REPLACED]
+        message = "memories, without their past\n\n" + "".join(f"Replaces: {digest}\n" for digest in told)
         made = self._git.run(
             *("-c", f"user.name={_plain_name(author)}", "-c", "user.email=memoryd@localhost"),
             *("commit-tree", f"{listing.version}^{{tree}}", "-F", "-"),
@@ -289,6 +301,11 @@ def _blob_name(data: bytes) -> str:
 def _quoted(key: str) -> bytes:
     raw = key.encode("utf-8", "surrogateescape")
     return b'"%s"' % raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+
+
+def _digest_of(version: str) -> str:
+    """Digest of a commit's name: whoever knows the commit recognises it, and nobody can fetch it by this."""
+    return hashlib.sha256(version.encode()).hexdigest()
 
 
 def _plain_name(author: str) -> str:

@@ -86,6 +86,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
             "plan": None,
         },
         "scanned_at": "2033-05-18T03:34:20Z",
+        "team_projects": None,
         "projects": 1,
         "sessions": {
             "known": 1,
@@ -358,11 +359,17 @@ def test_a_full_disk_behind_the_output_is_said(environment: dict[str, str]) -> N
     )
 
 
-@pytest.mark.parametrize("home", ["", "relative"])
-def test_a_home_that_is_no_path_is_not_believed(environment: dict[str, str], home: str) -> None:
-    state = memoryd({**environment, "HOME": home}, "paths", "state").stdout
+def test_an_empty_home_is_that_of_the_user(environment: dict[str, str]) -> None:
+    state = memoryd({**environment, "HOME": ""}, "paths", "state").stdout
     assert state.startswith("/")
     assert not state.startswith("/.local")
+
+
+def test_a_relative_home_is_refused_and_not_replaced(environment: dict[str, str]) -> None:
+    done = memoryd({**environment, "HOME": "relative"}, "paths", "state")
+    assert done.returncode == 78
+    assert "HOME is 'relative', which is not an absolute path." in done.stderr
+    assert f"export HOME={os.path.abspath('relative')}" in done.stderr
 
 
 def test_a_relative_directory_of_the_client_is_an_error(environment: dict[str, str]) -> None:

@@ -124,3 +124,17 @@ def test_a_file_that_asks_to_be_binding_is_shown_and_binds_when_the_user_says_so
     shutil.rmtree(Path(paths.state_dir, "binding"))  # lost: asked again
     (rule,) = as_json(environment, "enforce", *here)
     assert (rule["refuses"], rule["asks"]) == ([], ["run npm ci", "edit db/"])
+
+
+def test_what_was_undone_does_not_bind_again_because_somebody_writes_it(
+    environment: dict[str, str], paths: Paths, project: Path
+) -> None:
+    here = ("--project", str(project))
+    file = memory(paths, FILE)
+    memoryd(environment, "enforce", "npm_install", "--yes", *here)
+    bound = file.read_bytes()
+    assert memoryd(environment, "undo", *here).returncode == 0
+    file.write_bytes(bound)
+    assert memoryd(environment, "recall", "npm install here", *here).returncode == 0  # which reads it
+    (rule,) = as_json(environment, "enforce", *here)
+    assert (rule["refuses"], rule["asks"]) == ([], ["run npm install"])

@@ -393,5 +393,5 @@ def test_a_session_is_told_what_was_kept_and_the_config_can_silence_it(
     config.write_text("[features]\nrecall = false\n")
     told = json.loads(hook(environment, "session-start", start).stdout)
     assert list(told) == ["systemMessage"]
-    assert "use tabs in shell scripts" in told["systemMessage"]
+    assert "Use tabs in shell scripts" in told["systemMessage"]
     assert hook(environment, "session-start", start).stdout == b""

@@ -229,7 +229,7 @@ def test_search_finds_a_memory_and_what_was_said_and_writes_nothing(shell: Shell
     write(shell.paths.transcripts_root, session, session.prompt("use pnpm") + session.reply("pnpm it is"), "-x")
     said = as_json(shell.environment, "search", "PNP")
     assert [list(hit) for hit in said] == 2 * [
-        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume"]
+        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume", "author"]
     ]
     assert [(hit["kind"], hit["who"], hit["text"]) for hit in said] == [
         ("said", "agent", "pnpm it is"),
@@ -253,7 +253,7 @@ def test_audit_tells_what_was_said_more_than_once_and_what_keeps_it(shell: Shell
     assert done.stdout.startswith(
         "You said 1 thing to your agents more than once, in 2 messages of yours in 2 sessions."
     )
-    assert '"use pnpm, not npm"\n    2 times in 2 sessions of claude-code, 2026-10-18\n' in done.stdout
+    assert '"use pnpm, not npm"\n    2 times in 2 sessions of Claude Code, 2026-10-18\n' in done.stdout
     assert done.stderr.endswith("memoryd setup\n")
     report = as_json(shell.environment, "audit", "--days", "100000")
     assert list(report) == ["sessions", "messages", "repeated"]
@@ -291,7 +291,7 @@ def test_commands_say_where_else_there_is_something(shell: Shell, tmp_path: Path
     )
     code, text = shell("forget", "paper")
     assert (code, f"{name} is in {other.place}.\n  fix: memoryd forget {other.memory / name}\n" in text) == (1, True)
-    assert f" s old, {other.place})\n    always review on paper\n" in shell("memories", "--all")[1]
+    assert f" s old, {other.place})\n    Always review on paper\n" in shell("memories", "--all")[1]
     assert name in shell("history", "--all")[1]
     assert shell("undo", "--all") == (0, f"undo: {name} taken away\n")
 

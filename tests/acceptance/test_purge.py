@@ -55,6 +55,17 @@ def home(environment: dict[str, str], paths: Paths, tmp_path: Path) -> Home:
     return Home(environment, paths, tmp_path / "shop")
 
 
+def exchanging(home: Home, remote: Path) -> Path:
+    """A project that is exchanged with a bare repository."""
+    git(home.place, "init", "--quiet")
+    git(home.place, "init", "--quiet", "--bare", str(remote))
+    git(home.place, "commit", "--quiet", "--allow-empty", "-m", "begin")
+    config = Path(home.paths.config_file)
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[sync]\nremote = "{remote}"\n')
+    return remote
+
+
 def test_a_secret_is_gone_from_everything_and_history_still_works(home: Home) -> None:
     home.run("remember", "--type", "reference", f"The staging vault opens with {SECRET} on weekdays")
     home.run("remember", "--type", "feedback", "always run the linter before a commit")
@@ -86,7 +97,7 @@ def test_a_secret_is_gone_from_everything_and_history_still_works(home: Home) ->
     home.run("forget", name)
     home.run("undo")
     assert "always run the linter" in home.run("recall", "shall I run the linter before I commit")
-    assert "0 different texts" in home.run("purge", "--secret", SECRET, "--yes")
+    assert "0 different texts" in home.run("purge", "--secret", SECRET, "--yes")  # and no store is touched
 
 
 def test_what_a_pattern_matches_is_removed_also_from_names_and_the_index(home: Home) -> None:
@@ -167,13 +178,7 @@ def test_nobody_to_ask_changes_nothing_and_transcripts_are_named(home: Home) -> 
 
 
 def test_a_git_store_keeps_no_past(home: Home, tmp_path: Path) -> None:
-    remote = tmp_path / "remote.git"
-    git(tmp_path, "init", "--quiet", "--bare", str(remote))
-    git(home.place, "init", "--quiet")
-    git(home.place, "commit", "--quiet", "--allow-empty", "-m", "begin")
-    config = Path(home.paths.config_file)
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(f'[sync]\nremote = "{remote}"\n')
+    remote = exchanging(home, tmp_path / "remote.git")
     home.run("remember", "--type", "reference", "The tenant of staging is acme-4711-zulu")
     home.run("sync")
     home.run("remember", "--type", "reference", "The tenant of production is nobody's")
@@ -199,3 +204,54 @@ def test_a_reader_of_the_database_keeps_the_proof_back(home: Home) -> None:
     reader.close()
     home.run("purge", "--secret", "acme-4711-zulu", "--yes")
     assert home.files_with("acme-4711-zulu") == []
+
+
+def test_a_memory_is_meant_by_its_path_and_a_namesake_stays(home: Home, paths: Paths, tmp_path: Path) -> None:
+    other = Home(home.environment, paths, tmp_path / "billing")
+    for place in (home, other):
+        place.run(
+            "remember", "--type", "feedback", f"never call Bob before ten, says {place.place.name} again and again"
+        )
+    (tmp_path / "shop/feedback.md").write_text("nothing of ours")
+    (file,) = other.memory.glob("feedback_*.md")
+    (own,) = home.memory.glob("feedback_*.md")
+    own.rename(home.memory / file.name)
+    home.run("forget", file.name)
+    home.run("undo")
+    said = home.run("purge", "--memory", str(file), "--yes")
+    assert "its bytes are in no file that memoryd keeps" in said
+    assert not file.exists()
+    assert (home.memory / file.name).exists()
+    assert other.files_with("says billing again and again") == []
+
+
+def test_a_pattern_may_have_flags_of_its_own(home: Home) -> None:
+    home.run("remember", "--type", "reference", "The tenant of staging is Acme-4711-Zulu")
+    home.run("purge", "--secret", r"(?i)acme-\d{4}-zulu", "--yes")
+    assert home.files_with("Acme-4711-Zulu") == []
+
+
+def test_masked_names_that_would_meet_are_numbered_and_daily_logs_are_cleaned(home: Home) -> None:
+    home.run("remember", "--type", "reference", "The tenant of staging is acct_11 and nobody else")
+    home.memory.joinpath("reference_acct_11.md").write_text("about acct_11\n")
+    home.memory.joinpath("reference_acct_22.md").write_text("about acct_22\n")
+    log = home.memory / "logs/2026/11/2026-11-18.md"
+    log.parent.mkdir(parents=True)
+    log.write_text("- 10:00 user: acct_11 is the tenant\n")
+    home.run("purge", "--secret", r"acct_\d\d", "--yes")
+    assert sorted(path.name for path in home.memory.glob("reference_x*.md")) == [
+        "reference_xxxxxxx.md",
+        "reference_xxxxxxx_2.md",
+    ]
+    assert log.read_text() == "- 10:00 user: xxxxxxx is the tenant\n"
+    assert os.listdir(log.parent) == [log.name]
+
+
+def test_nothing_found_leaves_the_stores_alone(home: Home, tmp_path: Path) -> None:
+    remote = exchanging(home, tmp_path / "remote.git")
+    for text in ("The tenant of staging is acme", "The tenant of production is nobody"):
+        home.run("remember", "--type", "reference", text)
+        home.run("sync")
+    before = git(remote, "rev-parse", "memoryd")
+    home.run("purge", "--secret", "nowhere-to-be-found", "--yes")
+    assert git(remote, "rev-parse", "memoryd") == before

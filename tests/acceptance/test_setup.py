@@ -228,3 +228,15 @@ def test_an_engine_that_cannot_work_is_refused(
     done = memoryd(environment, "setup", "--yes", "--no-service", "--engine", *options)
     assert (done.returncode, sentence in done.stdout + done.stderr) == (1, True)
     assert not (home / ".config/memoryd/config.toml").exists()
+
+
+def test_a_config_with_crlf_is_as_before_after_uninstall(environment: dict[str, str], home: Path) -> None:
+    config = home / ".config/memoryd/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_bytes(b'# mine\r\nreview = "all"\r\n')
+    config.chmod(0o644)
+    done = memoryd(environment, "setup", "--yes", "--no-history", "--no-service", "--engine", "offline")
+    assert done.returncode == 0
+    assert config.read_bytes() == b'engine = "offline"\r\n# mine\r\nreview = "all"\r\n'
+    assert memoryd(environment, "uninstall", "--yes").returncode == 0
+    assert (config.read_bytes(), config.stat().st_mode & 0o777) == (b'# mine\r\nreview = "all"\r\n', 0o644)

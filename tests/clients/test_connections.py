@@ -13,10 +13,19 @@ from hypothesis import strategies as st
 
 from memoryd.clients import CONNECTED, toml_tables
 from memoryd.clients.connections import ClientPiece, note_of, put_in, state_of
-from memoryd.clients.json_entries import Before, SettingsEntry, outline_of, with_entries, without_entries
+from memoryd.clients.json_comments import edited, without_comments
+from memoryd.clients.json_entries import (
+    Before,
+    SettingsEntry,
+    UnusableError,
+    entries_in,
+    outline_of,
+    with_entries,
+    without_entries,
+)
 from memoryd.errors import ClientError
 from memoryd.setup.record import SetupRecord, as_dict
-from memoryd.setup.take_back import take_back
+from memoryd.setup.take_back import _without_piece, take_back
 from tests.clients.settings_texts import settings_texts
 
 if TYPE_CHECKING:
@@ -40,6 +49,7 @@ TEXTS = {
         "{ }\r\n",
         '{\r\n\t"a": 1,\r\n\t"hooks": { }\r\n}',
         '{"mcpServers":{"x":{}},"hooks":{"Stop":[]}}',
+        '{\n  // mine, "quoted"\n  "url": "http://x", /* one\n  two */\n  "a": 1 // last\n}\n',
     ),
     "toml": (None, "", "a = 1", "# mine\r\na = 1\r\n", "a = 1\n\n[mcp_servers.x]\ncommand = 'y' # x\n\n\n"),
     "file": (None,),
@@ -55,11 +65,11 @@ def connect(client: ConnectedClient, paths: Paths, python: str = PYTHON) -> list
 
 
 def take_out(notes: list[PieceNote]) -> list[str]:
-    return take_back(as_dict(SetupRecord("", pieces=tuple(notes))))
+    return take_back(as_dict(SetupRecord("", pieces=tuple(notes)))).told
 
 
 @each_client
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_a_clients_files_are_as_before_when_memoryd_is_taken_out(
     client: ConnectedClient, paths: Paths, number: int
 ) -> None:
@@ -101,6 +111,37 @@ def test_entries_go_to_the_byte_by_the_outline_alone(text: str, is_rewritten: bo
         assert (json.loads(removed) if removed and removed.strip("\ufeff \t\r\n") else {}) == expected
     else:
         assert without_entries(full, Before(outline)) == text
+
+
+@given(settings_texts(), st.sampled_from(["// é\n", '/* "x": {\n */', "/**/"]), st.integers(0, 400))
+def test_no_comment_is_lost_wherever_it_stands(text: str, comment: str, at: int) -> None:
+    """A comment at any place: memoryd is put in and out to the byte, or the file is refused; it never loses a letter."""
+    full = text[:at] + comment + text[at:]
+    bare = without_comments(full)
+    assert len(bare) == len(full)
+    try:
+        outline = outline_of(bare)
+        connected = edited(full, lambda bare: with_entries(bare, [HOOK, SERVER], Before(outline)))
+    except UnusableError:
+        return
+    assert connected is not None
+    assert comment in connected or comment not in full
+    assert entries_in(without_comments(connected))
+    assert edited(connected, lambda bare: without_entries(bare, Before(outline))) == full
+
+
+def test_an_inline_table_is_told_with_the_line_to_add() -> None:
+    text = 'mcp_servers = { x = { command = "y" } }\n'
+    with pytest.raises(UnusableError) as refused:
+        toml_tables.with_table(text, TABLE)
+    line = str(refused.value).split("`")[3]
+    by_hand = text.replace(" }\n", f", {line} }}\n")
+    assert toml_tables.table_at(by_hand, TOML.table) == toml_tables.table_at(TABLE, TOML.table)
+    note = {"kind": "toml", "before": "ended", "table": TOML.table, "trusts": ""}
+    with pytest.raises(UnusableError, match="by hand"):
+        _without_piece(by_hand, note)
+    with pytest.raises(UnusableError, match="has another"):
+        toml_tables.with_table("mcp_servers.memoryd = 1\n", TABLE)
 
 
 def test_an_outline_holds_no_value_of_the_settings() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import edited_file
+from memoryd.clients import edited_file, replaced_file
 from memoryd.clients.claude_code.settings_file import old_hooks, remove
 from memoryd.errors import BusyError, ClientError
 from tests.clients.old_hooks import HOOKS, install
@@ -34,7 +34,7 @@ def mode(path: Path | str) -> int:
 
 def meddle(monkeypatch: pytest.MonkeyPatch, settings: Path, *texts: bytes) -> None:
     """Somebody else writes these, each just before memoryd would rename."""
-    looks, read, left = 0, edited_file.read, list(texts)
+    looks, read, left = 0, replaced_file.read, list(texts)
 
     def read_and_meddle(path: str) -> Any:
         nonlocal looks
@@ -43,7 +43,8 @@ def meddle(monkeypatch: pytest.MonkeyPatch, settings: Path, *texts: bytes) -> No
             settings.write_bytes(left.pop(0))
         return read(path)
 
-    monkeypatch.setattr(edited_file, "read", read_and_meddle)
+    for module in (edited_file, replaced_file):  # the first read, and the one before the rename
+        monkeypatch.setattr(module, "read", read_and_meddle)
 
 
 @pytest.mark.parametrize("rights", [0o600, 0o644, 0o660])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.crash.strace import Call, Run
+    from tests.torture.campaign import Campaign
 
 # Where the kernel cannot exchange names, three renames do it: more steps to be killed between.
 KERNELS = {"exchange": (), "three renames": ("renameat2:error=ENOSYS",)}
@@ -181,7 +182,7 @@ def sample(points: list[Call], number: int) -> list[Call]:
 
 
 @pytest.mark.torture
-def test_killed_anywhere_a_commit_is_all_old_or_all_new(world: World, torture: bool) -> None:
+def test_killed_anywhere_a_commit_is_all_old_or_all_new(world: World, torture: bool, campaign: Campaign) -> None:
     plain = world.run("commit")
     assert plain.returncode == 0
     assert world.check_old_or_new()
@@ -195,6 +196,7 @@ def test_killed_anywhere_a_commit_is_all_old_or_all_new(world: World, torture: b
         outcomes.append(world.check_recovered())
     print(f"killed at {len(outcomes)}: {outcomes.count(True)} finished, {outcomes.count(False)} never begun")
     assert {True, False} <= set(outcomes)
+    campaign.tried("faults", "kill at a disk call of a commit", len(outcomes))
 
 
 @pytest.mark.torture

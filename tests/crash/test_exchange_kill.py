@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.crash.strace import Run
+    from tests.torture.campaign import Campaign
 
 OLD, MINE, THEIRS, NEW = (memory(f"Fact {word}.") for word in ("old", "mine", "theirs", "new"))
 
@@ -66,7 +67,7 @@ class World:
 
 
 @pytest.mark.torture
-def test_killed_anywhere_the_next_exchange_makes_it_good(tmp_path: Path, torture: bool) -> None:
+def test_killed_anywhere_the_next_exchange_makes_it_good(tmp_path: Path, torture: bool, campaign: Campaign) -> None:
     world = World(tmp_path)
     plain = world.run()
     assert plain.returncode == 0
@@ -83,3 +84,4 @@ def test_killed_anywhere_the_next_exchange_makes_it_good(tmp_path: Path, torture
         world.check()
     # Names are random, so a run may write a page of the database less than the first one, and be over before.
     assert killed > 0.9 * len(chosen)
+    campaign.tried("faults", "kill at a disk call of sync", killed)

@@ -23,6 +23,7 @@ from tests.transcript import write
 
 if TYPE_CHECKING:
     from tests.crash.strace import Call, Run
+    from tests.torture.campaign import Campaign
 
 
 class World:
@@ -80,7 +81,7 @@ def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
 @pytest.mark.torture
 @pytest.mark.parametrize("has_notes", [False, True])
 def test_killed_anywhere_the_notes_are_old_or_new_and_the_next_look_ends_it(
-    tmp_path: Path, torture: bool, has_notes: bool
+    tmp_path: Path, torture: bool, has_notes: bool, campaign: Campaign
 ) -> None:
     world = World(tmp_path, has_notes=has_notes)
     old = world.text
@@ -98,3 +99,4 @@ def test_killed_anywhere_the_notes_are_old_or_new_and_the_next_look_ends_it(
         world.update(world.home)
         assert world.text == new
     assert seen == {old, new}
+    campaign.tried("faults", "kill at a disk call of notes", len(sample(plain.calls, 400 if torture else 2)))

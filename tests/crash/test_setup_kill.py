@@ -18,6 +18,7 @@ from tests.crash import strace
 
 if TYPE_CHECKING:
     from tests.crash.strace import Call, Run
+    from tests.torture.campaign import Campaign
 
 SETTINGS = b'{\r\n\t"model": "opus", "hooks": { }\r\n}'
 SETUP = ("setup", "--yes", "--engine", "claude", "--no-service", "--no-history")
@@ -72,16 +73,18 @@ def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
 @pytest.mark.torture
 @pytest.mark.parametrize(("command", "is_set_up"), [(SETUP, False), (UNINSTALL, True)], ids=["setup", "uninstall"])
 def test_killed_anywhere_the_next_run_completes_it(
-    tmp_path: Path, torture: bool, command: tuple[str, ...], is_set_up: bool
+    tmp_path: Path, torture: bool, command: tuple[str, ...], is_set_up: bool, campaign: Campaign
 ) -> None:
     world = World(tmp_path)
     world.reset(is_set_up=is_set_up)
     plain = world.run(command)
     assert plain.returncode == 0
-    for call in sample(plain.calls, 1000 if torture else 4):
+    chosen = sample(plain.calls, 1000 if torture else 4)
+    for call in chosen:
         world.reset(is_set_up=is_set_up)
         assert world.run(command, f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         if is_set_up:
             world.check_gone()
         else:
             world.check_set_up()
+    campaign.tried("faults", f"kill at a disk call of {command[0]}", len(chosen))

@@ -69,7 +69,7 @@ def _change(database: Database, number: int, at: float, before: bytes | None, da
     )
     database.execute("INSERT INTO blobs (hash, data) VALUES (?, ?)", (digest(data), data))
     database.execute(
-        "INSERT INTO change_files VALUES (?, 0, 0, '', 'a.md', 't', ?, 1, ?, 1, 384, 'applied')",
+        "INSERT INTO change_files VALUES (?, 0, 0, '', 'a.md', 't', ?, 1, ?, 1, 384, 'applied', NULL)",
         (number, before, digest(data)),
     )
     return digest(data)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from apscheduler.schedulers.blocking import BlockingScheduler
+from tzlocal import reload_localzone
 
 from memoryd.daemon.schedule import Ticks
 from memoryd.daemon.wakeup import Wakeup
@@ -70,6 +71,7 @@ def test_each_name_rings_in_its_own_interval(ringer: Ringer) -> None:
 
 def test_a_time_of_day_rings_by_the_clock_of_the_machine(ringer: Ringer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    reload_localzone()  # it is looked up once in a process
     soon = dt.datetime.now(ZoneInfo("Asia/Kathmandu")) + dt.timedelta(minutes=1)
     ticks = Ticks(ringer.ring, {"look": NEVER}, {"dreams": f"{soon:%H:%M}"})
     try:
@@ -77,6 +79,8 @@ def test_a_time_of_day_rings_by_the_clock_of_the_machine(ringer: Ringer, monkeyp
         assert 0 <= (job.next_run_time - soon.replace(second=0, microsecond=0)).total_seconds() < 60
     finally:
         ticks.stop()
+        monkeypatch.undo()
+        reload_localzone()
 
 
 def test_stopped_at_once_it_is_over_at_once(ringer: Ringer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from memoryd.engines.offline import find
 from memoryd.model import Evidence, StoredMemory, UserMessage
-from memoryd.state import history
+from memoryd.state import history, inbox
 from tests.transcript import Session
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ def written(*messages: str) -> list[str]:
     ("request_", "later"),
     [
         ("remember: cellar prices are shown without tax", "re cellar prices, disregard that, forget i said it"),
-        ("remember that parcels leave on Tuesdays", "hm scratch what I said, the depot tells me parcels leave daily"),
+        (
+            "remember that choir practice is in the crypt",
+            "hold on, drop what i told you, choir practice is at the school",
+        ),
     ],
 )
 def test_what_is_taken_back_some_messages_later_is_dropped_where_one_fact_is_spoken_of(
@@ -42,13 +45,13 @@ def test_what_is_taken_back_some_messages_later_is_dropped_where_one_fact_is_spo
 
 def test_what_may_be_taken_back_waits_for_the_user() -> None:
     """It may be about the task as well, so nothing is dropped."""
-    said = "remember that Olga covers for me during the vacation"
-    found = find(conversation(said, "hmm no, forget that, vacation is cancelled. big sigh"))
+    said = "remember that the kiosk takes coins only"
+    found = find(conversation(said, "ah no, forget that, the kiosk is closing"))
     assert (found.written, [memory.body.strip() for memory in found.unconfirmed]) == ((), [said])
 
 
 def a_deadline(row_id: int = 0) -> StoredMemory:
-    text = "the label migration has to be done by Friday (2026-10-09), no schema changes until then"
+    text = "the loft floor is sanded until Friday (2026-10-09), nobody may walk on it before"
     evidence = Evidence("earlier", "m", text, "hash", MONDAY - 14 * DAY)
     is_ours = not row_id
     return StoredMemory(
@@ -67,22 +70,20 @@ def test_a_deadline_that_waits_is_withdrawn_when_its_day_has_passed() -> None:
 
 
 def test_a_deadline_goes_by_the_words_that_end_it_when_its_day_has_passed() -> None:
-    (gone,) = find(conversation("the migration freeze is no longer on"), lambda: [a_deadline()]).written
+    (gone,) = find(conversation("the ban on the loft floor is no longer on"), lambda: [a_deadline()]).written
     assert (gone.reason, gone.files, gone.body) == ("taken_back", ("project_x.md",), "")
-    early = [conversation("the migration freeze is no longer on")[0]._replace(said_at=MONDAY - 12 * DAY)]
+    early = [conversation("the ban on the loft floor is no longer on")[0]._replace(said_at=MONDAY - 12 * DAY)]
     assert not any(memory.reason == "taken_back" for memory in find(early, lambda: [a_deadline()]).written)
 
 
 def test_a_sentence_that_only_adds_is_kept_with_the_one_before_it() -> None:
-    said = "write the menu card. but in english, even if i write german, our guests are from chile"
+    said = "order the flour. and from now on every monday, the mill is closed on tuesdays"
     assert written(said) == [said]
 
 
 def test_a_denial_that_tells_the_same_thing_otherwise_joins_it() -> None:
-    first, second = (
-        "remember that tariff changes need Inga",
-        "no i was on about winter tariff changes, always ask Inga there",
-    )
+    first = "remember: posters are laminated before they leave"
+    second = "no i meant the outdoor posters, only those are laminated"
     (body,) = written(first, second)
     assert body == f"{first}. {second}"
     assert written(first, "no, the other button") == [first]
@@ -106,3 +107,47 @@ def test_a_memory_that_is_told_anew_keeps_its_evidence_and_the_day_of_its_words(
     assert [quote.split("March ")[1].split()[0] for quote in quotes] == ["3", "9", "12"]
     said_at = max(piece.said_at or 0 for piece in history.evidence_of(workspace.database, str(workspace.memory), name))
     assert (workspace.memory / name).stat().st_mtime == pytest.approx(said_at)
+
+
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("Never deploy on Fridays.", "The demo is on Fridays now."),
+        ("Never push to main.", "Releases go to main now."),
+        ("Deploys go out on Tuesdays.", "Standups are on Tuesdays now."),
+        (
+            "Use npm for installs, never run `npm publish`.",
+            "Never run `git push --force-with-lease` instead of `git push --force`.",
+        ),
+        ("Use npm in the web folder.", "Use pnpm instead of npm in the api folder."),
+    ],
+)
+def test_a_rule_stays_beside_later_words_about_another_subject(workspace: Workspace, rule: str, later: str) -> None:
+    """A weekday, a branch, a tool or "never run" in both does not make them one subject."""
+    for text in (rule, later):
+        workspace.say(text, session=Session(text))
+        workspace.run()
+    assert rule in workspace.bodies()
+    assert "" not in workspace.waiting()  # nobody is asked to take the rule back
+
+
+@pytest.mark.parametrize("later", ["scratch that, use a map instead", "I changed my mind, use a dict now"])
+def test_a_rule_of_common_words_is_not_changed_by_the_next_message_about_the_task(
+    workspace: Workspace, later: str
+) -> None:
+    session = Session("s")
+    for text in ("From now on use tabs.", later):
+        workspace.say(text, session=session)
+        workspace.run()
+    assert (workspace.bodies(), workspace.waiting()) == (["From now on use tabs."], [])
+
+
+def test_the_user_is_asked_where_the_same_rule_may_have_got_another_object(workspace: Workspace) -> None:
+    rule, later = "Never run migrations by hand.", "Never run seeds by hand any more."
+    for text in (rule, later):
+        workspace.say(text, session=Session(text))
+        workspace.run()
+    assert workspace.bodies() == [rule, later]
+    (row,) = inbox.waiting(workspace.database, str(workspace.memory))
+    assert [change.after for change in row.group.changes] == [None]
+    assert later in [piece.quote for _, piece in row.group.evidence]

@@ -229,6 +229,26 @@ def test_the_log_is_what_counts_an_edited_line_is_read_as_it_is_and_a_deleted_on
     assert len(place.bodies()) == 3
 
 
+def test_a_log_that_is_edited_above_what_was_read_does_not_bring_superseded_lines_back(
+    place: DailyLogWorkspace,
+) -> None:
+    """The first line led to nothing, as the second told it anew before the night: no memory quotes it."""
+    for day in ("Tuesdays", "Thursdays now", "Mondays now"):
+        place.say(f"Deploys go out on {day}.")
+        place.clock.at += 60
+        if day != "Tuesdays":
+            place.dream()
+    assert place.bodies() == ["Deploys go out on Mondays now."]
+    (log,) = place.memory.rglob("logs/*/*/*.md")
+    log.write_text("# my day\n" + log.read_text() + "- 12:00 user: remember that the loom in Kiel is number 7.\n")
+    place.clock.at += 120
+    place.dream()
+    assert sorted(place.bodies()) == [
+        "Deploys go out on Mondays now.",
+        "remember that the loom in Kiel is number 7.",
+    ]
+
+
 def test_a_memory_rests_on_the_words_and_not_on_the_line(place: DailyLogWorkspace) -> None:
     place.say("Remember that the crane in Kiel is rated at 100 bar.")
     (log,) = place.memory.rglob("logs/*/*/*.md")
@@ -338,3 +358,20 @@ def test_what_was_said_today_is_recalled_from_the_log_until_a_memory_says_it(pla
     assert memory.name.startswith("project_")
     place.undo()
     assert recalled().memories == ()
+
+
+def test_a_line_is_recalled_only_while_it_stands_in_the_log(place: DailyLogWorkspace) -> None:
+    place.say("Remember that the crane in Kiel is rated at 100 bar.", "Remember that the lathe in Kiel is number 7.")
+
+    def recalled(thing: str) -> int:
+        asked = Request(f"what do you know of the {thing} in Kiel?", is_waited_for=True)
+        found = recall(place.paths, place.config, {}, place.clock, str(place.memory), asked)
+        return sum(thing in line for line in found.text.splitlines() if line.startswith(">"))
+
+    (log,) = place.memory.rglob("logs/*/*/*.md")
+    whole = log.read_text()
+    assert (recalled("crane"), recalled("lathe")) == (1, 1)
+    log.write_text("# my day\n" + whole.replace("100 bar", "250 bar"))
+    assert (recalled("crane"), recalled("lathe")) == (0, 1)
+    log.unlink()
+    assert (recalled("crane"), recalled("lathe")) == (0, 0)

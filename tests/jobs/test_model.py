@@ -532,7 +532,7 @@ def test_an_update_keeps_what_the_model_had_no_reason_to_touch(database: Databas
         assert model_workspace.work() == [SAVED]
         told = evidence_of(UserMessage(session.id, "m", None, LATER), LATER).hash
         assert written(model_workspace) == KEYED.decode().replace("under 400", "under 300").replace(
-            "  shade: 'blue'\n", f"  shade: 'blue'\n  evidence: {told}\n  modified: 2033-05-18T03:33:20Z\n"
+            "  shade: 'blue'\n", f"  shade: 'blue'\n  evidence: {told}\n  modified: 2026-10-18T09:00:01Z\n"
         )
         assert evidence(model_workspace) == [RULE, LATER]
 

@@ -40,7 +40,7 @@ def test_the_start_of_a_session_tells_what_was_kept_once_and_how_to_undo_it(work
     change = history.last_undoable(workspace.database, str(workspace.memory))
     assert change is not None
     assert with_prompt(workspace).text == ""
-    text = f"memoryd keeps: {MOCKS}. To take it back: memoryd undo {change.id}"
+    text = f"memoryd keeps: Never use mocks. To take it back: memoryd undo {change.id}"
     assert heard(workspace, at_start(workspace)) == text
     assert at_start(workspace).text == ""
 
@@ -50,7 +50,7 @@ def test_several_changes_are_one_line(workspace: Workspace) -> None:
         workspace.say(wish, session=Session(name))
         workspace.work()
     text = at_start(workspace).text
-    assert f"memoryd keeps: {MOCKS}; {TABS}." in text
+    assert "memoryd keeps: Never use mocks; Use tabs." in text
     assert "2 changes: memoryd history" in text
     assert "\n" not in text
 

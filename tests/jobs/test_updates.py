@@ -289,7 +289,7 @@ def test_a_job_ends_later_than_it_began(workspace: Workspace) -> None:
     sessions = due(workspace.database, workspace.paths, workspace.config, NOW, at_once=True)
     list(extract_due(workspace.database, workspace.paths, sessions, NOW, clock=Ticking(NOW), engine=OfflineEngine()))
     rows = workspace.database.query("SELECT started_at, ended_at FROM jobs ORDER BY id")
-    assert [tuple(row) for row in rows] == [(NOW + 1, NOW + 3), (NOW + 4, NOW + 6)]
+    assert [tuple(row) for row in rows] == [(NOW + 1, NOW + 3), (NOW + 5, NOW + 7)]
 
 
 # --- any split --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memoryd.language.evidence import evidence_of, find_quote, overlap, sentences_around, without_quotations
+from memoryd.language.evidence import evidence_of, find_quote, overlap, sentences_around
+from memoryd.language.quotations import without_quotations
 from memoryd.model import Evidence, UserMessage
 
 RULE = "please keep every review under 400 changed lines"

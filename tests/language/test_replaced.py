@@ -42,6 +42,11 @@ def test_a_swap_is_of_whole_words_and_only_where_the_new_one_is_not_there() -> N
         ("the weekly sync is on Mondays", "the weekly sync is on Thursdays", False),
         ("the retro is on Mondays", "the weekly sync with sales is on Thursdays now", False),
         ("customer 4711 pays in euros", "customer 4712 pays in euros", False),
+        ("keep commits under 200 lines", "keep commits under 300 lines now", True),
+        ("never deploy on Fridays", "the demo is on Fridays now", False),
+        ("never push to main", "releases go to main now", False),
+        ("never run migrations by hand", "never run seeds by hand any more", False),
+        ("never push to main", "never push to develop any more", False),
     ],
 )
 def test_the_same_subject_told_anew_word_for_word(old: str, new: str, is_anew: bool) -> None:

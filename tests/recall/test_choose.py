@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from memoryd.memory.quick_parse import QuickParse
-from memoryd.recall.choose import is_manual, is_pitfall, names_of_tools, speaks_of
+from memoryd.recall.choose import FEW, MANY, floor_of, is_manual, is_pitfall, names_of_tools, speaks_of
 
 
 def memory(description: str, body: str = "", *, name: str = "", kind: str | None = "reference") -> QuickParse:
@@ -104,3 +106,12 @@ def test_what_the_user_wants_or_the_project_does_is_no_manual(kind: str) -> None
 def test_where_things_are_is_neither(text: str) -> None:
     assert not is_manual(memory(text))
     assert not is_pitfall(memory(text))
+
+
+def test_one_memory_more_never_silences_recall() -> None:
+    floors = [floor_of(number) for number in range(MANY + 2)]
+    assert floors[0] == floors[FEW]
+    assert floors[MANY] == floors[MANY + 1]
+    steps = [later.best - earlier.best for earlier, later in pairwise(floors)]
+    assert min(steps) >= 0
+    assert max(steps) < 0.005

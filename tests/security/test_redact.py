@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from typing import TYPE_CHECKING
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from memoryd.security import by_format
 from memoryd.security.redact import find_secret, redact, redacted_end, redacted_excerpt
+from memoryd.security.shapes import SHAPES
 from tests.security.labelled import BASE64, PLAIN, SECRETS, fake
+from tests.torture.secret_kinds import BARE, kinds, value_of
 
 if TYPE_CHECKING:
     from tests.security.labelled import Sample
@@ -87,12 +90,12 @@ def test_the_first_secret_in_the_text_is_the_one_that_is_told() -> None:
 
 
 def test_every_shape_has_an_example() -> None:
-    kinds = {shape.kind for shape in by_format._SHAPES}
-    kinds |= {kind for kind, _, _ in (*by_format._OTHERS, *by_format._OTHERS_IN_RUNS)}
-    assert kinds <= {
-        span.kind
-        for sample in SECRETS
-        for span in by_format.secrets_by_format(sample.text, sample.text.encode("ascii", "replace"))
+    named = {shape.kind for shape in SHAPES}
+    named |= {kind for kind, _, _ in (*by_format._OTHERS, *by_format._OTHERS_IN_RUNS)}
+    dice = random.Random(7)
+    texts = [sample.text for sample in SECRETS] + [value_of(kind, dice) for kind in kinds(BARE)]
+    assert named <= {
+        span.kind for text in texts for span in by_format.secrets_by_format(text, text.encode("ascii", "replace"))
     }
 
 

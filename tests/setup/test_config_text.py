@@ -66,3 +66,10 @@ def test_a_file_in_which_it_would_not_count_is_left_to_its_owner() -> None:
     text = 'note = """\n[x]\n"""\n'
     with pytest.raises(ConfigError):
         config_text(text, EngineChoice("claude"), paths_from({"HOME": "/home/me"}))
+
+
+@given(_LINES, st.sampled_from(["", "turns", "new"]))
+def test_lines_that_end_with_crlf_go_on_doing_so(lines: list[str], table: str) -> None:
+    text = "".join(f"{line}\n" for line in ("# mine", *lines))
+    expected = with_setting(text, table, "engine", "x").replace("\n", "\r\n")
+    assert with_setting(text.replace("\n", "\r\n"), table, "engine", "x") == expected

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from memoryd import atomic_file
 from memoryd.clients.claude_code.hooks import Before, events_with_hooks, without_hooks
-from memoryd.clients.edited_file import edit, read, sentences, target_of, text_of
+from memoryd.clients.edited_file import edit, sentences, target_of
+from memoryd.clients.replaced_file import read, text_of
 
 if TYPE_CHECKING:
     from memoryd.clients.settings import SettingsChange

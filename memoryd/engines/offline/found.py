@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.offline.facts import UNCONFIRMED, WRITTEN, StatedFact, amends, own_sentences
 from memoryd.engines.offline.keys import keys_of
-from memoryd.engines.offline.later import continued, fact_of, has_passed, rests_on, shares, spoken_of
+from memoryd.engines.offline.later import continued, fact_of, has_passed, names_old, rests_on, spoken_of
 from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, quote_of, revision_of
 from memoryd.language.certainty import is_meant
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import only_ends, says_again, swap_in, tells_anew
+from memoryd.language.replaced import may_tell_anew, only_ends, says_again, swap_in, tells_anew
 from memoryd.language.subjects import (
     mentions_taking_back,
     shared_words,
@@ -124,13 +124,21 @@ class FoundFacts:
             )
             return True
         swap = swap_in(stated.text)
-        named = [one for one in ours if swap and swap.fits(fact_of(one.body)) and shares(one, stated.text, swap.old)]
+        named = [one for one in ours if swap and names_old(one, stated.text, swap)]
         if swap and len(named) == 1:
             text = swap.applied_to(fact_of(named[0].body))
             revised = memory_of(text, "", memory.evidence, named[0].type or "project")
             self._changed[named[0].name] = revised._replace(reason="updated", files=(named[0].name,), is_renamed=True)
             return True
+        for one in ours:
+            if may_tell_anew(fact_of(one.body), stated.text):
+                self._suspect(one, memory)
         return False
+
+    def _suspect(self, older: StoredMemory, newer: Revision) -> None:
+        """Ask the user whether a memory still holds beside newer words; both stand until then."""
+        line = f"you said since: {newer.evidence[-1].quote}"
+        self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=newer.evidence)
 
     def _amends(self, said: UserMessage, stated: StatedFact, body: str) -> bool:
         """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one.
@@ -164,8 +172,7 @@ class FoundFacts:
         if only_ends(stated.text) and passed[about]:
             return self._withdraw(older, said)
         if self._is_certain:
-            line = f"you said since: {memory.evidence[-1].quote}"
-            self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=memory.evidence)
+            self._suspect(older, memory)
             return False
         is_same = slug_of(memory.name) == slug_of(title_of(fact_of(older.body)))
         self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
@@ -182,7 +189,7 @@ class FoundFacts:
         outdated = [
             row_id
             for row_id, memory in self._waiting.items()
-            if tells_anew(fact_of(memory.body), text) or (swap and swap.fits(fact_of(memory.body)))
+            if tells_anew(fact_of(memory.body), text) or (swap and names_old(memory, text, swap))
         ]
         for row_id in outdated if len(outdated) == 1 else ():
             self._withdraw_row(row_id)

@@ -9,10 +9,11 @@ from memoryd.engines.offline.facts import WRITTEN
 from memoryd.language.cues import cues_of
 from memoryd.language.expiry import has_only_past_dates
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import is_exception
+from memoryd.language.replaced import is_exception, without_change
 from memoryd.language.subjects import (
     is_contrasted,
     is_same_kind_of_value,
+    shared_subjects,
     shared_words,
     subject_of,
     word_count,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.engines.offline.facts import StatedFact
+    from memoryd.language.replaced import Swap
     from memoryd.model import StoredMemory
 
 _REASON_BEHIND = 0.5
@@ -67,18 +69,19 @@ def has_passed(memory: StoredMemory, now: float | None) -> bool:
 def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int | None:
     """The one of several memories that words are about: none shares as many words with them.
 
-    One word is enough where the day of the memory has `passed`.
+    One word is enough where the day of the memory has `passed`. Without any there is no subject that they share.
     """
     is_limit = is_exception(text)
     facts = [*map(fact_of, bodies)]
+    subject = without_change(text)
     shared = [
-        len(shared_words(fact, text)) + (not is_limit and is_same_kind_of_value(fact, text))
-        if shared_words(fact, text) and (is_limit or not is_contrasted(fact, text))
+        len(shared_subjects(fact, subject)) + (not is_limit and is_same_kind_of_value(fact, text))
+        if shared_subjects(fact, subject) and (is_limit or not is_contrasted(fact, text))
         else 0
         for fact in facts
     ]
     most = max(shared, default=0)
-    if shared.count(most) != 1:
+    if not most or shared.count(most) != 1:
         return None
     about = shared.index(most)
     words = word_count(facts[about])
@@ -88,7 +91,13 @@ def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int |
     return about if most >= least else None
 
 
-def shares(memory: StoredMemory, text: str, old: str) -> bool:
-    """Whether a memory and a sentence have more in common than the value that is replaced, or the memory says little else."""
-    words = subject_of(fact_of(memory.body)) - subject_of(old)
-    return not words or bool(words & subject_of(text))
+def names_old(memory: StoredMemory, text: str, swap: Swap) -> bool:
+    """Whether a sentence replaces a value of a memory by name, and is about the same thing.
+
+    The two have more in common than the value, or the memory says little else; and "npm in the web folder" is not "npm in
+    the api folder".
+    """
+    fact = fact_of(memory.body)
+    words = subject_of(fact) - subject_of(swap.old)
+    is_shared = not words or bool(words & subject_of(text))
+    return swap.fits(fact) and is_shared and not is_contrasted(fact, text)
