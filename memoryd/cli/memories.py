@@ -77,7 +77,9 @@ def execute(context: Context) -> int:
     where = "all projects" if project is None else short(project.memory_dir, context.paths.home)
     if found:
         of = f" of {len(listed)}" if len(found) < len(listed) else ""
-        print_message(f"{len(found)}{of} in {where}")
+        person = sum(memory.memory_dir == context.paths.global_dir != own for memory in found)
+        among = f", {person} of them global" if person and project is not None else ""
+        print_message(f"{len(found)}{of} in {where}{among}")
         if project is not None:
             _print_offer(context, listed)
     elif listed:

@@ -215,8 +215,8 @@ def _now(status: Status) -> Iterator[Block]:
 
 
 def _projects(status: Status) -> Iterator[Block]:
-    named, others = status.projects.named, status.projects.others
-    if not named:
+    named, others, person = status.projects.named, status.projects.others, status.projects.person
+    if not named and person is None:
         return
     dreaming = {dream.memory_dir for dream, is_alive in status.dreams.running if is_alive}
     rows: list[list[Words]] = []
@@ -229,6 +229,8 @@ def _projects(status: Status) -> Iterator[Block]:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
             rows.append(["", ["dream: ", *next_dream(project.dream, status)]])
+    if person is not None and person.types:
+        rows.append([strong("global"), _memories(person)])
     more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []
     yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
 

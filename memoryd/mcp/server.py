@@ -363,29 +363,40 @@ def _only_one(given: str, found: list[str]) -> str:
 def _listed(world: _World) -> list[McpResource]:
     from memoryd.memory.directory import HEAD_BYTES
     from memoryd.memory.document import parse
+    from memoryd.memory.tier_names import as_global
     from memoryd.security.redact import redact
 
-    with _opened(_project(world)) as directory:
-        topics = directory.listing().topics
-        newest = sorted(topics, key=lambda name: -topics[name])[:_MOST_LISTED]
-        found = [McpResource(_INDEX_URI, "MEMORY.md", "The index: a line for each memory of this project.")]
-        for name in newest:
-            state = directory.read(name, HEAD_BYTES)
-            description = parse(state.data).description if state else ""
-            found.append(McpResource(_MEMORY_URI + _quoted(name), name, redact(description)))
-    return found
+    found: list[tuple[int, McpResource]] = []
+    project, person = _project(world), world.paths.global_dir
+    places = [place for place in dict.fromkeys((project, person)) if os.path.isdir(place)]
+    for place in places:
+        with _opened(place) as directory:
+            topics = directory.listing().topics
+            for name in sorted(topics, key=lambda name: -topics[name])[:_MOST_LISTED]:
+                state = directory.read(name, HEAD_BYTES)
+                description = parse(state.data).description if state else ""
+                shown_as = name if place == project else as_global(name)
+                resource = McpResource(_MEMORY_URI + _quoted(shown_as), shown_as, redact(description))
+                found.append((topics[name], resource))
+    newest = sorted(found, key=lambda pair: -pair[0])[:_MOST_LISTED]
+    index = McpResource(
+        _INDEX_URI, "MEMORY.md", "The index: a line for each memory of this project, and each global one."
+    )
+    return [index, *(resource for _, resource in newest)] if places else []
 
 
 def _text_of(world: _World, uri: str) -> str | None:
     from urllib.parse import unquote
 
+    from memoryd.memory.tier_names import place_of
     from memoryd.recall.context import index_of
     from memoryd.security.redact import redact
 
     if uri == _INDEX_URI:
         return index_of(_project(world), global_dir=world.paths.global_dir).text or "There are no memories yet."
     name = unquote(uri.removeprefix(_MEMORY_URI)) if uri.startswith(_MEMORY_URI) else ""
-    with _opened(_project(world)) as directory:
+    place, name = place_of(name, _project(world), world.paths.global_dir)
+    with _opened(place) as directory:
         state = directory.read(name) if name in directory.listing().topics else None
     return redact(state.data.decode("utf-8", "replace")) if state else None
 
