@@ -17,6 +17,7 @@ from memoryd.jobs.team_proposals import propose_sharing
 from memoryd.log.reader import reason_of
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import commit
+from memoryd.memory.daily_logs import split_names
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.snapshot import DirectorySnapshot
@@ -58,6 +59,7 @@ class Outcome(NamedTuple):
     session_id: str
     outcome: str
     saved: tuple[str, ...] = ()
+    """Memories, or a daily log for each line that it has got."""
     detail: str = ""
     removed: tuple[str, ...] = ()
     is_partial: bool = False
@@ -286,8 +288,9 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     if task.review_mode != "off":
         propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
     changed = [change for group in groups for change in group.changes]
-    saved = tuple(dict.fromkeys(change.name for change in changed if change.after is not None))
+    memories, logs = split_names(change.name for change in changed if change.after is not None)
     removed = tuple(change.name for change in changed if change.after is None)
+    saved = (*memories, *logs.elements())
     return Outcome(session_id, "succeeded", saved, detail, removed, held=_waiting(held))
 
 
