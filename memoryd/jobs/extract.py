@@ -8,7 +8,7 @@ from memoryd.clients import client_named, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.formatting import count
-from memoryd.jobs.daily_log import as_log_lines
+from memoryd.jobs.daily_log import as_log_lines, note_outdated_lines
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
@@ -220,6 +220,8 @@ def _attempt(task: _Task) -> Outcome:
             said = [exchange.said for exchange in exchanges]
             reviewed = reviewed._replace(accepted=as_log_lines(reviewed.accepted, said, task.time()))
         done = _save(task, reviewed, tuple(turn.id for turn in left[:taken]), detail)
+        if task.is_daily_log:
+            note_outdated_lines(task.database, task.memory_dir, [exchange.said for exchange in exchanges[:taken]])
         # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
         if reviewed.withdrawn:
             inbox.withdraw(task.database, reviewed.withdrawn, task.time())

@@ -26,7 +26,10 @@ def quotes_beside(database: Database, memory_dir: str) -> list[Quote]:
 def _lines_of(database: Database, memory_dir: str, logs: set[str]) -> Iterator[Quote]:
     from memoryd.jobs.new_log_lines import undistilled  # noqa: PLC0415 - only where there are daily logs
 
+    outdated = log_lines.outdated(database, memory_dir)
     for line in undistilled(database, memory_dir, logs):
+        if (line.log, line.digest) in outdated:
+            continue
         if line.fact is None:  # the user's own, or edited
             for message in line.said:
                 yield _quote(line.log, message.text, message.said_at, "")

@@ -92,6 +92,19 @@ def read_lines(database: Database, memory_dir: str, log: str) -> set[str]:
     return {row["digest"] for row in rows}
 
 
+def note_outdated(database: Database, memory_dir: str, lines: Iterable[tuple[str, str]]) -> None:
+    """Note lines, by log and digest, that the user has taken back or told anew."""
+    database.execute_many(
+        "INSERT OR IGNORE INTO outdated_log_lines VALUES (?, ?, ?)", [(memory_dir, *line) for line in lines]
+    )
+
+
+def outdated(database: Database, memory_dir: str) -> set[tuple[str, str]]:
+    """Lines, by log and digest, that the user has taken back or told anew."""
+    rows = database.query("SELECT log, digest FROM outdated_log_lines WHERE memory_dir = ?", (memory_dir,))
+    return {(row["log"], row["digest"]) for row in rows}
+
+
 def logs_with_lines(database: Database, memory_dir: str) -> set[str]:
     """The logs of a directory that extraction has appended to."""
     return {row[0] for row in database.query("SELECT DISTINCT log FROM log_lines WHERE memory_dir = ?", (memory_dir,))}

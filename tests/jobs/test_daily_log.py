@@ -418,6 +418,24 @@ def test_a_line_that_is_said_while_the_night_is_at_work_is_recalled_at_once(plac
     assert quotes(place) == ["Remember that the lathe in Kiel is number 7."]
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "left"),
+    [
+        ("From now on, use tabs.", "Forget what I said about tabs.", []),
+        ("Deploys go out on Tuesdays.", "Deploys go out on Thursdays now.", ["Deploys go out on Thursdays now."]),
+        ("Remember that the crane is number 3.", "please look at the crane", ["Remember that the crane is number 3."]),
+    ],
+)
+def test_what_is_taken_back_or_told_anew_is_not_recalled_until_the_night(
+    place: DailyLogWorkspace, first: str, later: str, left: list[str]
+) -> None:
+    place.say(first)
+    assert quotes(place) == [first]
+    place.clock.at += 60
+    place.say(later)
+    assert quotes(place) == left
+
+
 def test_rules_of_the_day_go_with_the_first_prompt_of_a_session(place: DailyLogWorkspace) -> None:
     """As rules in memories do where there are few: such a rule shares no word with the prompts that it is for."""
     place.say("From now on, always answer in German.")

@@ -245,5 +245,5 @@ HOMES = ((0, "shop"), (0, "shop-clone"), (1, "shop"), (2, "shop"))
 
 @pytest.mark.torture
 def test_no_memory_is_lost_whoever_exchanges_when(torture: bool) -> None:
-    limits = settings(max_examples=1000 if torture else 25, stateful_step_count=40 if torture else 25, deadline=None)
+    limits = settings(max_examples=500 if torture else 12, stateful_step_count=50 if torture else 25, deadline=None)
     run_state_machine_as_test(Homes, settings=limits)
