@@ -166,7 +166,7 @@ def _last(status: Status) -> list[dict[str, Any]]:
             "at": iso(job.ended_at),
             "outcome": job.outcome,
             "detail": job.detail or None,
-            "saved": list(job.saved),
+            "saved": list(dict.fromkeys(job.saved)),
             "removed": list(job.removed),
             "usd": round(job.usd, 6),
         }

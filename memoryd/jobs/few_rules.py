@@ -46,5 +46,6 @@ def rules_of_few(
         rules.append(Rule(one._replace(has_secret=has_secret), parsed))
     for name, quote in quotes.items():
         parsed = quick_parse(quote.text)
-        rules.append(Rule(IndexedMemory(0, name, 0, 0, 0, parsed.type or "", has_secret=False), parsed, quote))
+        kind = parsed.type or quote.type
+        rules.append(Rule(IndexedMemory(0, name, 0, 0, 0, kind, has_secret=False), parsed, quote))
     return [rule for rule in rules if rule.memory.type in _TYPES and rule.memory.name not in known]
