@@ -10,7 +10,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall import shown as shown_log
-from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.index import is_unchanged, up_to_date_index
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rules import allowance
 from memoryd.rules.calls import call_of

@@ -15,9 +15,10 @@ from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
-from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.index import changed_at_ns, is_unchanged, up_to_date_index
 from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory, open_store
 from memoryd.state.database import open_for_reading
 from memoryd.state.team import is_on as is_team_on
