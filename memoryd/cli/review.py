@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, places_of
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--yes", action="store_true", help="accept also what was changed since, as the difference shows it"
     )
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 
@@ -61,8 +61,8 @@ def execute(context: Context) -> int:
             from memoryd.cli.review_answers import answer
 
             return answer(context, database)
-        memory_dir = None if arguments.all else project_of(context).memory_dir
-        rows = inbox.waiting(database, memory_dir)
+        places = [None] if arguments.all else places_of(context)
+        rows = sorted((row for place in places for row in inbox.waiting(database, place)), key=lambda row: row.id)
         if arguments.json:
             print_json([as_json(row) for row in rows])
         elif not rows:

@@ -31,7 +31,7 @@ HELP = "what a memory rests on"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="its file name, or a part of it; LOG:NUMBER for a line of a daily log")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 

@@ -102,7 +102,8 @@ def read_projects(
         )
         try:
             counted = census.count(place.memory_dir)
-            if fault := index_fault(place.memory_dir) if counted is not None else None:
+            is_ours = counted is not None and world.config.index.write
+            if fault := index_fault(place.memory_dir, world.paths.global_dir) if is_ours else None:
                 problems.append(wrong_index(place.project_root, str(fault), world.paths))
             problems += _left_behind(world, database, place.project_root, counted)
             if counted is not None:

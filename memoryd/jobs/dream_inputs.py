@@ -13,7 +13,7 @@ from memoryd.language.lexicon import small
 from memoryd.language.tokens import words_of
 from memoryd.memory import index as indexing
 from memoryd.memory.document import body_of
-from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.memory.tiers import tiers_of
 from memoryd.sources.session import NotATranscriptError
 from memoryd.state import dreams, history
 from memoryd.state.changes import digest
@@ -119,7 +119,7 @@ def read_inputs(
     now: float,
 ) -> DreamInputs:
     """Read all inputs and lease the turns to this dream. Unreadable ones are left to the next dream."""
-    snapshot = DirectorySnapshot(database, directory.path)
+    snapshot = tiers_of(database, directory.path).snapshot(database)
     sessions = [
         changed
         for changed in dreams.sessions_since(database, directory.path, since)

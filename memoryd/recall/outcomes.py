@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.formatting import count
+from memoryd.memory.tier_names import is_global, without_tier
 from memoryd.recall.shown import sessions_since
 
 if TYPE_CHECKING:
@@ -192,3 +193,13 @@ def _sum(one: MemoryOutcome, other: MemoryOutcome) -> MemoryOutcome:
     latest = max(one, other, key=lambda outcome: outcome.refused_at)
     counts = {name: getattr(one, name) + getattr(other, name) for name in _COUNTS}
     return MemoryOutcome(**counts, refused_in=latest.refused_in, refused_at=latest.refused_at)
+
+
+def most_used_global(paths: Paths) -> tuple[str, ...]:
+    """The global memories that sessions were handed, in whatever project, those first that they used most often."""
+    total: dict[str, tuple[int, int]] = {}
+    for (_, name), outcome in outcomes(paths).items():
+        if is_global(name):
+            used, shown = total.get(without_tier(name), (0, 0))
+            total[without_tier(name)] = used + outcome.used, shown + outcome.shown
+    return tuple(sorted(total, key=lambda name: (-total[name][0], -total[name][1], name)))

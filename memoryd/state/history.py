@@ -52,6 +52,16 @@ def find(database: Database, change_id: int) -> Change | None:
     return _change(rows[0]) if rows else None
 
 
+def of_same_commit(database: Database, change_id: int) -> list[Change]:
+    """The changes of other directories that were made with one, and are not undone."""
+    rows = database.query(
+        f"{_CHANGES} WHERE id <> ?1 AND state = 'applied' AND undone_by IS NULL"  # noqa: S608 - ours
+        " AND commit_id = (SELECT commit_id FROM changes WHERE id = ?1) ORDER BY id",
+        (change_id,),
+    )
+    return [_change(row) for row in rows]
+
+
 def last_undoable(database: Database, memory_dir: str | None) -> Change | None:
     """Newest change that is applied, not undone, and no undo itself."""
     return next(

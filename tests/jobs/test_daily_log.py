@@ -15,7 +15,8 @@ from memoryd.config import Config
 from memoryd.engines.offline import find
 from memoryd.jobs.explain import explain
 from memoryd.jobs.new_log_lines import new_lines
-from memoryd.jobs.recall import Request, recall
+from memoryd.jobs.recall import recall
+from memoryd.jobs.recall_matches import Request
 from memoryd.language.evidence import evidence_of
 from memoryd.memory.commit import commit
 from memoryd.memory.daily_logs import log_line, log_name

@@ -21,10 +21,10 @@ from memoryd.jobs.recall import (
     NOTHING_RELEVANT,
     SINGLE_WORD,
     RecallAnswer,
-    Request,
     recall,
     record_shown,
 )
+from memoryd.jobs.recall_matches import Request
 from memoryd.recall import shown as shown_log
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store

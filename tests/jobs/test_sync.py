@@ -73,7 +73,7 @@ def test_projects_that_stay_at_home_are_named(database: Database, paths: Paths, 
     config = MACHINES._replace(projects=ProjectSettings(exclude=(private.root,)))
     (shared,) = all_shared(database, config)
     prefix = prefix_of(RepositoryIdentity("example.org/me/shop"))
-    assert shared.replicas == (Replica(shop.memory_dir, prefix),)
+    assert shared.replicas == (Replica(paths.global_dir, "global/"), Replica(shop.memory_dir, prefix))
     assert set(shared.staying) == {notes.root, private.root}
 
 
@@ -85,8 +85,10 @@ def test_two_clones_of_one_repository_are_exchanged_with_one_store(
     record_identities(paths, [clone.root for clone in clones], 1.0)
     agree(database, clones, "ref")
     (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="ref")))
-    assert [replica.memory_dir for replica in machines.replicas] == [clone.memory_dir for clone in clones]
-    assert len({replica.prefix for replica in machines.replicas}) == 1
+    person, *projects = machines.replicas
+    assert person == Replica(paths.global_dir, "global/")
+    assert [replica.memory_dir for replica in projects] == [clone.memory_dir for clone in clones]
+    assert len({replica.prefix for replica in projects}) == 1
     assert team.address == "git@example.org:me/shop.git"
     assert [replica.memory_dir for replica in team.replicas] == [f"{clone.memory_dir}/team" for clone in clones]
 
@@ -136,7 +138,7 @@ def test_one_place_for_machines_and_team_would_keep_them_apart(
     record_identities(paths, [shop.root], 1.0)
     agree(database, [shop], "/shared")
     (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="/shared")))
-    assert machines.replicas[0].prefix.startswith("projects/shop-")
+    assert machines.replicas[1].prefix.startswith("projects/shop-")
     assert team.replicas[0].prefix.startswith("team/shop-")
 
 
