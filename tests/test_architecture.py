@@ -93,6 +93,7 @@ ONLY_IMPORTER = {
         "engines/model/claude/command.py",
         "engines/model/claude/process.py",
         "daemon/child.py",
+        "recall/reading.py",
         "rot/git.py",
         "service/tools.py",
         "setup/take_back.py",

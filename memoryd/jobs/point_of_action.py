@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.tier_names import as_global
 from memoryd.recall import shown as shown_log
-from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.index import is_unchanged, up_to_date_index
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rules import allowance
 from memoryd.rules.calls import call_of

@@ -24,8 +24,9 @@ from memoryd.memory.tier_names import place_of
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
-from memoryd.recall.index import changed_at_ns, read_memory, up_to_date_index
+from memoryd.recall.index import changed_at_ns, up_to_date_index
 from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory, open_store
 
 if TYPE_CHECKING:
