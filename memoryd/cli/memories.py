@@ -57,6 +57,8 @@ def execute(context: Context) -> int:
     from memoryd.jobs.team_answers import dirs_with_team
 
     arguments = context.arguments
+    for age in filter(None, (arguments.newer, arguments.older)):
+        _seconds(age)  # what is no age is said also where there are no memories
     project = None if arguments.all else project_of(context)
     places = _all_places(context) if project is None else [(project.root, project.memory_dir)]
     listed = [memory for root, memory_dir in places for memory in _memories_in(root, memory_dir)]
