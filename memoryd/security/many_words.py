@@ -1,4 +1,4 @@
-"""Which of many words stand in a text, and where: in a few passes instead of one for each. Pure.
+"""Places of many words in a text, found in a few passes instead of one for each. Pure.
 
 A pass for one word is as fast as `bytes.find`, but thirty of them take longer than all the rest of redaction. So words are
 searched for in groups: letters that stand at the same place of the words of a group are made one letter, in the words and in
