@@ -10,21 +10,17 @@ import json
 import os
 from array import array
 from collections import defaultdict
-from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
-from memoryd.memory.keys import keys_in
 from memoryd.recall import schema
 from memoryd.recall.terms import pieces_of
-from memoryd.state.database import Database, DatabaseFile, open_for_reading
-from memoryd.state.memory_keys import digest_of, keys_by_digest
+from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
 
 BUSY_SECONDS = 2.0
@@ -33,6 +29,8 @@ WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
 _MOST_KEYS = 500
 """Of one tool call; nobody reads a longer command."""
+_PLAIN = "('run', 'edit', 'text', 'work', 'files')"
+"""Kinds of triggers by which a memory is surely about calls; words and names may stand in any memory."""
 
 
 class IndexedMemory(NamedTuple):
@@ -71,8 +69,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
-    triggers: Sequence[tuple[str, str, str]] = ()
-    """Kind, key and pattern of each thing that it speaks of."""
+    triggers: Sequence[tuple[str, str, str, str]] = ()
+    """Kind, key, pattern and scope of each thing that it speaks of."""
 
 
 class Store:
@@ -80,7 +78,7 @@ class Store:
 
     def __init__(self, database: Database, paths: Paths) -> None:
         self._database = database
-        self._paths = paths
+        self.paths = paths
 
     def close(self) -> None:
         self._database.close()
@@ -151,7 +149,7 @@ class Store:
         first = self._last_id() + 1
         rows: list[tuple[object, ...]] = []
         triggers: list[tuple[object, ...]] = []
-        fresh: defaultdict[str, array[int]] = defaultdict(_no_entries)
+        fresh: defaultdict[str, list[int]] = defaultdict(list)
         for row_id, one in enumerate(memories, first):
             if one.name in known:
                 self.forget(directory_id, [one.name])
@@ -168,12 +166,12 @@ class Store:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
-        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?)", triggers)
+        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)", triggers)
         before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
             (
-                (directory_id, term, before.get(term, b"") + entries.tobytes())
+                (directory_id, term, before.get(term, b"") + array("I", entries).tobytes())
                 for term, entries in sorted(fresh.items())
             ),
         )
@@ -202,41 +200,28 @@ class Store:
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
 
-    def with_kept_keys(self, memories: Sequence[QuickParse]) -> list[QuickParse]:
-        """Memories without keys of their own get those that a model wrote for them; they are in the state database."""
-        digests = [digest_of(memory.name, memory.description, memory.body) for memory in memories]
-        kept: dict[bytes, str] = {}
-        with suppress(StateError, BusyError):  # a memory without them is found by its own words
-            state = open_for_reading(self._paths)
-            if state is not None:
-                with closing(state):
-                    kept = keys_by_digest(state, digests)
-        return [
-            memory if memory.keys else memory._replace(keys=keys_in(kept.get(digest, "")))
-            for memory, digest in zip(memories, digests, strict=True)
-        ]
-
     # --- tool calls ---------------------------------------------------------------------------------------------------
 
-    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
-        """Memory, kind, key and pattern of those that may fit a call with these keys."""
+    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str, str]]:
+        """Memory, kind, key, pattern and scope of those that may fit a call with these keys."""
         wanted = list(keys)[:_MOST_KEYS]
-        sql = (
-            f"SELECT memory_id, kind, key, pattern FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
-        )
+        sql = f"SELECT memory_id, kind, key, pattern, scope FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
 
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""
         rows = self._database.query(
-            "SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind != 'folder'", (directory_id,)
+            f"SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind IN {_PLAIN}",  # noqa: S608 - our own names
+            (directory_id,),
         )
         named = {number for (number,) in rows}
         return [one for one in self.known(directory_id) if one.id not in named]
 
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind NOT IN ('folder', 'name') LIMIT 1"))
+        return bool(
+            self._database.query(f"SELECT 1 FROM triggers WHERE kind IN {_PLAIN} OR kind LIKE 'deny-%' LIMIT 1")  # noqa: S608 - our own names
+        )
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""
@@ -323,10 +308,6 @@ def _file(paths: Paths) -> DatabaseFile:
     return DatabaseFile(
         paths.recall_file, "recall database", (schema.TABLES,), schema.VERSION, BUSY_SECONDS, is_disposable=True
     )
-
-
-def _no_entries() -> array[int]:
-    return array("I")
 
 
 def _places(values: Sequence[object]) -> str:

@@ -109,6 +109,8 @@ class Quote(NamedTuple):
     said_at: float
     log: str = ""
     """The daily log that it is a line of."""
+    type: str = ""
+    """Of the memory that a line of a log shall become; the text of an unconfirmed one tells it itself."""
 
 
 def unconfirmed_quotes(database: Database, memory_dir: str) -> list[Quote]:
