@@ -31,7 +31,8 @@ HELP = "exchange memories with your machines and your team, now"
 
 _OFF = (
     "Nothing is exchanged: no store is named in the config. To have your memories on all your machines, put this into"
-    ' {config}:\n\n    [sync]\n    remote = "git@example.org:me/memories.git"   # a private repository of your own'
+    ' {config}:\n\n    [sync]\n    remote = "git@example.org:me/memories.git"   # a private repository of your own\n\n'
+    "To share one with your team: memoryd share FILE"
 )
 
 
