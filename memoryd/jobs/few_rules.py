@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.recall.index import is_unchanged, read_memory
+from memoryd.recall.index import is_unchanged
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory
 
 if TYPE_CHECKING:
