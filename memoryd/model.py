@@ -397,4 +397,4 @@ class Changeset(NamedTuple):
     """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
     accepts: tuple[int, ...] = ()
     """Rows of the inbox that this answers, by a yes or because it was said again: closed with it."""
-    log_cursors: tuple[tuple[str, int, bytes], ...] = ()  # daily logs, and how far each is distilled by this
+    log_cursors: tuple[tuple[str, int, bytes, tuple[str, ...]], ...] = ()  # how far daily logs are distilled: `LogRead`

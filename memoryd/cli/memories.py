@@ -58,6 +58,8 @@ def execute(context: Context) -> int:
     from memoryd.jobs.team_answers import dirs_with_team
 
     arguments = context.arguments
+    for age in filter(None, (arguments.newer, arguments.older)):
+        _seconds(age)  # what is no age is said also where there are no memories
     project = None if arguments.all else project_of(context)
     own = project.memory_dir if project else ""
     places = (
@@ -77,7 +79,9 @@ def execute(context: Context) -> int:
     where = "all projects" if project is None else short(project.memory_dir, context.paths.home)
     if found:
         of = f" of {len(listed)}" if len(found) < len(listed) else ""
-        print_message(f"{len(found)}{of} in {where}")
+        person = sum(memory.memory_dir == context.paths.global_dir != own for memory in found)
+        among = f", {person} of them global" if person and project is not None else ""
+        print_message(f"{len(found)}{of} in {where}{among}")
         if project is not None:
             _print_offer(context, listed)
     elif listed:

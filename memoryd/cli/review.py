@@ -1,6 +1,6 @@
 """Say yes or no to changes that memoryd does not make unasked: what it was not sure of waits here.
 
-    memoryd review                  one after the other: y yes, n no, e edit, w why, l later, q quit
+    memoryd review                  one after the other: y yes, n no, e edit, w why, f file, l later, q quit
     memoryd review --list           a line each, with its number
     memoryd review accept 12 13     yes
     memoryd review reject 12        no: the same words are not proposed again
@@ -82,7 +82,10 @@ def execute(context: Context) -> int:
 
 
 def as_json(row: InboxRow) -> dict[str, Any]:
-    """Row of the inbox; of a group of files the first is shown, and `also` has the others."""
+    """Row of the inbox; of a group of files the first is shown, and `also` has the others.
+
+    Where a memory gets another name, `before` is the text of the file that goes.
+    """
     from memoryd.cli.review_screen import op_of
     from memoryd.clock import iso
     from memoryd.memory.quick_parse import quick_parse
@@ -96,7 +99,7 @@ def as_json(row: InboxRow) -> dict[str, Any]:
         "op": op_of(first),
         "file": first.name,
         "type": quick_parse(first.after if first.after is not None else first.before or b"").type,
-        "before": _text(first.before),
+        "before": _text((row.replaced or first).before),
         "after": _text(first.after),
         "quote": words.quote if words else None,
         "reason": row.held.reason,

@@ -26,6 +26,7 @@ from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, runn
 from memoryd.cli.status_engine import engine_lines
 from memoryd.clients import MEMORY_READER, client_named
 from memoryd.formatting import ago, clock_time, count, short, size
+from memoryd.memory.daily_logs import split_names
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
 
@@ -131,7 +132,9 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         yield "agents", ", ".join(f"{client_named(name).title} {number:,}" for name, number in status.clients.items())
     vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
     pending = totals.waiting_turns - status.skipped_turns
-    yield "turns", f"{pending:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}"
+    going_on = f", {totals.open_turns:,} going on" if totals.open_turns else ""
+    before = f", {totals.history_turns:,} from before memoryd came" if totals.history_turns else ""
+    yield "turns", f"{f'{pending:,}' if pending else 'none'} waiting to be read{going_on}{before}{vanished}"
     if status.skipped:
         reasons: dict[str, int] = {}
         for _, skip in status.skipped:
@@ -215,8 +218,8 @@ def _now(status: Status) -> Iterator[Block]:
 
 
 def _projects(status: Status) -> Iterator[Block]:
-    named, others = status.projects.named, status.projects.others
-    if not named:
+    named, others, person = status.projects.named, status.projects.others, status.projects.person
+    if not named and person is None:
         return
     dreaming = {dream.memory_dir for dream, is_alive in status.dreams.running if is_alive}
     rows: list[list[Words]] = []
@@ -228,7 +231,9 @@ def _projects(status: Status) -> Iterator[Block]:
         if project.memory_dir in dreaming:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
-            rows.append(["", ["dream: ", *next_dream(project.dream, status)]])
+            rows.append(["", ["next dream: ", *next_dream(project.dream, status)]])
+    if person is not None and person.types:
+        rows.append([strong("global"), _memories(person)])
     more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []
     yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
 
@@ -295,7 +300,9 @@ def _last(status: Status) -> Iterator[Block]:
     found: list[tuple[float, str, Words]] = []
     for job in status.last:
         if job.outcome != "succeeded_no_output" or job.detail:
-            what = [f"saved {', '.join(job.saved)}"] if job.saved else []
+            memories, logs = split_names(job.saved)
+            what = [f"saved {', '.join(memories)}"] if memories else []
+            what += [f"noted {count(lines, 'line')} in {log}" for log, lines in logs.items()]
             what += [f"took back {', '.join(job.removed)}"] if job.removed else []
             what = what or [job.outcome]
             what += [job.detail] if job.detail else []

@@ -71,6 +71,8 @@ class ProjectsStatus(NamedTuple):
     others: int = 0
     """How many more there are, which were not looked at."""
     full: tuple[FullIndex, ...] = ()
+    person: Counted | None = None
+    """The global memories; None where there are none."""
 
 
 def read_projects(
@@ -115,7 +117,12 @@ def read_projects(
             problems.append(unreadable(place.memory_dir, error.strerror or str(error)))
         named.append(project)
     full = tuple(_full_indexes(place.memory_dir for place in places))
-    return ProjectsStatus(tuple(named), len(places) - len(named), full), problems
+    person = None
+    try:
+        person = census.count(world.paths.global_dir) if world.paths.global_dir else None
+    except OSError as error:
+        problems.append(unreadable(world.paths.global_dir, error.strerror or str(error)))
+    return ProjectsStatus(tuple(named), len(places) - len(named), full, person), problems
 
 
 def _left_behind(world: World, database: Database, root: str, counted: Counted | None) -> list[Problem]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamJob
+    from memoryd.state.log_lines import LogRead
 
 _STOPPED = "it was asked to stop, and changed nothing"
 
@@ -271,7 +272,7 @@ class _Done(NamedTuple):
     turns: tuple[int, ...]
     withdrawn: frozenset[int] = frozenset()
     """Rows of unconfirmed memories that the user took back or told anew."""
-    log_cursors: tuple[tuple[str, int, bytes], ...] = ()
+    log_cursors: tuple[LogRead, ...] = ()
     """How far the daily logs are distilled."""
 
     @property
@@ -280,7 +281,7 @@ class _Done(NamedTuple):
         return bool(self.log_cursors) and (not self.inputs.logs.is_all or self._last_cursors != self.log_cursors)
 
     @property
-    def _last_cursors(self) -> tuple[tuple[str, int, bytes], ...]:
+    def _last_cursors(self) -> tuple[LogRead, ...]:
         return self.inputs.logs.cursors({message.message_id for message in self.inputs.logs.messages})
 
     def changeset(self, job: DreamJob) -> Changeset:

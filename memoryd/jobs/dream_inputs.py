@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
     from memoryd.state.dreams import ChangedSession, DreamJob
     from memoryd.state.jobs import WaitingTurn
+    from memoryd.state.log_lines import LogRead
 
 MOST_SESSIONS = 500
 Signature = frozenset[tuple[str, bytes]]
@@ -104,7 +105,7 @@ class DreamInputs(NamedTuple):
         )
         return (*self.covered, *done)
 
-    def logs_done(self, signal: Signal, proposal: Proposal) -> tuple[tuple[str, int, bytes], ...]:
+    def logs_done(self, signal: Signal, proposal: Proposal) -> tuple[LogRead, ...]:
         """How far the daily logs have been read."""
         return self.logs.cursors({exchange.said.message_id for exchange in signal.turns[: proposal.taken]})
 

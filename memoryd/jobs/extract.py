@@ -8,13 +8,14 @@ from memoryd.clients import client_named, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.formatting import count
-from memoryd.jobs.daily_log import as_log_lines
+from memoryd.jobs.daily_log import as_log_lines, note_outdated_lines
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
 from memoryd.jobs.team_proposals import propose_sharing
 from memoryd.log.reader import reason_of
+from memoryd.memory.daily_logs import split_names
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.tiers import tiers_of
@@ -57,6 +58,7 @@ class Outcome(NamedTuple):
     session_id: str
     outcome: str
     saved: tuple[str, ...] = ()
+    """Memories, or a daily log for each line that it has got."""
     detail: str = ""
     removed: tuple[str, ...] = ()
     is_partial: bool = False
@@ -218,6 +220,8 @@ def _attempt(task: _Task) -> Outcome:
             said = [exchange.said for exchange in exchanges]
             reviewed = reviewed._replace(accepted=as_log_lines(reviewed.accepted, said, task.time()))
         done = _save(task, reviewed, tuple(turn.id for turn in left[:taken]), detail)
+        if task.is_daily_log:
+            note_outdated_lines(task.database, task.memory_dir, [exchange.said for exchange in exchanges[:taken]])
         # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
         if reviewed.withdrawn:
             inbox.withdraw(task.database, reviewed.withdrawn, task.time())
@@ -290,8 +294,9 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     if task.review_mode != "off":
         propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
     changed = [change for group in groups for change in group.changes]
-    saved = tuple(dict.fromkeys(change.name for change in changed if change.after is not None))
+    memories, logs = split_names(change.name for change in changed if change.after is not None)
     removed = tuple(change.name for change in changed if change.after is None)
+    saved = (*memories, *logs.elements())
     return Outcome(session_id, "succeeded", saved, detail, removed, held=_waiting(held))
 
 

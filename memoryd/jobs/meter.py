@@ -19,7 +19,7 @@ from memoryd.memory.tiers import Tiers
 from memoryd.model import Prompt, Reply
 from memoryd.projects import root_of
 from memoryd.recall import shown
-from memoryd.recall.index import read_memory
+from memoryd.recall.reading import read_memory
 from memoryd.recall.restated import is_restated, restated_of
 from memoryd.rules.calls import call_of
 from memoryd.rules.forbidden import forbidden_in, read_patterns

@@ -20,11 +20,13 @@ from memoryd.jobs.recall_matches import (
     team_matches,
 )
 from memoryd.language.memory_aside import asks_to_leave_aside
+from memoryd.memory.tier_names import place_of
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
-from memoryd.recall.index import changed_at_ns, read_memory, up_to_date_index
+from memoryd.recall.index import changed_at_ns, up_to_date_index
 from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory, open_store
 
 if TYPE_CHECKING:
@@ -122,9 +124,9 @@ def ready_memories(
     left = round(config.recall.session_kilobytes * 1024) - shown_log.spent(paths, session_id)
     most_bytes = min(left, round(config.recall.prompt_kilobytes * 1024))
     matches = [
-        _picked(memory_dir, name, mtime_ns)
+        _picked(paths, memory_dir, name, mtime_ns)
         for name in names
-        if name not in shown and (mtime_ns := changed_at_ns(memory_dir, name)) is not None
+        if name not in shown and (mtime_ns := changed_at_ns(*place_of(name, memory_dir, paths.global_dir))) is not None
     ]
     request = Request("", session_id, most_characters=most_characters)
     answer = RecallAnswer(selector="model")
@@ -177,7 +179,8 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
         matches, answer = _by_model(task, matches, known)
     beside = quoted_matches(task, store, quotes, query, known)
     beside += team_matches(task, store, team, query, known, found) if team is not None else []
-    beside += global_matches(task, store, person, query, known) if person is not None else []
+    if person is not None and answer.selector == "local":  # the model has seen them
+        beside += global_matches(task, store, person, query, known)
     matches = _with_others(matches, beside)
     there = known.union(match.candidate.memory.name for match in matches)
     is_first = bool(request.session_id and query.words) and not shown
@@ -236,13 +239,16 @@ def _by_model(task: RecallTask, matches: list[Match], known: frozenset[str]) -> 
     if choice.names is None:
         return matches, RecallAnswer(fallback=choice.why)
     by_name = {match.candidate.memory.name: match for match in matches}
-    picked = [by_name.get(name) or _picked(task.memory_dir, name, choice.changed_at[name]) for name in choice.names]
+    picked = [
+        by_name.get(name) or _picked(task.paths, task.memory_dir, name, choice.changed_at[name])
+        for name in choice.names
+    ]
     return picked, RecallAnswer(selector="model")
 
 
-def _picked(memory_dir: str, name: str, mtime_ns: int) -> Match:
+def _picked(paths: Paths, memory_dir: str, name: str, mtime_ns: int) -> Match:
     """A memory that only the model thought of."""
-    parsed = read_memory(memory_dir, name)
+    parsed = read_memory(*place_of(name, memory_dir, paths.global_dir))
     known = IndexedMemory(0, name, mtime_ns, 0, 0, parsed.type or "", has_secret=True)
     return Match(rank.Candidate(known, 0.0, ()), parsed, may_have_secret=True)
 

@@ -11,8 +11,9 @@ from memoryd.memory.quick_parse import quick_parse
 from memoryd.memory.tier_names import as_global
 from memoryd.recall import choose, rank
 from memoryd.recall import team as team_recall
-from memoryd.recall.index import is_unchanged, read_memory
+from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
+from memoryd.recall.reading import read_memory
 from memoryd.state.database import open_for_reading
 from memoryd.state.team import is_on as is_team_on
 

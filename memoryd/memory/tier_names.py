@@ -15,6 +15,11 @@ def as_global(name: str) -> str:
     return _PREFIX + name
 
 
+def place_of(name: str, memory_dir: str, global_dir: str) -> tuple[str, str]:
+    """The directory of a memory that a project's sessions see, and its name there."""
+    return (global_dir, without_tier(name)) if global_dir and is_global(name) else (memory_dir, name)
+
+
 def without_tier(name: str) -> str:
     """The name that a memory has in its own directory."""
     return name.removeprefix(_PREFIX)

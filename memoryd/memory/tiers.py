@@ -15,7 +15,7 @@ from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.plan import index_rules, plan
 from memoryd.memory.snapshot import Contents, DirectorySnapshot, Snapshot
-from memoryd.memory.tier_names import GLOBAL_FOLDER, as_global, is_global, without_tier
+from memoryd.memory.tier_names import GLOBAL_FOLDER, as_global, is_global, place_of, without_tier
 from memoryd.memory.unconfirmed import unconfirmed_memories
 from memoryd.model import Changeset
 
@@ -43,7 +43,7 @@ class Tiers(NamedTuple):
 
     def place_of(self, name: str) -> tuple[str, str]:
         """The directory of a memory, and its name there."""
-        return (self.person, without_tier(name)) if self.person and is_global(name) else (self.project, name)
+        return place_of(name, self.project, self.person)
 
     def snapshot(self, database: Database) -> Snapshot:
         own = DirectorySnapshot(database, self.project)

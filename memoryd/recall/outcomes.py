@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.formatting import count
-from memoryd.memory.tier_names import is_global, without_tier
+from memoryd.memory.tier_names import place_of
 from memoryd.recall.shown import sessions_since
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ _COUNTS = [name for name in MemoryOutcome._fields if not name.startswith("refuse
 
 
 def outcomes(paths: Paths, since: float = 0.0) -> dict[tuple[str, str], MemoryOutcome]:
-    """By memory directory and name, of what happened since then."""
+    """By memory directory and name, of what happened since then. Global memories are counted once for all projects."""
     found: dict[tuple[str, str], MemoryOutcome] = {}
     try:
         sessions = list(sessions_since(paths, since))
@@ -107,7 +107,7 @@ def outcomes(paths: Paths, since: float = 0.0) -> dict[tuple[str, str], MemoryOu
                 continue
             name = str(line[kind])
             place = line.get("memory_dir") or next((place for place, other in of_session if other == name), "")
-            key = (str(place), name)
+            key = place_of(name, str(place), paths.global_dir)
             if (ident := line.get("call")) is not None:
                 if (kind, name, str(ident)) in counted:
                     continue
@@ -197,9 +197,5 @@ def _sum(one: MemoryOutcome, other: MemoryOutcome) -> MemoryOutcome:
 
 def most_used_global(paths: Paths) -> tuple[str, ...]:
     """The global memories that sessions were handed, in whatever project, those first that they used most often."""
-    total: dict[str, tuple[int, int]] = {}
-    for (_, name), outcome in outcomes(paths).items():
-        if is_global(name):
-            used, shown = total.get(without_tier(name), (0, 0))
-            total[without_tier(name)] = used + outcome.used, shown + outcome.shown
-    return tuple(sorted(total, key=lambda name: (-total[name][0], -total[name][1], name)))
+    found = {name: outcome for (place, name), outcome in outcomes(paths).items() if place == paths.global_dir}
+    return tuple(sorted(found, key=lambda name: (-found[name].used, -found[name].shown, name)))

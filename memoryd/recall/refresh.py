@@ -17,7 +17,8 @@ from memoryd.jobs.meter import measure
 from memoryd.log.writer import open_log
 from memoryd.memory.tiers import Tiers
 from memoryd.recall import shown, use
-from memoryd.recall.index import read_memory, up_to_date_index
+from memoryd.recall.index import up_to_date_index
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rot.check import Repository, check
 from memoryd.transcripts.read import recent_replies

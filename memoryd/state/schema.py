@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import commits, core, daily_log, memory_keys, notes, sync, team
+from memoryd.state.tables import commits, core, daily_log, memory_keys, notes, read_log_lines, sync, team
 
 MIGRATIONS: tuple[str, ...] = (
     *core.STEPS,
@@ -12,6 +12,7 @@ MIGRATIONS: tuple[str, ...] = (
     team.STEP,
     daily_log.STEP,
     commits.STEP,
+    read_log_lines.STEP,
 )
 
 VERSION = len(MIGRATIONS)

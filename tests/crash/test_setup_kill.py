@@ -26,7 +26,7 @@ UNINSTALL = ("uninstall", "--yes")
 CLIENTS = {
     ".codex/config.toml": b'model = "x" # mine\r\n\r\n[mcp_servers.other]\r\ncommand = "y"',
     ".gemini/settings.json": b'{"hooks":{"BeforeAgent":[]},"mcpServers":{"other":{}}}',
-    ".qwen/settings.json": b"{\n  // mine\n}\n",
+    ".qwen/settings.json": b'{\n  // mine\n  "$version": 4\n}\n',
     ".copilot/settings.json": b'{ "banner": "never" }',
     ".pi/agent/models.json": b"{}",
     ".config/opencode/opencode.json": b'{\n  "theme": "x"\n}\n',

@@ -259,6 +259,17 @@ def test_a_model_chooses_where_the_config_wants_that(workspace: Workspace) -> No
         assert server.violations == []
 
 
+def test_a_model_chooses_among_global_memories_too(workspace: Workspace) -> None:
+    person = Path(workspace.paths.global_dir)
+    person.mkdir(parents=True)
+    (person / "user_role.md").write_bytes(topic("A nurse who learns Rust", "A nurse who learns Rust.", kind="user"))
+    with MessagesServer(lambda _: picks("global/user_role.md")) as server:
+        by_model(workspace, server)
+        answer = workspace.ask(session_id="s")
+        assert [memory.name for memory in answer.memories] == ["global/user_role.md"]
+        assert "A nurse who learns Rust." in answer.text
+
+
 def test_a_model_that_picks_nothing_is_believed(workspace: Workspace) -> None:
     with MessagesServer(lambda _: picks()) as server:
         by_model(workspace, server)

@@ -13,7 +13,7 @@ from memoryd.errors import UsageError
 from memoryd.jobs import sync
 from memoryd.jobs.repository_identity import RepositoryIdentity, normalised, record_identities
 from memoryd.jobs.sync import all_shared, person_name, prefix_of, projects_without_team, sync_all
-from memoryd.jobs.team_answers import join, leave
+from memoryd.jobs.team_answers import TeamPlace, join, leave
 from memoryd.projects import Project
 from memoryd.state.projects import update_projects
 from memoryd.state.sync import last_round
@@ -185,8 +185,31 @@ def test_neither_a_config_nor_a_remote_takes_a_project_into_a_team_without_a_yes
     git(shop.root, "remote", "set-url", "origin", "https://example.com/you/shop")
     assert all_shared(database, ref) == []
     assert "you agreed to example.org/me/shop" in projects_without_team(database, ref)[shop.root]
+    git(shop.root, "remote", "set-url", "origin", "http://example.org/me/shop")
+    assert "would be at http://example.org/me/shop now" in projects_without_team(database, ref)[shop.root]
     leave(database, shop, 1.0)
     assert "you have left" in projects_without_team(database, ref)[shop.root]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("git@example.org:me/shop.git", "example.org/me/shop"),
+        ("ssh://git@Example.org:22/me/shop.git", "example.org/me/shop"),
+        ("https://token@example.org:443/me/shop", "example.org/me/shop"),
+        ("https://example.org:8443/me/shop", "https://example.org:8443/me/shop"),
+        ("ssh://git@example.org:2222/me/shop", "ssh://example.org:2222/me/shop"),
+        ("ssh://git@[fd00::1]:2222/me/shop", "ssh://[fd00::1]:2222/me/shop"),
+        ("ssh://git@[fd00::1]/me/shop", "[fd00::1]/me/shop"),
+        ("http://me:secret@example.org/me/shop", "http://example.org/me/shop"),
+        ("s3://example.org/me/shop", "s3://example.org/me/shop"),
+        ("/srv/shared", "/srv/shared"),
+        ("file:///srv/shop.git", "file:///srv/shop.git"),
+        ("folder:/home/me/shop", "/home/me/shop/.memoryd/team"),
+    ],
+)
+def test_a_yes_is_for_a_server_and_port_and_not_for_one_without_encryption(address: str, name: str) -> None:
+    assert TeamPlace(address).name == name
 
 
 def test_the_team_is_told_the_name_of_the_repository_and_no_address(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _SAID_ONCE = "You said this once. It is kept when you say it again in another session, or yes here."
-_CONTRADICTED = "What you said since may contradict this. Both stand until you answer."
+_CONTRADICTED = "What you said since may contradict this or take it back. It stands until you answer."
 
 
 class OfflineEngine:
