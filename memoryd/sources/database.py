@@ -17,7 +17,7 @@ from memoryd.clock import elapsed, rest
 from memoryd.sources.session import UNKNOWN_TABLES, NotATranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 READ_SECONDS = 0.002
 """How long rows are fetched before the transaction ends; the next one goes on behind the last row."""
@@ -73,6 +73,14 @@ class ForeignDatabase:
             rows, is_all = self.rows(sql, (*values, first))
             yield from rows
             first = rows[-1][key] if rows else first
+
+    def refuse_other_tables(self, known: Collection[str]) -> None:
+        """Raise UnknownTablesError where rows are in tables that this memoryd does not know."""
+        names, _ = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'")
+        for name in (row[0].decode("utf-8", "replace") for row in names):
+            quoted = name.replace('"', '""')
+            if name not in known and self.rows(f'SELECT 1 FROM "{quoted}" LIMIT 1')[0]:  # noqa: S608 - quoted
+                raise UnknownTablesError(UNKNOWN_TABLES)
 
     def _rest(self) -> None:
         if self._state is None and self._read_seconds >= REST_SECONDS:
