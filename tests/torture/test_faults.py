@@ -178,10 +178,10 @@ def test_a_month_of_sessions_with_a_clock_that_jumps(
 ) -> None:
     """Sessions every day, an upkeep every night, a clock that is set back, set ahead, and put right again."""
     dice, (days, a_day) = campaign.random, (30, 70) if campaign.is_long else (12, 3)
-    now, wished, clock = workspaces.NOW, [], FastClock()
+    start, clock = workspaces.NOW, FastClock()
+    wished: list[str] = []
     for day in range(days):
-        now = workspaces.NOW + day * _DAY
-        clock.at = now + dice.choice((0, 0, 0, 0, -2 * _DAY, 3 * _DAY, 400 * _DAY))
+        clock.at = start + day * _DAY + dice.choice((0, 0, 0, 0, -2 * _DAY, 3 * _DAY, 400 * _DAY))
         monkeypatch.setattr(workspaces, "NOW", clock.at)
         for number in range(a_day):
             session = Session((day, number))
