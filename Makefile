@@ -8,13 +8,18 @@ COMMANDS ?= $(HOME)/.local/bin
 # The Claude Code that `make acceptance` talks to: fixed, so that a release of theirs never breaks a change of ours.
 # `make CLIENT=latest acceptance` tells whether it can be raised.
 CLIENT ?= 2.1.325
-# Other clients that `make acceptance` tries as well: CLIENTS="codex gemini". Their tests are skipped where they are not installed.
+# Other clients that `make acceptance` tries as well: CLIENTS="codex gemini qwen copilot pi opencode". Their tests are skipped where
+# they are not installed.
 CLIENTS ?=
 CODEX ?= 0.169.0
 GEMINI ?= 0.61.0
-# Gemini CLI wants a newer node than some systems have; npm has node itself as a package.
+QWEN ?= 0.24.4
+COPILOT ?= 1.0.102
+PI ?= 0.87.1
+OPENCODE ?= 1.18.33
+# Some want a newer node than some systems have; npm has node itself as a package.
 NODE ?= 22.23.3
-NODE_PACKAGE := node-$(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
+NODE_PACKAGE := node-$(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')@$(NODE)
 
 .PHONY: help run install uninstall test failed client acceptance failed-acceptance style lint bench bench-recall torture train eval requirements clean
 
@@ -123,22 +128,21 @@ failed: lint
 	  @anthropic-ai/claude-code@$(CLIENT)
 	@touch $@
 
-# After Claude Code, whose rule empties the folder.
-.client/codex/installed-$(CODEX): | .client/installed-$(CLIENT)
-	@echo "Fetching Codex $(CODEX) into .client/codex, about 400 MB ..."
-	@rm -rf .client/codex && mkdir -p .client/codex
-	@npm install --prefix .client/codex --ignore-scripts --no-audit --no-fund --loglevel=error @openai/codex@$(CODEX)
-	@touch $@
-
-.client/gemini/installed-$(GEMINI): | .client/installed-$(CLIENT)
-	@echo "Fetching Gemini CLI $(GEMINI) into .client/gemini, about 250 MB ..."
-	@rm -rf .client/gemini && mkdir -p .client/gemini
-	@npm install --prefix .client/gemini --ignore-scripts --no-audit --no-fund --loglevel=error \
-	  @google/gemini-cli@$(GEMINI) $(NODE_PACKAGE)@$(NODE)
-	@touch $@
-
-OTHER_CLIENTS := $(if $(filter codex,$(CLIENTS)),.client/codex/installed-$(CODEX)) \
-  $(if $(filter gemini,$(CLIENTS)),.client/gemini/installed-$(GEMINI))
+# Name, version, and the packages of another client; after Claude Code, whose rule empties the folder.
+define OTHER_CLIENT
+.client/$(1)/installed-$(2): | .client/installed-$(CLIENT)
+	@echo "Fetching $(1) $(2) into .client/$(1), up to 400 MB ..."
+	@rm -rf .client/$(1) && mkdir -p .client/$(1)
+	@npm install --prefix .client/$(1) --ignore-scripts --no-audit --no-fund --loglevel=error $(3)
+	@touch $$@
+OTHER_CLIENTS += $(if $(filter $(1),$(CLIENTS)),.client/$(1)/installed-$(2))
+endef
+$(eval $(call OTHER_CLIENT,codex,$(CODEX),@openai/codex@$(CODEX)))
+$(eval $(call OTHER_CLIENT,gemini,$(GEMINI),@google/gemini-cli@$(GEMINI) $(NODE_PACKAGE)))
+$(eval $(call OTHER_CLIENT,qwen,$(QWEN),@qwen-code/qwen-code@$(QWEN) $(NODE_PACKAGE)))
+$(eval $(call OTHER_CLIENT,copilot,$(COPILOT),@github/copilot@$(COPILOT)))
+$(eval $(call OTHER_CLIENT,pi,$(PI),@earendil-works/pi-coding-agent@$(PI) $(NODE_PACKAGE)))
+$(eval $(call OTHER_CLIENT,opencode,$(OPENCODE),opencode-ai@$(OPENCODE) @opencode-ai/plugin@$(OPENCODE)))
 
 client: .client/installed-$(CLIENT) $(OTHER_CLIENTS)
 

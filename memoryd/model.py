@@ -284,6 +284,7 @@ class Revision(NamedTuple):
     """The file of a new memory; empty: made of type and name."""
     answers: tuple[int, ...] = ()  # rows of the inbox that it makes needless: what they ask has been said
     is_renamed: bool = False  # the file of a memory that is there is called by `name` from now on
+    is_global: bool = False  # of a new memory: it is about the person, whatever the project
 
 
 class Progress(NamedTuple):
@@ -371,6 +372,7 @@ class IndexEdit(NamedTuple):
     without: tuple[str, ...] = ()
     """Passages that have become memories, each as it stands there."""
     shortened: tuple[str, ...] = ()  # files whose line is cut to its length
+    global_names: tuple[str, ...] | None = None  # those that get a line; None: those that have one
     was: bytes | None = None
     shall_be: bytes | None = None
     """The index as a change left it that is taken back now, and as that change had found it; None: there was none."""
@@ -395,4 +397,4 @@ class Changeset(NamedTuple):
     """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
     accepts: tuple[int, ...] = ()
     """Rows of the inbox that this answers, by a yes or because it was said again: closed with it."""
-    log_cursors: tuple[tuple[str, int, bytes], ...] = ()  # daily logs, and how far each is distilled by this
+    log_cursors: tuple[tuple[str, int, bytes, tuple[str, ...]], ...] = ()  # how far daily logs are distilled: `LogRead`

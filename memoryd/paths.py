@@ -32,6 +32,8 @@ class Paths(NamedTuple):
     """Features that the environment turns off, whatever the config file says."""
     moved: Mapping[str, str] = MappingProxyType({})
     """The variables of the environment by whose names and values other programs keep their files elsewhere."""
+    is_index_written: bool = True
+    """Whether memoryd writes MEMORY.md, by the config; else that is left to somebody else."""
 
     @property
     def database(self) -> str:
@@ -94,6 +96,13 @@ class Paths(NamedTuple):
     def memory_root(self) -> str:
         """Where memories are kept that no client reads by itself, if the config names no other place."""
         return os.path.join(self.directory("XDG_DATA_HOME", ".local/share"), "memoryd", "memory")
+
+    @property
+    def global_dir(self) -> str:
+        """The memories about the person, for all projects. Empty where the environment names one directory for everything."""
+        if self.forced_memory_dir:
+            return ""
+        return os.path.join(self.directory("XDG_DATA_HOME", ".local/share"), "memoryd", "global")
 
     def directory(self, variable: str, default: str) -> str:
         """A directory that a variable of the environment may name; by default one in the home directory."""

@@ -22,6 +22,7 @@ from training.labels import (
     following_in,
     following_messages,
     messages_of,
+    sentences_of_scope,
     sessions_in,
 )
 
@@ -89,6 +90,20 @@ def type_examples(messages: Iterable[Message], weight: float) -> Iterator[Labell
         yield text_features(" ".join(sentences)), kind, weight
 
 
+def scope_examples(messages: Iterable[Message], weight: float) -> Iterator[Labelled]:
+    """Feedback: whether it holds everywhere. What nobody has listed as that holds in its project."""
+    everywhere = set(sentences_of_scope("global"))
+    for sentences, kind in facts_of(list(messages)):
+        if kind == "feedback" and not everywhere & {*sentences, " ".join(sentences)}:
+            yield text_features(" ".join(sentences)), False, weight
+
+
+def listed_scope_examples() -> Iterator[Labelled]:
+    for scope in ("global", "project"):
+        for sentence in sentences_of_scope(scope):
+            yield text_features(sentence), scope == "global", CASUAL
+
+
 def matrix(examples: list[Labelled]) -> Any:
     """One row an example, of length one."""
     rows, places, values = [0], [], []
@@ -125,8 +140,9 @@ def fit(messages: list[Message], casual: list[Message], following: list[Followin
     ]
     kinds = fitted([*type_examples(messages, 1.0), *type_examples(casual, CASUAL)], balanced=True)
     order = [list(kinds.classes_).index(kind) for kind in classifier.TYPES]
-    weights = [*(model.coef_[0] for model in single), *(kinds.coef_[at] for at in order)]
-    biases = [*(model.intercept_[0] for model in single), *(kinds.intercept_[at] for at in order)]
+    scope = fitted([*scope_examples(messages, 1.0), *scope_examples(casual, 1.0), *listed_scope_examples()])
+    weights = [*(model.coef_[0] for model in single), *(kinds.coef_[at] for at in order), scope.coef_[0]]
+    biases = [*(model.intercept_[0] for model in single), *(kinds.intercept_[at] for at in order), scope.intercept_[0]]
     biases[classifier.TABLES.index("project")] += PROJECT_BIAS
     scales = [float(np.abs(weight).max()) / 127 for weight in weights]
     tables = [

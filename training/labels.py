@@ -154,6 +154,12 @@ def following_in(messages: list[Message]) -> Iterator[Following]:
             yield Following("more" if is_more else "new", message.sentences[-1], following.sentences[0])
 
 
+def sentences_of_scope(scope: Literal["global", "project"]) -> list[str]:
+    """Feedback that is listed as holding everywhere, or in a project although it sounds otherwise."""
+    lines = (HERE / "scope" / f"{scope}.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
 def facts_of(messages: list[Message]) -> list[tuple[list[str], MemoryType]]:
     """The sentences of each fact, message by message, with its type."""
     found = []

@@ -52,6 +52,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         "enforce",
         "recall",
         "context",
+        "move",
         "share",
         "unshare",
         "purge",
@@ -63,7 +64,7 @@ COMMANDS = tuple(name for names in KINDS.values() for name in names)
 """Each is a module here, with underscores for hyphens."""
 _CHANGES_MEMORIES = frozenset(
     {
-        *("remember", "forget", "undo", "restore", "review", "enforce", "projects", "share", "unshare", "sync"),
+        *("remember", "forget", "undo", "restore", "review", "enforce", "projects", "move", "share", "unshare", "sync"),
         *("extract-now", "dream-now", "backfill", "purge"),
     }
 )

@@ -37,12 +37,13 @@ def execute(context: Context) -> int:
 def _memory(context: Context) -> int:
     from memoryd.recall.context import context_of, index_of
 
-    memory_dir = own_project_of(context).memory_dir
+    memory_dir, global_dir = own_project_of(context).memory_dir, context.paths.global_dir
     if context.arguments.json:
-        index = index_of(memory_dir)
-        print_json({"memory_dir": memory_dir, "text": context_of(memory_dir), "index": index.text, "cut": index.is_cut})
+        index = index_of(memory_dir, global_dir=global_dir)
+        text = context_of(memory_dir, global_dir)
+        print_json({"memory_dir": memory_dir, "text": text, "index": index.text, "cut": index.is_cut})
     else:
-        print(context_of(memory_dir))
+        print(context_of(memory_dir, global_dir))
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memoryd.cli.dream_wording import not_done, not_done_as_json
 from memoryd.cli.memory_names import memory_name_ever
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, places_of, project_of
 from memoryd.formatting import shown
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ HELP = "what a change did, line by line"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", help="a change's number or a memory's file name (default: the last change)")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 
@@ -46,7 +46,8 @@ def execute(context: Context) -> int:
         elif what is not None:
             changes, name = [change_meant(database, what)], None
         else:
-            changes, name = _applied(history.recent(database, memory_dir)), None
+            newest = [change for place in places_of(context) for change in history.recent(database, place)]
+            changes, name = _applied(sorted(newest, key=lambda change: -change.id)), None
         if not changes:
             raise MemorydError("No change is known of that.", "memoryd history")
         files = [file for file in _files(database, changes[0]) if name in (None, file.name)]

@@ -39,7 +39,7 @@ _COLUMNS = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     add_json_option(parser)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.cli.memory_names import memory_name
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, memory_of, project_of
+from memoryd.cli.project import add_project_option, memory_of, places_of, project_of
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from memoryd.cli import Context
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.document import Document
-    from memoryd.projects import Project
     from memoryd.rules.match import Forbidden
 
 NAME = "enforce"
@@ -51,7 +50,7 @@ def execute(context: Context) -> int:
     arguments = context.arguments
     _check_options(arguments)
     if not arguments.file:
-        return _list(context, project)
+        return _list(context)
     with memory_of(project) as directory:
         name = memory_name(context, directory, arguments.file)
         if arguments.allow_once:
@@ -169,10 +168,11 @@ def _allow_once(context: Context, directory: MemoryDirectory, name: str) -> int:
     return 0
 
 
-def _list(context: Context, project: Project) -> int:
+def _list(context: Context) -> int:
     from memoryd.diagnosis.rules import read_rules
 
-    found = [rule for rule in read_rules(context.paths, 0.0).binding if rule.memory_dir == project.memory_dir]
+    places = places_of(context)
+    found = [rule for rule in read_rules(context.paths, 0.0).binding if rule.memory_dir in places]
     if context.arguments.json:
         print_json(
             [

@@ -113,7 +113,9 @@ def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) ->
 
 
 def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
-    saved = [(worked, name) for worked in done for name in worked.outcome.saved]
+    from memoryd.memory.daily_logs import split_names
+
+    split = [(short(worked.memory_dir, context.paths.home), *split_names(worked.outcome.saved)) for worked in done]
     failed = [worked for worked in done if worked.outcome.outcome == "failed"]
     if context.arguments.json:
         print_json(
@@ -123,7 +125,7 @@ def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
                     "project": worked.project_root,
                     "memory_dir": worked.memory_dir,
                     "outcome": worked.outcome.outcome,
-                    "saved": list(worked.outcome.saved),
+                    "saved": list(dict.fromkeys(worked.outcome.saved)),
                     "removed": list(worked.outcome.removed),
                     "held": worked.outcome.held,
                     "detail": worked.outcome.detail or None,
@@ -132,8 +134,11 @@ def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
             ]
         )
     else:
-        for worked, name in saved:
-            print(f"saved {short(worked.memory_dir, context.paths.home)}/{name}")
+        for place, memories, logs in split:
+            for name in memories:
+                print(f"saved {place}/{name}")
+            for log, number in logs.items():
+                print(f"noted {count(number, 'line')} in {place}/{log}")
         for worked in done:
             for name in worked.outcome.removed:
                 print(f"took back {short(worked.memory_dir, context.paths.home)}/{name}")
@@ -145,8 +150,9 @@ def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
             if held
             else ""
         )
-        print(
-            f"{count(len(done) - len(failed), 'session')} read, {count(len(saved), 'memory')} saved.{waiting}",
-            file=sys.stderr,
-        )
+        saved = sum(len(memories) for _, memories, _ in split)
+        lines = sum(logs.total() for _, _, logs in split)
+        told = [f"{count(saved, 'memory')} saved"] if saved or not lines else []
+        told += [f"{count(lines, 'line')} noted in daily logs, for the next night"] if lines else []
+        print(f"{count(len(done) - len(failed), 'session')} read, {', '.join(told)}.{waiting}", file=sys.stderr)
     return 1 if failed else 0

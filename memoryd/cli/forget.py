@@ -23,7 +23,7 @@ HELP = "remove a memory"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="its file name, or a part of it")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
 
 
 def execute(context: Context) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from memoryd.cli.dream_wording import not_done_as_json, summary
 from memoryd.cli.memory_names import memory_name_ever
 from memoryd.cli.output import add_json_option, print_json, print_message
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, places_of, project_of
 from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ T = TypeVar("T")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", help="only changes of this memory; a part of its name is enough")
     parser.add_argument("--all", action="store_true", help="of all projects")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 
@@ -45,17 +45,20 @@ def execute(context: Context) -> int:
     from memoryd.state.database import open_database
 
     memory_dir = None if context.arguments.all else project_of(context).memory_dir
+    places = [None] if context.arguments.all else [memory_dir] if context.arguments.file else places_of(context)
     database = open_database(context.paths)
     try:
         name = _name_meant(context, database, memory_dir) if context.arguments.file else None
-        changes = history.recent(database, memory_dir, name, _MOST)
-        not_done = inbox.closed(database, memory_dir, name, _MOST)
+        changes = [change for place in places for change in history.recent(database, place, name, _MOST)]
+        changes.sort(key=lambda change: -change.id)
+        not_done = [row for place in places for row in inbox.closed(database, place, name, _MOST)]
+        not_done.sort(key=lambda row: -row.closed_at)
         accepted = inbox.rows_accepted_by(database, [change.id for change in changes])
         if context.arguments.json:
             rows = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
             print_json(_merged(rows, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
             return 0
-        where = _roots(context, database) if context.arguments.all else {}
+        where = _roots(context, database) if context.arguments.all else {context.paths.global_dir: "  [global]"}
         lines = _merged(
             [(change.at, _with_place(describe(change), where, change.memory_dir)) for change in changes],
             [(row.closed_at, _with_place(describe_closed(row), where, row.memory_dir)) for row in not_done],
@@ -95,7 +98,8 @@ def _roots(context: Context, database: Database) -> dict[str, str]:
     from memoryd.state.projects import all_projects
 
     home = context.paths.home
-    return {project.memory_dir: f"  [{short(project.root, home)}]" for project in all_projects(database)}
+    roots = {project.memory_dir: f"  [{short(project.root, home)}]" for project in all_projects(database)}
+    return {**roots, context.paths.global_dir: "  [global]"}
 
 
 def _print_nothing(context: Context, database: Database) -> None:

@@ -4,6 +4,7 @@
     memoryd memories --type feedback        of one type: user, feedback, project, reference
     memoryd memories --newer 7d             changed in the last week; --older for the opposite
     memoryd memories --all                  of all projects
+    memoryd memories --global               those about you, which every project has; they are called global/…
 
 Filters can be combined.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.cli.output import add_json_option, print_json, print_message
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, places_of, project_of
 from memoryd.formatting import ago, count, short, shown
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--newer", metavar="AGE", help="only those younger than this: 7d, 12h, 4w")
     parser.add_argument("--older", metavar="AGE", help="only those older than this")
     parser.add_argument("--all", action="store_true", help="of all projects")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 
@@ -60,20 +61,29 @@ def execute(context: Context) -> int:
     for age in filter(None, (arguments.newer, arguments.older)):
         _seconds(age)  # what is no age is said also where there are no memories
     project = None if arguments.all else project_of(context)
-    places = _all_places(context) if project is None else [(project.root, project.memory_dir)]
+    own = project.memory_dir if project else ""
+    places = (
+        _all_places(context)
+        if project is None
+        else [(project.root if place == own else "", place) for place in places_of(context)]
+    )
     listed = [memory for root, memory_dir in places for memory in _memories_in(root, memory_dir)]
     with_team = dirs_with_team(context.paths, context.config)
     listed += [memory for root, place in places if place in with_team for memory in _shared_in(root, place)]
     listed.sort(key=lambda memory: -memory.modified_at)
     found = [memory for memory in listed if _is_wanted(context, memory)]
     if arguments.json:
-        print_json([_as_json(memory) for memory in found])
+        print_json([_as_json(context, memory) for memory in found])
         return 0
     Screen(context.environment).show(_blocks(context, found))
     where = "all projects" if project is None else short(project.memory_dir, context.paths.home)
     if found:
         of = f" of {len(listed)}" if len(found) < len(listed) else ""
-        print_message(f"{len(found)}{of} in {where}")
+        person = sum(memory.memory_dir == context.paths.global_dir != own for memory in found)
+        among = f", {person} of them global" if person and project is not None else ""
+        print_message(f"{len(found)}{of} in {where}{among}")
+        if project is not None:
+            _print_offer(context, listed)
     elif listed:
         print_message(f"None of the {len(listed)} memories in {where} fits.")
     else:
@@ -144,7 +154,7 @@ def _seconds(given: str) -> float:
     return seconds
 
 
-def _as_json(memory: ListedMemory) -> dict[str, Any]:
+def _as_json(context: Context, memory: ListedMemory) -> dict[str, Any]:
     from memoryd.clock import iso
 
     return {
@@ -157,11 +167,13 @@ def _as_json(memory: ListedMemory) -> dict[str, Any]:
         "project": memory.root or None,
         "memory_dir": memory.memory_dir,
         "author": memory.author or None,
+        "scope": "global" if memory.memory_dir == context.paths.global_dir else "project",
     }
 
 
 def _blocks(context: Context, found: list[ListedMemory]) -> list[Block]:
     from memoryd.cli.screen import Paragraph, strong
+    from memoryd.memory.tier_names import as_global
 
     blocks: list[Block] = []
     for memory in found:
@@ -169,9 +181,26 @@ def _blocks(context: Context, found: list[ListedMemory]) -> list[Block]:
         where = f", {short(memory.root or memory.memory_dir, context.paths.home)}" if context.arguments.all else ""
         by = f"team, by {shown(memory.author)}, " if memory.author else ""
         about = f"  ({by}{memory.document.type or 'no type'}, {age}{where})"
-        blocks.append(Paragraph([strong(memory.name), about]))
+        is_global = memory.memory_dir == context.paths.global_dir
+        blocks.append(Paragraph([strong(as_global(memory.name) if is_global else memory.name), about]))
         blocks.append(Paragraph(memory.document.description or memory.problem or "", indent=4))
     return blocks
+
+
+def _print_offer(context: Context, listed: list[ListedMemory]) -> None:
+    """Say once that memories about the person stand in a project alone, and how every project gets them."""
+    from contextlib import closing
+
+    from memoryd.jobs.move import is_offered
+    from memoryd.state.database import open_for_reading
+
+    own = [memory for memory in listed if memory.document.type == "user" and memory.root]
+    database = open_for_reading(context.paths) if own and context.paths.global_dir else None
+    if database is not None:
+        with closing(database):
+            if not is_offered(database):
+                told = f"{count(len(own), 'memory')} about you {'is' if len(own) == 1 else 'are'} known in this project alone"
+                print_message(f"{told}; to take them to all: memoryd move")
 
 
 def _print_same_repository(context: Context, root: str) -> None:

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 
-def add_project_option(parser: argparse.ArgumentParser) -> None:
+def add_project_option(parser: argparse.ArgumentParser, *, with_global: bool = False) -> None:
     parser.add_argument("--project", metavar="DIR", default=".", help="a directory of the project (default: here)")
+    if with_global:
+        parser.add_argument(
+            "--global", action="store_true", dest="is_global", help="the memories about you, for all projects"
+        )
 
 
 def project_of(context: Context) -> Project:
     """The project of the directory that was named. Raises UsageError where there is none."""
     from memoryd.projects import Project, project_at, root_of
 
+    if getattr(context.arguments, "is_global", False):
+        return _global_project(context)
     given = os.path.expanduser(getattr(context.arguments, "file", None) or "")
     if context.arguments.project == "." and os.path.isabs(given):  # as the terminal shows it
         memory_dir = os.path.dirname(given)
@@ -36,7 +42,42 @@ def project_of(context: Context) -> Project:
     place = os.path.abspath(context.arguments.project)
     if not os.path.isdir(place):
         raise UsageError(f"There is no directory {place}.", "memoryd projects")
-    return project_at(root_of(place), context.paths, context.config)
+    project = project_at(root_of(place), context.paths, context.config)
+    return _global_project(context) if given and _is_global_meant(context, project, given) else project
+
+
+def _global_project(context: Context) -> Project:
+    """The global directory, as a project that has no root."""
+    from memoryd.projects import Project
+
+    if not context.paths.global_dir:
+        raise UsageError("The environment names one memory directory for everything.", "unset MEMORYD_MEMORY_DIR")
+    return Project("", "", context.paths.global_dir)
+
+
+def _is_global_meant(context: Context, project: Project, given: str) -> bool:
+    """Whether what was typed is a global memory: it says so, or fits none of the project, which goes first."""
+    from contextlib import closing
+
+    from memoryd.memory.names import fitting_ever
+    from memoryd.memory.tier_names import is_global
+    from memoryd.state.database import open_for_reading
+
+    if not context.paths.global_dir or is_global(given):
+        return bool(context.paths.global_dir)
+    database = open_for_reading(context.paths) if is_utf8(given) else None
+    if database is None:
+        return False
+    with closing(database):
+        here, there = (fitting_ever(database, place, given) for place in (project.memory_dir, context.paths.global_dir))
+    return bool(there) and not here
+
+
+def places_of(context: Context) -> list[str]:
+    """The memory directories that a command is about which shows what there is: the project's, and the global one."""
+    project = project_of(context)
+    others = [context.paths.global_dir] if context.paths.global_dir and project.root else []
+    return [project.memory_dir, *(place for place in others if place != project.memory_dir)]
 
 
 def own_project_of(context: Context) -> Project:

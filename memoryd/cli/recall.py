@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
-    from memoryd.jobs.recall import Request, recall, record_shown
+    from memoryd.jobs.recall import recall, record_shown
+    from memoryd.jobs.recall_matches import Request
 
     given = context.arguments
     least = given.min_score

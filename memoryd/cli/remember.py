@@ -48,6 +48,7 @@ def _type_of(text: str) -> MemoryType:
 
 def execute(context: Context) -> int:
     from memoryd.jobs.remember import checked_text, remember
+    from memoryd.memory.tiers import Tiers
     from memoryd.state.database import open_database
 
     text = checked_text(" ".join(context.arguments.text).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
@@ -58,6 +59,6 @@ def execute(context: Context) -> int:
         saved = remember(database, project.memory_dir, text, context.clock.now(), kind)
     finally:
         database.close()
-    for name in saved:
-        print(f"saved {short(project.memory_dir, context.paths.home)}/{name}")
+    for place, name in map(Tiers(project.memory_dir, context.paths.global_dir).place_of, saved):
+        print(f"saved {short(place, context.paths.home)}/{name}")
     return 0

@@ -25,7 +25,7 @@ HELP = "put a memory back as it was"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="its file name, or a part of it")
     parser.add_argument("--change", help="as this change left it, from `memoryd history`")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
 
 
 def execute(context: Context) -> int:

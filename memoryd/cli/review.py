@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, places_of
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--yes", action="store_true", help="accept also what was changed since, as the difference shows it"
     )
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 
@@ -61,8 +61,8 @@ def execute(context: Context) -> int:
             from memoryd.cli.review_answers import answer
 
             return answer(context, database)
-        memory_dir = None if arguments.all else project_of(context).memory_dir
-        rows = inbox.waiting(database, memory_dir)
+        places = [None] if arguments.all else places_of(context)
+        rows = sorted((row for place in places for row in inbox.waiting(database, place)), key=lambda row: row.id)
         if arguments.json:
             print_json([as_json(row) for row in rows])
         elif not rows:
@@ -82,7 +82,10 @@ def execute(context: Context) -> int:
 
 
 def as_json(row: InboxRow) -> dict[str, Any]:
-    """Row of the inbox; of a group of files the first is shown, and `also` has the others."""
+    """Row of the inbox; of a group of files the first is shown, and `also` has the others.
+
+    Where a memory gets another name, `before` is the text of the file that goes.
+    """
     from memoryd.cli.review_screen import op_of
     from memoryd.clock import iso
     from memoryd.memory.quick_parse import quick_parse
@@ -96,7 +99,7 @@ def as_json(row: InboxRow) -> dict[str, Any]:
         "op": op_of(first),
         "file": first.name,
         "type": quick_parse(first.after if first.after is not None else first.before or b"").type,
-        "before": _text(first.before),
+        "before": _text((row.replaced or first).before),
         "after": _text(first.after),
         "quote": words.quote if words else None,
         "reason": row.held.reason,

@@ -113,7 +113,7 @@ def list_blocks(rows: Sequence[InboxRow], home: str, *, with_project: bool) -> I
             op_of(row.first),
             *([short(row.project, home)] if with_project else []),
             row.first.name,
-            row.held.reason,
+            f"In place of {row.replaced.name}. {row.held.reason}" if row.replaced else row.held.reason,
         ]
         for row in rows
     ]

@@ -1,4 +1,4 @@
-"""Search memories and what was said, in all projects and clients, newest first.
+"""Search memories, daily logs and what was said, in all projects and clients, newest first.
 
 All words have to be there; a word is also found inside of a longer one. Your own words and the agent's are searched, not
 what tools answered. Sessions are read as they are now, so neither a running memoryd nor the project's directory is needed.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memoryd.jobs.search import SearchHit
 
 NAME = "search"
-HELP = "memories and what was said, in all projects"
+HELP = "memories, daily logs and what was said, in all projects"
 _MOST = 20
 _JSON_CHARACTERS = 2_000
 _CHARACTERS = 240
@@ -82,6 +82,7 @@ def _as_json(hit: SearchHit) -> dict[str, Any]:
         "at": iso(hit.at) if hit.at is not None else None,
         "resume": hit.resume,
         "author": hit.author,
+        "line": hit.line,
     }
 
 
@@ -101,13 +102,16 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
                 f"  {when}{where}",
                 dim(f"  {hit.client}" if hit.client else ""),
             ]
+        elif hit.kind == "log":
+            head = [strong("daily log"), f"  {when}{where}"]
         else:
             session = f"  {hit.client} {(hit.session or '')[:_SHORT_ID]}".rstrip()
             head = [strong("you" if hit.who == "user" else "agent"), f"  {when}{where}", dim(session)]
         blocks.append(Paragraph(head))
         blocks.append(Paragraph(part_around(" ".join(hit.text.split()), _flat_place(hit), _CHARACTERS), indent=4))
-        if hit.kind == "memory":
-            blocks.append(Command(short(hit.file, home), before="    file: "))
+        if hit.kind != "said":
+            line = f":{hit.line}" if hit.line is not None else ""
+            blocks.append(Command(f"{short(hit.file, home)}{line}", before="    file: "))
         elif hit.resume not in resumed:
             resumed.add(hit.resume)
             blocks.append(Command(hit.resume or "", before="    resume: "))

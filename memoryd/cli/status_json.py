@@ -11,6 +11,7 @@ from memoryd.model import MEMORY_TYPES, Due, Wait
 if TYPE_CHECKING:
     from memoryd.diagnosis.projects import NextDream, ProjectStatus
     from memoryd.diagnosis.status import Status
+    from memoryd.memory.stats import Counted
     from memoryd.model import Skip, WaitingSession
     from memoryd.state.dreams import DreamReport
 
@@ -57,6 +58,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "skipped": [_session(session, decision) for session, decision in status.skipped],
         "last": _last(status),
         "memories": [_project(project) for project in status.projects.named],
+        "global": _types(status.projects.person),
         "recall": status.recall._asdict() if status.recall is not None else None,
         "rules": _rules(status),
         "dreams": _dreams(status),
@@ -146,10 +148,14 @@ def _project(project: ProjectStatus) -> dict[str, Any]:
         "active_at": None if project.active_at is None else iso(project.active_at),
         "extracted_at": None if project.extracted is None else iso(project.extracted[0]),
         "extraction": None if project.extracted is None else project.extracted[1],
-        "types": {kind or "none": counted.types.get(kind, 0) if counted else 0 for kind in (*MEMORY_TYPES, "")},
+        "types": _types(counted),
         "index": {"lines": counted.fill.lines, "bytes": counted.fill.bytes} if counted else None,
         "outdated": project.outdated,
     }
+
+
+def _types(counted: Counted | None) -> dict[str, int]:
+    return {kind or "none": counted.types.get(kind, 0) if counted else 0 for kind in (*MEMORY_TYPES, "")}
 
 
 def _last(status: Status) -> list[dict[str, Any]]:
@@ -160,7 +166,7 @@ def _last(status: Status) -> list[dict[str, Any]]:
             "at": iso(job.ended_at),
             "outcome": job.outcome,
             "detail": job.detail or None,
-            "saved": list(job.saved),
+            "saved": list(dict.fromkeys(job.saved)),
             "removed": list(job.removed),
             "usd": round(job.usd, 6),
         }

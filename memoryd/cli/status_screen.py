@@ -26,6 +26,7 @@ from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, runn
 from memoryd.cli.status_engine import engine_lines
 from memoryd.clients import MEMORY_READER, client_named
 from memoryd.formatting import ago, clock_time, count, short, size
+from memoryd.memory.daily_logs import split_names
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
 
@@ -217,8 +218,8 @@ def _now(status: Status) -> Iterator[Block]:
 
 
 def _projects(status: Status) -> Iterator[Block]:
-    named, others = status.projects.named, status.projects.others
-    if not named:
+    named, others, person = status.projects.named, status.projects.others, status.projects.person
+    if not named and person is None:
         return
     dreaming = {dream.memory_dir for dream, is_alive in status.dreams.running if is_alive}
     rows: list[list[Words]] = []
@@ -231,6 +232,8 @@ def _projects(status: Status) -> Iterator[Block]:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
             rows.append(["", ["next dream: ", *next_dream(project.dream, status)]])
+    if person is not None and person.types:
+        rows.append([strong("global"), _memories(person)])
     more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []
     yield Section("projects", [Table([Column(most=_NAME), Column()], rows), *more])
 
@@ -297,7 +300,9 @@ def _last(status: Status) -> Iterator[Block]:
     found: list[tuple[float, str, Words]] = []
     for job in status.last:
         if job.outcome != "succeeded_no_output" or job.detail:
-            what = [f"saved {', '.join(job.saved)}"] if job.saved else []
+            memories, logs = split_names(job.saved)
+            what = [f"saved {', '.join(memories)}"] if memories else []
+            what += [f"noted {count(lines, 'line')} in {log}" for log, lines in logs.items()]
             what += [f"took back {', '.join(job.removed)}"] if job.removed else []
             what = what or [job.outcome]
             what += [job.detail] if job.detail else []

@@ -1,6 +1,6 @@
 """Undo a change: files have their former bytes and times again. Undoing an undo makes the change again.
 
-    memoryd undo        the last change in this project that is not undone
+    memoryd undo        the last change in this project, or of what is about you, that is not undone
     memoryd undo 12     change 12
     memoryd undo --all  the last change of any project
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, project_of
+from memoryd.cli.project import add_project_option, places_of
 from memoryd.formatting import short, shown
 
 if TYPE_CHECKING:
@@ -34,32 +34,39 @@ HELP = "take a change back"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("change", nargs="?", help="its number, from `memoryd history`")
     parser.add_argument("--all", action="store_true", help="the last change of any project")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
 
 
 def execute(context: Context) -> int:
-    from memoryd.memory.history import undoing
     from memoryd.state import history
     from memoryd.state.database import open_database
 
     database = open_database(context.paths)
     try:
         if context.arguments.change is not None:
-            change = change_meant(database, context.arguments.change)
+            changes = [change_meant(database, context.arguments.change)]
         else:
-            memory_dir = None if context.arguments.all else project_of(context).memory_dir
-            last = history.last_undoable(database, memory_dir)
-            if last is None:
+            places = [None] if context.arguments.all else places_of(context)
+            found = [last for place in places if (last := history.last_undoable(database, place)) is not None]
+            if not found:
                 raise _nothing_to_undo(context, database)
-            change = last
-        return commit_and_tell(
-            context,
-            database,
-            change.memory_dir,
-            lambda _: undoing(database, change_meant(database, str(change.id))),  # perhaps undone meanwhile
-        )
+            # A turn may have changed the project and what is about you: that is taken back as it was made.
+            last = max(found, key=lambda change: change.id)
+            changes = [last, *history.of_same_commit(database, last.id)]
+        return max(_undo(context, database, change) for change in changes)
     finally:
         database.close()
+
+
+def _undo(context: Context, database: Database, change: Change) -> int:
+    from memoryd.memory.history import undoing
+
+    return commit_and_tell(
+        context,
+        database,
+        change.memory_dir,
+        lambda _: undoing(database, change_meant(database, str(change.id))),  # perhaps undone meanwhile
+    )
 
 
 def _nothing_to_undo(context: Context, database: Database) -> MemorydError:

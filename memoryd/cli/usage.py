@@ -84,10 +84,16 @@ def execute(context: Context) -> int:
 
 def _memories(context: Context, since: float) -> int:
     """What each memory has cost the sessions that it was handed to, the dearest first."""
+    from memoryd.memory.tier_names import as_global
     from memoryd.recall.outcomes import outcomes
 
     found = sorted(outcomes(context.paths, since).items(), key=lambda pair: (-pair[1].bytes, pair[0]))
-    rows = [(place, name, outcome) for (place, name), outcome in found if outcome.shown]
+    person = context.paths.global_dir
+    rows = [
+        (place, as_global(name) if place == person else name, outcome)
+        for (place, name), outcome in found
+        if outcome.shown
+    ]
     if context.arguments.json:
         fields = ("shown", "with_calls", "sessions", "tokens", "used")
         print_json(

@@ -31,7 +31,7 @@ HELP = "what a memory rests on"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="its file name, or a part of it; LOG:NUMBER for a line of a daily log")
-    add_project_option(parser)
+    add_project_option(parser, with_global=True)
     add_json_option(parser)
 
 
@@ -101,6 +101,8 @@ def _about_file(explained: Explanation) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph
 
     gone = explained.gone(moment)
+    if explained.heir and explained.heir.is_renamed:  # to put it back would double it
+        return [Paragraph(gone), Command(f"memoryd why {explained.heir.name}", before="what it rests on: ")]
     return [Paragraph(gone), Command(f"memoryd restore {explained.name}", before="to put it back: ")] if gone else []
 
 
@@ -183,7 +185,7 @@ def _about_changes(explained: Explanation) -> list[Block]:
 def _as_json(explained: Explanation) -> dict[str, Any]:
     from memoryd.clock import iso
 
-    removal = explained.removal
+    removal, heir = explained.removal, explained.heir
     return {
         "file": explained.name,
         "evidence": [
@@ -198,7 +200,8 @@ def _as_json(explained: Explanation) -> dict[str, Any]:
         ],
         "changes": [change.id for change in explained.changes],
         "merged_from": explained.merged_from,
-        "merged_into": explained.heir,
+        "merged_into": heir.name if heir and not heir.is_renamed else None,
+        "renamed_to": heir.name if heir and heir.is_renamed else None,
         "removed_by": None
         if removal is None
         else {

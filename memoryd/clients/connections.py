@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from memoryd.clients import json_comments, json_entries, toml_tables
 from memoryd.clients.edited_file import edit, sentences, target_of
+from memoryd.clients.hook_dialect import server_entry
 from memoryd.clients.json_entries import Before, SettingsEntry, UnusableError
 from memoryd.clients.replaced_file import read, text_of
 
@@ -59,10 +60,10 @@ class PieceNote(NamedTuple):
     trusts: str = ""
 
 
-def settings_piece(file: str, hooks: Sequence[SettingsEntry], server: Any) -> ClientPiece:
+def settings_pieces(file: str, hooks: Sequence[SettingsEntry], python: str) -> tuple[ClientPiece]:
     """Hooks and MCP server in one file of settings."""
-    entry = SettingsEntry(("mcpServers", json_entries.SERVER), server)
-    return ClientPiece(file, "json", "hooks and MCP server", (*hooks, entry))
+    entry = SettingsEntry(("mcpServers", json_entries.SERVER), server_entry(python))
+    return (ClientPiece(file, "json", "hooks and MCP server", (*hooks, entry)),)
 
 
 def state_of(pieces: Sequence[ClientPiece]) -> State:

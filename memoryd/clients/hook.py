@@ -161,7 +161,8 @@ def _recalled(
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock
     from memoryd.jobs.prefetch import start_prefetch
-    from memoryd.jobs.recall import Request, ready_memories, recall, record_shown
+    from memoryd.jobs.recall import ready_memories, recall, record_shown
+    from memoryd.jobs.recall_matches import Request
     from memoryd.language.memory_aside import asks_to_leave_aside
     from memoryd.recall.choose import is_worth_asking
     from memoryd.recall.manners import LEFT_ASIDE
@@ -297,7 +298,7 @@ def _started(
     from memoryd.recall.context import index_of
     from memoryd.recall.surface import marked
 
-    index = index_of(memory_dir, room)
+    index = index_of(memory_dir, room, paths.global_dir)
     return marked(f"The index of the memories in {memory_dir}:\n\n{index.text}") if index.text else ""
 
 

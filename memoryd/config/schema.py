@@ -92,6 +92,18 @@ class Features(NamedTuple):
         bool,
         Key("Whether notes of live sessions are kept, and handed back after a compaction; see memoryd docs notes."),
     ] = True
+    agent_memory: Annotated[
+        bool, Key("Whether the memories of sub-agents (agent-memory/NAME) are consolidated like those of projects.")
+    ] = False
+
+
+class IndexSettings(NamedTuple):
+    write: Annotated[
+        bool,
+        Key(
+            "Whether MEMORY.md is kept right; false leaves it to somebody else, and memories are found by recall alone."
+        ),
+    ] = True
 
 
 class NotesSettings(NamedTuple):
@@ -360,6 +372,7 @@ class Config(NamedTuple):
     dream: Dream = Dream()
     recall: Recall = Recall()
     notes: NotesSettings = NotesSettings()
+    index: IndexSettings = IndexSettings()  # type: ignore[assignment]  # a tuple has a method of this name
     features: Features = Features()
     projects: ProjectSettings = ProjectSettings()
     sync: SyncSettings = SyncSettings()

@@ -11,6 +11,7 @@ from memoryd.engines.model.credentials import is_chosen, with_models
 from memoryd.formatting import count, short, size
 from memoryd.jobs import gates
 from memoryd.jobs.holds import engine_wait, hold_of
+from memoryd.memory.daily_logs import split_names
 from memoryd.model import Due, Skip
 from memoryd.state import dreams, jobs, model_calls, queries, settings, waiting
 from memoryd.state import projects as known_projects
@@ -184,14 +185,18 @@ class Reporter:
                 self._say(
                     f"{who}: took back {short(os.path.join(job.memory_dir, name), self._paths.home)}, as you said."
                 )
-            for name in job.saved:
+            memories, logs = split_names(job.saved)
+            for name in memories:
                 self._say(f"{who}: saved {short(os.path.join(job.memory_dir, name), self._paths.home)}.")
-            if job.saved:
-                them = "it" if len(job.saved) == 1 else "them"
+            for log, lines in logs.items():
+                place = short(os.path.join(job.memory_dir, log), self._paths.home)
+                self._say(f"{who}: noted {count(lines, 'line')} in {place}, for the next night.")
+            if memories:
+                them = "it" if len(memories) == 1 else "them"
                 self._say(f"  The next session loads {them}. memoryd why FILE explains, memoryd undo takes back.")
             elif job.outcome == "succeeded_no_output":
                 self._say(f"{who}: read, nothing to keep{'; ' + job.detail if job.detail else ''}.")
-            elif not job.removed and not self._is_about_hold(database, job.detail, now):
+            elif not job.removed and not logs and not self._is_about_hold(database, job.detail, now):
                 self._say(f"{who}: {job.outcome}{': ' + job.detail if job.detail else ''}")
 
     def _last_logged(self, database: Database) -> int:

@@ -71,6 +71,8 @@ class ProjectsStatus(NamedTuple):
     others: int = 0
     """How many more there are, which were not looked at."""
     full: tuple[FullIndex, ...] = ()
+    person: Counted | None = None
+    """The global memories; None where there are none."""
 
 
 def read_projects(
@@ -102,7 +104,8 @@ def read_projects(
         )
         try:
             counted = census.count(place.memory_dir)
-            if fault := index_fault(place.memory_dir) if counted is not None else None:
+            is_ours = counted is not None and world.config.index.write
+            if fault := index_fault(place.memory_dir, world.paths.global_dir) if is_ours else None:
                 problems.append(wrong_index(place.project_root, str(fault), world.paths))
             problems += _left_behind(world, database, place.project_root, counted)
             if counted is not None:
@@ -114,7 +117,12 @@ def read_projects(
             problems.append(unreadable(place.memory_dir, error.strerror or str(error)))
         named.append(project)
     full = tuple(_full_indexes(place.memory_dir for place in places))
-    return ProjectsStatus(tuple(named), len(places) - len(named), full), problems
+    person = None
+    try:
+        person = census.count(world.paths.global_dir) if world.paths.global_dir else None
+    except OSError as error:
+        problems.append(unreadable(world.paths.global_dir, error.strerror or str(error)))
+    return ProjectsStatus(tuple(named), len(places) - len(named), full, person), problems
 
 
 def _left_behind(world: World, database: Database, root: str, counted: Counted | None) -> list[Problem]:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memoryd.engines.offline import find
+from memoryd.jobs.new_log_lines import undistilled
 from memoryd.memory.daily_logs import log_line, log_name
 from memoryd.memory.document import parse
 from memoryd.model import AT_THE_END, FileChange, Group
+from memoryd.state import log_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memoryd.model import UserMessage
+    from memoryd.state.database import Database
+
+_MOST_WAITING = 200
+"""Lines that new words are compared with, from the newest on."""
 
 
 def as_log_lines(groups: Iterable[Group], said: Sequence[UserMessage], now: float) -> tuple[Group, ...]:
@@ -20,6 +27,33 @@ def as_log_lines(groups: Iterable[Group], said: Sequence[UserMessage], now: floa
     The messages go with it: the dream that distils the log reads what was said, in its own words.
     """
     return tuple(_as_log_line(group, said, now) for group in groups)
+
+
+def note_outdated_lines(database: Database, memory_dir: str, said: Sequence[UserMessage]) -> None:
+    """Note the waiting lines that these words have taken back or told anew: recall does not wait for the night.
+
+    By rules, whatever the engine, and only where the words of a line would lead to a memory without what was said later. The
+    night decides for itself; a kill before this leaves a line that is recalled until then.
+    """
+    logs = log_lines.logs_with_lines(database, memory_dir)
+    waiting = [line for line in undistilled(database, memory_dir, logs) if line.fact is not None][-_MOST_WAITING:]
+    spoken = {message.message_id: message for line in waiting for message in line.said}
+    spoken |= {message.message_id: message for message in said}
+    found = find(sorted(spoken.values(), key=lambda message: message.said_at or 0.0))
+    used = {
+        piece.message_id
+        for memory in (*found.written, *found.suspected, *found.unconfirmed)
+        for piece in memory.evidence
+    }
+    log_lines.note_outdated(
+        database,
+        memory_dir,
+        (
+            (line.log, line.digest)
+            for line in waiting
+            if used.isdisjoint(message.message_id for message in line.said) and find(line.said).written
+        ),
+    )
 
 
 def _as_log_line(group: Group, said: Sequence[UserMessage], now: float) -> Group:

@@ -19,11 +19,12 @@ from memoryd.jobs.recovery import recover_held_dream
 from memoryd.jobs.team import hold_against_team
 from memoryd.log.reader import reason_of
 from memoryd.memory import history as second_thoughts
-from memoryd.memory.commit import commit, plan
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
-from memoryd.memory.unconfirmed import unconfirmed_memories, words_of_unconfirmed
+from memoryd.memory.tiers import tiers_of
+from memoryd.memory.unconfirmed import words_of_unconfirmed
 from memoryd.model import Changeset, IndexEdit, Progress
+from memoryd.recall.outcomes import most_used_global
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.review.verdict import held_by_engine, sorted_by_verdict
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.state.dreams import DreamJob
+    from memoryd.state.log_lines import LogRead
 
 _STOPPED = "it was asked to stop, and changed nothing"
 
@@ -151,8 +153,8 @@ class DreamRunner:
             self._database, self._paths, self._config, directory, job, since, self._clock.now()
         )
         step(Progress("gather", f"Reading {count(len(inputs.sessions), 'session')}"))
-        instructions = [redact(text) for text in instructions_at(project_root, self._paths)]
-        waiting = unconfirmed_memories(self._database, directory.path)
+        instructions = [redact(text) for text in instructions_at(project_root or self._paths.home, self._paths)]
+        waiting = tiers_of(self._database, directory.path).unconfirmed(self._database)
         signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step, waiting)
         review = self._review(inputs, signal)
         proposal = self._engine.dream(inputs.snapshot, signal, review)
@@ -179,9 +181,10 @@ class DreamRunner:
 
     def _review(self, inputs: DreamInputs, signal: Signal) -> Review:
         memory_dir = inputs.snapshot.path
+        tiers = tiers_of(self._database, memory_dir)
 
         def is_refused(evidence: Evidence) -> bool:
-            return second_thoughts.is_refused(self._database, memory_dir, evidence)
+            return tiers.is_refused(self._database, evidence)
 
         said = [*words_of_unconfirmed(signal.unconfirmed), *signal.messages]
         context = ReviewContext("dream", inputs.snapshot, said, signal.now, signal.instructions, is_refused)
@@ -190,10 +193,11 @@ class DreamRunner:
     def _without_undone(self, memory_dir: str, groups: Sequence[Group]) -> list[Group]:
         """Groups without those that the user has undone before, or whose words the user has refused."""
         undone = dream_inputs.undone_signatures(self._database, memory_dir)
+        tiers = tiers_of(self._database, memory_dir)
         return [
             group
             for group in groups
-            if not any(second_thoughts.is_refused(self._database, memory_dir, piece) for _, piece in group.evidence)
+            if not any(tiers.is_refused(self._database, piece) for _, piece in group.evidence)
             and not dream_inputs.is_undone(group, undone)
         ]
 
@@ -216,7 +220,10 @@ class DreamRunner:
     ) -> DreamOutcome:
         now = self._clock.now()
         changeset = done.changeset(job)
-        committed = commit(self._database, directory, changeset, now, is_still_ours)
+        chosen = most_used_global(self._paths)
+        changeset = changeset._replace(index_edit=changeset.index_edit._replace(global_names=chosen))
+        tiers = tiers_of(self._database, directory.path)
+        committed = tiers.commit(self._database, directory, changeset, now, is_still_ours)
         waits = done.waiting(committed)
         is_changed = committed.change_id is not None and len(committed.conflicted) < len(changeset.groups or (1,))
         outcome = "succeeded" if done.accepted or is_changed else "succeeded_no_output"
@@ -238,8 +245,8 @@ class DreamRunner:
         )
 
     def _tried(self, directory: MemoryDirectory, job: DreamJob, done: _Done) -> DreamOutcome:
-        with directory.locked():
-            files, _ = plan(directory, done.changeset(job), self._clock.now())
+        now = self._clock.now()
+        files = tiers_of(self._database, directory.path).plan(self._database, directory, done.changeset(job), now)
         dreams.end(self._database, job, "skipped(dry_run)", self._clock.now())
         return DreamOutcome(
             job.id,
@@ -265,7 +272,7 @@ class _Done(NamedTuple):
     turns: tuple[int, ...]
     withdrawn: frozenset[int] = frozenset()
     """Rows of unconfirmed memories that the user took back or told anew."""
-    log_cursors: tuple[tuple[str, int, bytes], ...] = ()
+    log_cursors: tuple[LogRead, ...] = ()
     """How far the daily logs are distilled."""
 
     @property
@@ -274,7 +281,7 @@ class _Done(NamedTuple):
         return bool(self.log_cursors) and (not self.inputs.logs.is_all or self._last_cursors != self.log_cursors)
 
     @property
-    def _last_cursors(self) -> tuple[tuple[str, int, bytes], ...]:
+    def _last_cursors(self) -> tuple[LogRead, ...]:
         return self.inputs.logs.cursors({message.message_id for message in self.inputs.logs.messages})
 
     def changeset(self, job: DreamJob) -> Changeset:

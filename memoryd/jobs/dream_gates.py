@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import StateError
 from memoryd.jobs import gates
+from memoryd.jobs.agent_memory import agent_memories
 from memoryd.jobs.holds import engine_wait
-from memoryd.memory.limits import LOCK_NAME
+from memoryd.memory.limits import INDEX_NAME, LOCK_NAME
 from memoryd.model import Due, Wait
+from memoryd.projects import is_excluded
 from memoryd.state import dreams, log_lines, waiting
 from memoryd.state import projects as known_projects
 
@@ -34,7 +37,18 @@ class Gate(NamedTuple):
 class Checks:
     """Checks of one memory directory at one moment. `status` evaluates all of them and records nothing."""
 
-    def __init__(self, database: Database, paths: Paths, config: Config, memory_dir: str, now: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        paths: Paths,
+        config: Config,
+        memory_dir: str,
+        now: float,
+        *,
+        has_sessions: bool = True,
+    ) -> None:
+        """Without `has_sessions` it is no project's directory: a memory that changed counts, not a session."""
+        self._has_sessions = has_sessions
         self._database = database
         self._paths = paths
         self._config = config
@@ -90,6 +104,9 @@ class Checks:
                 or gates.dream_retry(known.retry_at, known.failures, now)
             ),
         )
+        if not self._has_sessions:
+            yield "changes", lambda: gates.dream_changes(self._changed(since))
+            return
         yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
         yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
 
@@ -115,6 +132,17 @@ class Checks:
         changed = dreams.sessions_since(self._database, self._memory_dir, since)
         sessions = [(session.session, session.has_open_turn) for session in changed]
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
+
+    def _changed(self, since: float) -> int:
+        """Memories that were written since then."""
+        with suppress(OSError), os.scandir(self._memory_dir) as entries:
+            return sum(
+                entry.name.endswith(".md")
+                and entry.name != INDEX_NAME
+                and entry.stat(follow_symlinks=False).st_ctime > since
+                for entry in entries
+            )
+        return 0
 
     def _to_be_read(self) -> int:
         """Sessions of all projects that extraction will work on by itself."""
@@ -148,6 +176,8 @@ class Checks:
 
     @property
     def _first_seen_at(self) -> float:
+        if not self._has_sessions:
+            return 0.0
         return self._known.first_seen_at if self._known.first_seen_at is not None else self._now
 
     def _counted_from(self, first_seen_at: float, *, note: bool) -> gates.LastDream:
@@ -180,7 +210,7 @@ def _names_nobody(memory_dir: str) -> bool:
 
 
 def due(database: Database, paths: Paths, config: Config, now: float) -> Iterator[tuple[str, str]]:
-    """The memory directories whose gates are all open, with the root of their project."""
+    """The memory directories whose gates are all open, with the root of their project, if they have one."""
     seen: set[str] = set()
     for project in known_projects.all_projects(database):
         if project.memory_dir in seen or not os.path.isdir(project.memory_dir):
@@ -192,3 +222,18 @@ def due(database: Database, paths: Paths, config: Config, now: float) -> Iterato
             continue
         if isinstance(decision, Due):
             yield project.memory_dir, project.root
+    for memory_dir, root in _without_sessions(database, paths, config):
+        with suppress(StateError):
+            checks = Checks(database, paths, config, memory_dir, now, has_sessions=False)
+            if memory_dir not in seen and os.path.isdir(memory_dir) and isinstance(checks.decision(), Due):
+                yield memory_dir, root
+
+
+def _without_sessions(database: Database, paths: Paths, config: Config) -> Iterator[tuple[str, str]]:
+    """Directories that no sessions lead to: the memories about the person, and those of sub-agents where that is on."""
+    if paths.global_dir:
+        yield paths.global_dir, ""
+    if config.features.agent_memory:
+        for agent in agent_memories(paths, [project.root for project in known_projects.all_projects(database)]):
+            if not (agent.root and is_excluded(agent.root, config.projects.exclude)):
+                yield agent.path, agent.root

@@ -13,7 +13,7 @@ from memoryd.language.lexicon import small
 from memoryd.language.tokens import words_of
 from memoryd.memory import index as indexing
 from memoryd.memory.document import body_of
-from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.memory.tiers import tiers_of
 from memoryd.sources.session import NotATranscriptError
 from memoryd.state import dreams, history
 from memoryd.state.changes import digest
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
     from memoryd.state.dreams import ChangedSession, DreamJob
     from memoryd.state.jobs import WaitingTurn
+    from memoryd.state.log_lines import LogRead
 
 MOST_SESSIONS = 500
 Signature = frozenset[tuple[str, bytes]]
@@ -104,7 +105,7 @@ class DreamInputs(NamedTuple):
         )
         return (*self.covered, *done)
 
-    def logs_done(self, signal: Signal, proposal: Proposal) -> tuple[tuple[str, int, bytes], ...]:
+    def logs_done(self, signal: Signal, proposal: Proposal) -> tuple[LogRead, ...]:
         """How far the daily logs have been read."""
         return self.logs.cursors({exchange.said.message_id for exchange in signal.turns[: proposal.taken]})
 
@@ -119,7 +120,7 @@ def read_inputs(
     now: float,
 ) -> DreamInputs:
     """Read all inputs and lease the turns to this dream. Unreadable ones are left to the next dream."""
-    snapshot = DirectorySnapshot(database, directory.path)
+    snapshot = tiers_of(database, directory.path).snapshot(database)
     sessions = [
         changed
         for changed in dreams.sessions_since(database, directory.path, since)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.memory.directory import HEAD_BYTES
 from memoryd.memory.document import parse
+from memoryd.memory.tier_names import is_global
 from memoryd.state import history
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _foreign_memories(database: Database, snapshot: Snapshot, session_id: str, s
     found = []
     ours = history.names_written(database, snapshot.path)
     for name, mtime_ns in snapshot.mtimes_ns.items():
-        if mtime_ns / 1e9 < since or name in ours:
+        if mtime_ns / 1e9 < since or name in ours or is_global(name):  # no client writes there
             continue
         state = snapshot.read(name)
         if state is None or os.fsencode(session_id) not in state.data[:HEAD_BYTES]:

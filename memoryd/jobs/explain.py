@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memoryd.model import Evidence
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.history import Change, Removal
+    from memoryd.state.history import Change, Heir, Removal
 
 
 class Explanation(NamedTuple):
@@ -30,8 +30,8 @@ class Explanation(NamedTuple):
     found: FoundEvidence = FoundEvidence()
     """What its file says of its evidence, where the database has none under this name."""
     removal: Removal | None = None
-    heir: str | None = None
-    """The memory that a dream made it part of, in its last change."""
+    heir: Heir | None = None
+    """The memory that its last change made it part of, or renamed it to."""
     clients: Mapping[str, str] = MappingProxyType({})
     """In which client each session was held, as far as that is known."""
 
@@ -43,8 +43,11 @@ class Explanation(NamedTuple):
         """Sentence that tells what took the memory away; empty where it is there."""
         if self.document is not None:
             return ""
+        if self.heir and self.heir.is_renamed and self.removal:
+            why = self.removal.why.rstrip(".。")
+            return f"{self.name} is called {self.heir.name} now ({_when(self.removal, moment)}): {why}."
         if self.heir:
-            return f"{self.name} became part of {self.heir}."
+            return f"{self.name} became part of {self.heir.name}."
         if self.removal is None:
             return f"{self.name} is no longer there. It was taken away by hand, or by another program; memoryd did not do it."
         return f"{self.name} is no longer there: {_what_took(self.removal, moment)}."
@@ -64,8 +67,8 @@ def explain(
     changes = tuple(history.recent(database, memory_dir, name))
     if document is None:
         removal = history.removal_of(database, memory_dir, name)
-        is_dream = removal is not None and removal.change.kind == "dream"
-        heir = history.heir_of(database, removal.change.id, name) if removal and is_dream else None
+        is_taken_back = removal is not None and removal.change.kind in ("undo", "redo")
+        heir = history.heir_of(database, removal.change.id, name) if removal and not is_taken_back else None
         return Explanation(
             name, None, evidence, changes, removal=removal, heir=heir, clients=_clients(database, evidence)
         )
@@ -87,14 +90,17 @@ def _document(memory_dir: str, name: str) -> Document | None:
     return parse(state.data) if state else None
 
 
+def _when(removal: Removal, moment: Callable[[float], str]) -> str:
+    return f"{moment(removal.change.at)}, change {removal.change.id}"
+
+
 def _what_took(removal: Removal, moment: Callable[[float], str]) -> str:
-    change = removal.change
-    when = f"{moment(change.at)}, change {change.id}"
+    change, why, when = removal.change, removal.why.rstrip(".。"), _when(removal, moment)
     if change.kind == "forget":
         return f"you had it forgotten ({when})"
     if change.kind in ("undo", "redo"):
         return f"it went with the {change.kind} of change {change.undoes} ({when})"
     if change.kind == "review":
-        return f"you said yes to taking it away ({when}): {removal.why}"
+        return f"you said yes to taking it away ({when}): {why}"
     by = "a dream" if change.kind == "dream" else "memoryd"
-    return f"{by} took it away ({when}): {removal.why}"
+    return f"{by} took it away ({when}): {why}"

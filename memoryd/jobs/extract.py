@@ -8,19 +8,18 @@ from memoryd.clients import client_named, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.formatting import count
-from memoryd.jobs.daily_log import as_log_lines
+from memoryd.jobs.daily_log import as_log_lines, note_outdated_lines
 from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
 from memoryd.jobs.team_proposals import propose_sharing
 from memoryd.log.reader import reason_of
-from memoryd.memory import history as second_thoughts
-from memoryd.memory.commit import commit
+from memoryd.memory.daily_logs import split_names
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
-from memoryd.memory.snapshot import DirectorySnapshot
-from memoryd.memory.unconfirmed import unconfirmed_memories, words_of_unconfirmed
+from memoryd.memory.tiers import tiers_of
+from memoryd.memory.unconfirmed import words_of_unconfirmed
 from memoryd.model import Changeset, Exchange
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from memoryd.engines.base import Engine
     from memoryd.jobs.exclusion import CoveredTurn
     from memoryd.memory.snapshot import Snapshot
+    from memoryd.memory.tiers import Tiers
     from memoryd.model import Evidence, Group, HeldGroup
     from memoryd.paths import Paths
     from memoryd.state.database import Database
@@ -58,6 +58,7 @@ class Outcome(NamedTuple):
     session_id: str
     outcome: str
     saved: tuple[str, ...] = ()
+    """Memories, or a daily log for each line that it has got."""
     detail: str = ""
     removed: tuple[str, ...] = ()
     is_partial: bool = False
@@ -136,10 +137,15 @@ class _Task(NamedTuple):
     review_mode: str
     is_daily_log: bool
 
+    @property
+    def tiers(self) -> Tiers:
+        return tiers_of(self.database, self.memory_dir)
+
     def finish(
         self, outcome: str, turns: tuple[int, ...], detail: str = "", *, held: tuple[HeldGroup, ...] = ()
     ) -> None:
-        jobs.finish(self.database, self.job, outcome, self.time(), turns=turns, detail=detail, held=held)
+        waiting = self.tiers.held_by_directory(held)
+        jobs.finish(self.database, self.job, outcome, self.time(), turns=turns, detail=detail, held=waiting)
 
     def fail(self, why: str) -> Outcome:
         jobs.fail(self.database, self.job, why, self.time())
@@ -184,7 +190,7 @@ def _attempt(task: _Task) -> Outcome:
     5. commit what was accepted; what was held goes into the inbox
     """
     session_id = task.session.session_id
-    snapshot = DirectorySnapshot(task.database, task.memory_dir)
+    snapshot = task.tiers.snapshot(task.database)
     try:
         read = read_job_turns(task.session.client, task.session.path, task.job.turns, task.memory_dir)
     except (FileNotFoundError, NotADirectoryError, NotATranscriptError):
@@ -214,6 +220,8 @@ def _attempt(task: _Task) -> Outcome:
             said = [exchange.said for exchange in exchanges]
             reviewed = reviewed._replace(accepted=as_log_lines(reviewed.accepted, said, task.time()))
         done = _save(task, reviewed, tuple(turn.id for turn in left[:taken]), detail)
+        if task.is_daily_log:
+            note_outdated_lines(task.database, task.memory_dir, [exchange.said for exchange in exchanges[:taken]])
         # Last: a kill before it leaves a needless question, a kill behind it must not cost what takes its place.
         if reviewed.withdrawn:
             inbox.withdraw(task.database, reviewed.withdrawn, task.time())
@@ -247,7 +255,7 @@ class _Reviewed(NamedTuple):
 
 
 def _reviewed(task: _Task, snapshot: Snapshot, exchanges: Sequence[Exchange], instructions: Sequence[str]) -> _Reviewed:
-    waiting = unconfirmed_memories(task.database, task.memory_dir)
+    waiting = task.tiers.unconfirmed(task.database)
     signal = Signal(task.job.id, task.time(), exchanges, instructions, unconfirmed=waiting)
     context = ReviewContext(
         "extract",
@@ -281,13 +289,14 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     answered = tuple(row_id for group in groups for row_id in group.answers)
     changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held, accepts=answered)
     with open_directory(task.memory_dir, create=True) as directory:
-        if commit(task.database, directory, changeset, task.time()).conflicted:
+        if task.tiers.commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
     if task.review_mode != "off":
         propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
     changed = [change for group in groups for change in group.changes]
-    saved = tuple(dict.fromkeys(change.name for change in changed if change.after is not None))
+    memories, logs = split_names(change.name for change in changed if change.after is not None)
     removed = tuple(change.name for change in changed if change.after is None)
+    saved = (*memories, *logs.elements())
     return Outcome(session_id, "succeeded", saved, detail, removed, held=_waiting(held))
 
 
@@ -304,13 +313,13 @@ def redacted_exchange(read: ReadTurn) -> Exchange:
 
 def _is_refused(task: _Task, evidence: Evidence) -> bool:
     """Whether the user has undone or forgotten a memory that rested on these words."""
-    return second_thoughts.is_refused(task.database, task.memory_dir, evidence)
+    return task.tiers.is_refused(task.database, evidence)
 
 
 def _is_decided(task: _Task, group: Group) -> bool:
     """Whether the newest words of a group have led to a memory already, or to one that the user undid."""
     newest = group.evidence[-1][1] if group.evidence else None
-    return newest is not None and second_thoughts.is_settled(task.database, task.memory_dir, newest)
+    return newest is not None and task.tiers.is_settled(task.database, newest)
 
 
 def _saved_by_client(covered: list[CoveredTurn]) -> str:

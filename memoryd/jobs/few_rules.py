@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.recall.index import is_unchanged, read_memory
+from memoryd.recall.index import is_unchanged
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory
 
 if TYPE_CHECKING:
@@ -46,5 +47,6 @@ def rules_of_few(
         rules.append(Rule(one._replace(has_secret=has_secret), parsed))
     for name, quote in quotes.items():
         parsed = quick_parse(quote.text)
-        rules.append(Rule(IndexedMemory(0, name, 0, 0, 0, parsed.type or "", has_secret=False), parsed, quote))
+        kind = parsed.type or quote.type
+        rules.append(Rule(IndexedMemory(0, name, 0, 0, 0, kind, has_secret=False), parsed, quote))
     return [rule for rule in rules if rule.memory.type in _TYPES and rule.memory.name not in known]

@@ -191,6 +191,13 @@ def dream_sessions(number: int, config: Config, now: float) -> Due | Wait:
     return Wait(until, "too_few_sessions", f"{number} of {least} sessions changed since the last one")
 
 
+def dream_changes(number: int) -> Due | Wait:
+    """For a directory without sessions: the memories about the person, those of a sub-agent."""
+    if number:
+        return Due(f"{count(number, 'memory')} changed")
+    return Wait(None, "too_few_sessions", "no memory has changed since the last one")
+
+
 def dream_after_extraction(sessions: int) -> Wait | None:
     """`claude` reads what was said before it dreams of it. `sessions`: how many are to be read."""
     if not sessions:

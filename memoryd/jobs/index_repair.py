@@ -22,7 +22,7 @@ _AGAIN_SECONDS = 600.0
 _MOST_AT_ONCE = 100
 """The others are found again at the next look."""
 
-_Stamp = tuple[int, int, int]
+_Stamp = tuple[int, int, int, int | None]
 
 
 class IndexWatch:
@@ -33,17 +33,21 @@ class IndexWatch:
         self._handed_out: dict[str, tuple[_Stamp, float]] = {}
 
     def wrong(self, database: Database, config: Config, now: float) -> list[str]:
-        """Memory directories whose index is to be made right now."""
+        """Memory directories whose index is to be made right now; none where the config leaves that to somebody else."""
         found: list[str] = []
+        if not config.index.write:
+            return found
+        global_dir = database.paths.global_dir if database.paths is not None else ""
+        global_stamp = _stamp(global_dir) if global_dir else None
         for project in all_projects(database):
             memory_dir = project.memory_dir
-            stamp = _stamp(memory_dir)
+            stamp = _stamp(memory_dir, global_stamp)
             if stamp is None or self._right.get(memory_dir) == stamp:
                 continue
             if is_excluded(project.root, config.projects.exclude):
                 continue
             try:
-                fault = index_fault(memory_dir)
+                fault = index_fault(memory_dir, global_dir)
             except (OSError, MemorydError):
                 continue  # `status` and `doctor` tell that it cannot be read
             if fault is None:
@@ -61,8 +65,11 @@ class IndexWatch:
         return is_missing or not 0 <= now - max(stamp[:2]) / 1e9 < SETTLE_SECONDS
 
 
-def _stamp(memory_dir: str) -> _Stamp | None:
-    """When the directory and its index were last changed, and the size of that; None where there is no directory."""
+def _stamp(memory_dir: str, global_stamp: _Stamp | None = None) -> _Stamp | None:
+    """When the directory and its index were last changed, and the size of that; None where there is no directory.
+
+    The lines of global memories are right only as long as that directory stays as it is.
+    """
     try:
         changed_at = os.stat(memory_dir).st_mtime_ns
     except OSError:
@@ -70,8 +77,8 @@ def _stamp(memory_dir: str) -> _Stamp | None:
     try:
         status = os.lstat(os.path.join(memory_dir, INDEX_NAME))
     except OSError:
-        return changed_at, 0, -1
-    return changed_at, status.st_mtime_ns, status.st_size
+        return changed_at, 0, -1, global_stamp and global_stamp[0]
+    return changed_at, status.st_mtime_ns, status.st_size, global_stamp and global_stamp[0]
 
 
 def repair_indexes(database: Database, memory_dirs: list[str], now: float) -> int:

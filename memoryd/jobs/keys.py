@@ -18,8 +18,9 @@ from memoryd.errors import MemorydError
 from memoryd.jobs.holds import engine_wait
 from memoryd.jobs.single_request import ask_once
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.recall.index import memory_names, read_memory
+from memoryd.recall.index import memory_names
 from memoryd.recall.quotes import name_of_quote, place_of_quotes
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.state import inbox, jobs, memory_keys
 

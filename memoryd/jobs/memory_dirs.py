@@ -31,7 +31,7 @@ class ProjectMemory(NamedTuple):
 
 
 def all_memory_dirs(paths: Paths, config: Config) -> list[ProjectMemory]:
-    """Every memory directory once, by its path."""
+    """Every memory directory once, by its path; the global one among them."""
     if paths.forced_memory_dir:
         return [ProjectMemory(paths.forced_memory_dir, "")] if os.path.isdir(paths.forced_memory_dir) else []
     roots: dict[str, str] = {}
@@ -48,8 +48,14 @@ def all_memory_dirs(paths: Paths, config: Config) -> list[ProjectMemory]:
         roots.setdefault(os.path.join(own_root, folder), "")
     for folder in [] if config.memory_root else _folders_in(MEMORY_READER.sessions_root(paths)):
         roots.setdefault(MEMORY_READER.default_memory_dir(folder, paths), "")
+    roots.setdefault(paths.global_dir, "")
     there = sorted(memory_dir for memory_dir in roots if os.path.isdir(memory_dir))
-    return [ProjectMemory(path, roots[path] or _root_by_sessions(path, paths, own_root)) for path in there]
+    return [
+        ProjectMemory(
+            path, roots[path] or ("" if path == paths.global_dir else _root_by_sessions(path, paths, own_root))
+        )
+        for path in there
+    ]
 
 
 def _folders_in(directory: str) -> list[str]:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.tool_actions import action_of
 from memoryd.language.sentences import sentences_of
+from memoryd.memory.tiers import Tiers
 from memoryd.model import Prompt, Reply
 from memoryd.projects import root_of
 from memoryd.recall import shown
-from memoryd.recall.index import read_memory
+from memoryd.recall.reading import read_memory
 from memoryd.recall.restated import is_restated, restated_of
 from memoryd.rules.calls import call_of
 from memoryd.rules.forbidden import forbidden_in, read_patterns
@@ -46,7 +47,8 @@ class _Handed(NamedTuple):
 def measure(paths: Paths, client: CodingClient, session_id: str, path: str, memory_dir: str, now: float) -> None:
     """Note what a session did since the last look. Raises OSError where that cannot be noted."""
     log = shown.session_log(paths, session_id)
-    handed = {name: _handed(memory_dir, name, at) for name, at in shown.first_shown(log, memory_dir).items()}
+    tiers = Tiers(memory_dir, paths.global_dir)
+    handed = {name: _handed(*tiers.place_of(name), at) for name, at in shown.first_shown(log, memory_dir).items()}
     if not handed:
         return
     refused = {str(line.get("call")) for line in log if "refused" in line}

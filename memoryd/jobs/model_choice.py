@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
@@ -10,6 +10,7 @@ from memoryd.jobs.selection import select_by_model
 from memoryd.memory.directory import HEAD_BYTES, open_directory
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.snapshot import memories_in
+from memoryd.memory.tier_names import as_global
 from memoryd.security.redact import both_ends
 from memoryd.state.database import open_database
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Config
+    from memoryd.memory.directory import FileState
     from memoryd.paths import Paths
 
 _ASKED_CHARACTERS = 32_000
@@ -46,9 +48,10 @@ def choose_by_model(
 ) -> ModelChoice:
     """Memories that a model picks for a prompt, without those that are known. A failure is returned as a reason, not raised."""
     try:
-        with open_directory(memory_dir) as directory:
-            names = [name for name in directory.listing().topics if name not in known]
-            files = {name: state for name in names if (state := directory.read(name, HEAD_BYTES))}
+        files = _heads(memory_dir)
+        if paths.global_dir and paths.global_dir != memory_dir:
+            files |= {as_global(name): state for name, state in _heads(paths.global_dir).items()}
+        files = {name: state for name, state in files.items() if name not in known}
         with closing(open_database(paths)) as database:
             selected = select_by_model(
                 database,
@@ -72,3 +75,11 @@ def choose_by_model(
         return ModelChoice(None, f"The memories cannot be listed: {error.strerror}.")
     changed_at = {name: files[name].mtime_ns for name in selected.names or ()}
     return ModelChoice(selected.names, selected.why, changed_at)
+
+
+def _heads(memory_dir: str) -> dict[str, FileState]:
+    """The beginnings of the memories of a directory, by name; none where there is no directory yet."""
+    with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
+        names = directory.listing().topics
+        return {name: state for name in names if (state := directory.read(name, HEAD_BYTES)) is not None}
+    return {}

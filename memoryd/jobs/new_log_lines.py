@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
-import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.base import LoggedFact
 from memoryd.jobs.dream_cancel import LONGEST_SECONDS
-from memoryd.memory.daily_logs import open_log, said_in_log
+from memoryd.memory.daily_logs import logs_in, open_log, said_in_log
 from memoryd.memory.directory import open_directory
-from memoryd.security.redact import redact
 from memoryd.state import history, log_lines
 from memoryd.state.changes import digest
+from memoryd.state.log_lines import LogRead
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.model import UserMessage
@@ -28,7 +27,6 @@ DREAM_BYTES = 1 << 20
 _TAIL_BYTES = 64
 _HALF_LINE_SECONDS = 60.0
 """A last line without a newline counts when nobody has written on for so long."""
-_LOG = re.compile(r"\d{4}-\d\d-\d\d\.md")
 
 
 class NewLine(NamedTuple):
@@ -39,6 +37,8 @@ class NewLine(NamedTuple):
     """Offset behind it."""
     tail: bytes
     """Digest of the bytes before that."""
+    digest: str
+    """Of its words."""
     said: tuple[UserMessage, ...]
     """What it comes of, or quotes; none: it says nothing that could become a memory, or a memory says it."""
     fact: LoggedFact | None = None
@@ -65,29 +65,31 @@ class NewLines(NamedTuple):
     def waiting(self) -> int:
         return sum(bool(line.said) for line in self.lines)
 
-    def cursors(self, read: Collection[str]) -> tuple[tuple[str, int, bytes], ...]:
+    def cursors(self, read: Collection[str]) -> tuple[LogRead, ...]:
         """Logs and how far each is distilled when these messages have been read."""
-        reached: dict[str, tuple[int, bytes]] = {}
+        reached: dict[str, list[NewLine]] = {}
         unread: set[str] = set()
         for line in self.lines:
             if all(message.message_id in read for message in line.said) and line.log not in unread:
-                reached[line.log] = line.end, line.tail
+                reached.setdefault(line.log, []).append(line)
             else:
                 unread.add(line.log)
-        return tuple((log, *end) for log, end in reached.items())
+        return tuple(
+            LogRead(log, lines[-1].end, lines[-1].tail, tuple(line.digest for line in lines if line.said))
+            for log, lines in reached.items()
+        )
 
 
 def new_lines(database: Database, directory: MemoryDirectory, since: float, now: float) -> NewLines:
     """What is new in the daily logs: behind their cursors, or, where a log has none, if it was written since then.
 
-    Reads new bytes only; a log that was edited above its cursor is read anew, without the lines that have led to memories
-    and those of extraction that a dream has read before.
+    Reads new bytes only; a log that was edited above its cursor is read anew, without the lines that a dream has read before.
     """
     known = log_lines.cursors(database, directory.path)
     ours = log_lines.logs_with_lines(database, directory.path)
     found: list[NewLine] = []
     left = DREAM_BYTES
-    for name, status in _logs(directory):
+    for name, status in logs_in(directory):
         cursor = known.get(name)
         # A line may have been written while the last dream was at work.
         is_old = cursor is None and name not in ours and status.st_mtime <= since - LONGEST_SECONDS
@@ -104,6 +106,20 @@ def new_lines(database: Database, directory: MemoryDirectory, since: float, now:
     return NewLines(tuple(found))
 
 
+def undistilled(database: Database, memory_dir: str, logs: Collection[str]) -> list[NewLine]:
+    """Lines of these logs that no dream has read, as they stand there now; those that say nothing are left out."""
+    known = log_lines.cursors(database, memory_dir)
+    found: list[NewLine] = []
+    with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
+        for name in sorted(logs):
+            cursor = known.get(name)
+            with suppress(OSError):  # it is gone
+                status = os.stat(name, dir_fd=directory.descriptor, follow_symlinks=False)
+                if cursor is None or cursor.end != status.st_size:
+                    found += _lines_behind(database, directory, name, cursor, DREAM_BYTES, with_half=False)[0]
+    return [line for line in found if line.said]
+
+
 def waiting_lines(database: Database, memory_dir: str, since: float, now: float, *, is_on: bool) -> int:
     """How many lines of daily logs are to become memories; where the mode is off, only those that memoryd appended."""
     try:
@@ -112,23 +128,6 @@ def waiting_lines(database: Database, memory_dir: str, since: float, now: float,
     except FileNotFoundError:
         return 0
     return new.waiting if is_on else len(new.facts)
-
-
-def _logs(directory: MemoryDirectory) -> list[tuple[str, os.stat_result]]:
-    """The logs of a directory by their days. No link is followed."""
-    try:
-        return sorted(_walked(directory))
-    except OSError:  # there are none
-        return []
-
-
-def _walked(directory: MemoryDirectory) -> Iterator[tuple[str, os.stat_result]]:
-    for place, _, names, descriptor in os.fwalk("logs", dir_fd=directory.descriptor, follow_symlinks=False):
-        for name in names:
-            if _LOG.fullmatch(name):
-                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode):
-                    yield f"{place}/{name}", status
 
 
 def _lines_behind(
@@ -149,22 +148,29 @@ def _lines_behind(
     if not (is_all and with_half):
         data = data[: data.rfind(b"\n") + 1] or (b"" if is_all else data)  # a line of a megabyte is none
     ours = log_lines.lines_of(database, directory.path, name)
-    judged = log_lines.judged(database, directory.path, name) if is_edited else set()
+    read = log_lines.read_lines(database, directory.path, name) if is_edited else set()
     lines, end = [], 0
     for line in data.splitlines(keepends=True):
         end += len(line)
         tail = digest((before + data[:end])[-_TAIL_BYTES:] if end < _TAIL_BYTES else data[end - _TAIL_BYTES : end])
-        # Redacted line by line: a line of ours is known by its digest, and half a secret is not recognised.
-        text = redact(line.decode("utf-8", "replace"))
+        text = line.decode("utf-8", "replace")
+        own = ours.get(log_lines.digest_of_line(text))
+        if own is None:  # those of ours were redacted before; line by line, since half a secret is not recognised
+            text = _redacted(text)
         line_digest = log_lines.digest_of_line(text)
-        own = ours.get(line_digest)
         said = own.said if own is not None else tuple(said_in_log(name, text))
-        is_known = line_digest in judged or any(
+        is_known = line_digest in read or any(
             history.is_cited(database, directory.path, message.message_id) for message in said
         )
         fact = _fact_of(own, text) if own is not None else None
-        lines.append(NewLine(name, start + end, tail, () if is_known else said, fact))
+        lines.append(NewLine(name, start + end, tail, line_digest, () if is_known else said, fact))
     return lines, len(data), is_all
+
+
+def _redacted(text: str) -> str:
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms that recall need not wait for
+
+    return redact(text)
 
 
 def _fact_of(line: LogLine, text: str) -> LoggedFact:

@@ -9,8 +9,10 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.memory.tier_names import as_global
 from memoryd.recall import shown as shown_log
-from memoryd.recall.index import is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.index import is_unchanged, up_to_date_index
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rules import allowance
 from memoryd.rules.calls import call_of
@@ -66,6 +68,15 @@ class CallAnswer(NamedTuple):
     """The memory that the call goes against, also where the user has allowed it."""
 
 
+class _Rule(NamedTuple):
+    """A memory that speaks of a call."""
+
+    name: str
+    """As the session knows it: that of a global memory begins with its folder."""
+    place: str
+    memory: IndexedMemory
+
+
 def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest, now: float) -> CallAnswer:
     """Answer a call. Raises StateError, BusyError.
 
@@ -74,21 +85,23 @@ def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest,
     3. those that speak of it and that the session was not shown yet, within recall's budget
     """
     call = call_of(request.action, request.cwd, request.root)
+    spoken_of: list[_Rule] = []
     with closing(open_store(paths)) as store:
-        directory = up_to_date_index(store, memory_dir, now, seconds=_READING_SECONDS)
-        if directory is None:
-            return CallAnswer()
-        triggers = [StoredTrigger(*row) for row in store.triggers(directory.id, keys_of(call))]
-        if config.features.recall is False:
-            triggers = [trigger for trigger in triggers if trigger.kind.startswith(_DENY)]
-        answer = _refused(paths, store, directory.id, memory_dir, request, call, triggers, now)
-        if answer is not None:
-            return answer
-        found = matched(call, [trigger for trigger in triggers if not trigger.kind.startswith(_DENY)])
-        if not found:
-            return CallAnswer()
-        known = {memory.id: memory for memory in store.known(directory.id, found)}
-    return _handed_over(paths, config, memory_dir, request, [known[number] for number in found if number in known], now)
+        for place in dict.fromkeys((memory_dir, paths.global_dir or memory_dir)):
+            directory = up_to_date_index(store, place, now, seconds=_READING_SECONDS)
+            if directory is None:
+                continue
+            triggers = [StoredTrigger(*row) for row in store.triggers(directory.id, keys_of(call))]
+            if config.features.recall is False:
+                triggers = [trigger for trigger in triggers if trigger.kind.startswith(_DENY)]
+            is_person = place != memory_dir
+            answer = _refused(paths, store, directory.id, place, request, call, triggers, now, is_person=is_person)
+            if answer is not None:
+                return answer
+            found = matched(call, [trigger for trigger in triggers if not trigger.kind.startswith(_DENY)])
+            known = {memory.id: memory for memory in store.known(directory.id, found)} if found else {}
+            spoken_of += [_rule(place, known[number], is_person=is_person) for number in found if number in known]
+    return _handed_over(paths, config, memory_dir, request, spoken_of, now) if spoken_of else CallAnswer()
 
 
 def record_call(paths: Paths, memory_dir: str, request: CallRequest, answer: CallAnswer, now: float) -> None:
@@ -116,6 +129,8 @@ def _refused(
     call: Call,
     triggers: list[StoredTrigger],
     now: float,
+    *,
+    is_person: bool,
 ) -> CallAnswer | None:
     """The answer of a memory that binds; None where none does."""
     for trigger in triggers:
@@ -125,13 +140,14 @@ def _refused(
         for memory in store.known(directory_id, [trigger.memory_id]):
             if str(forbidden) not in confirmed(paths, memory_dir, memory.name):
                 continue  # the file asks for it, and nobody here has agreed
+            rule = _rule(memory_dir, memory, is_person=is_person)
             if allowance.use(paths, memory_dir, memory.name, request.session_id, now):
-                return CallAnswer(refused_by=memory.name)
+                return CallAnswer(refused_by=rule.name)
             from memoryd.recall import surface  # noqa: PLC0415 - few calls are refused
 
-            piece = surface.piece_of(_surfaced(memory_dir, memory), now)
-            reason = _REASON.format(forbidden=forbidden, piece=piece.text, name=memory.name)
-            return CallAnswer(refusal=reason, refused_by=memory.name)
+            piece = surface.piece_of(_surfaced(rule), now)
+            reason = _REASON.format(forbidden=forbidden, piece=piece.text, name=rule.name)
+            return CallAnswer(refusal=reason, refused_by=rule.name)
     is_own = _makes_a_rule(call) or _changes_a_rule(paths, store, memory_dir, request.root, call)
     return CallAnswer(refusal=_OWN_RULE) if is_own else None
 
@@ -166,19 +182,19 @@ def _removes(memory_dir: str, written: set[str], call: Call) -> bool:
 
 
 def _handed_over(
-    paths: Paths, config: Config, memory_dir: str, request: CallRequest, found: list[IndexedMemory], now: float
+    paths: Paths, config: Config, memory_dir: str, request: CallRequest, found: list[_Rule], now: float
 ) -> CallAnswer:
     if shown_log.is_set_aside(paths, request.session_id):
         return CallAnswer()
     shown = {memory.name for memory in shown_log.shown_to(paths, request.session_id, memory_dir)}
     left = round(config.recall.session_kilobytes * 1024) - shown_log.spent(paths, request.session_id)
-    fresh = [memory for memory in found if memory.name not in shown][: config.recall.most_memories]
+    fresh = [rule for rule in found if rule.name not in shown][: config.recall.most_memories]
     if not fresh or left <= 0:
         return CallAnswer()
     from memoryd.recall import surface  # noqa: PLC0415 - few calls have a rule
 
     pieces = surface.pieces_of(
-        [_surfaced(memory_dir, memory) for memory in fresh],
+        [_surfaced(rule) for rule in fresh],
         now,
         most_bytes=min(left, round(config.recall.prompt_kilobytes * 1024)),
         most_characters=surface.HOOK_CHARACTERS,
@@ -187,14 +203,19 @@ def _handed_over(
     return CallAnswer(surface.rendered(pieces, _LEAD), shown=shown_now)
 
 
-def _surfaced(memory_dir: str, memory: IndexedMemory) -> Memory:
+def _rule(place: str, memory: IndexedMemory, *, is_person: bool) -> _Rule:
+    return _Rule(as_global(memory.name) if is_person else memory.name, place, memory)
+
+
+def _surfaced(rule: _Rule) -> Memory:
     """A memory as it is now; what may hold a secret is looked over first."""
     from memoryd.recall import surface  # noqa: PLC0415 - as above
 
-    parsed = read_memory(memory_dir, memory.name)
+    memory = rule.memory
+    parsed = read_memory(rule.place, memory.name)
     description, body = parsed.description, parsed.body
-    if memory.has_secret or not is_unchanged(memory_dir, memory):
+    if memory.has_secret or not is_unchanged(rule.place, memory):
         from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and mostly there is nothing to redact
 
         description, body = redact(description), redact(body)
-    return surface.Memory(memory.name, parsed.type or "", description, body, memory.mtime_ns / 1e9)
+    return surface.Memory(rule.name, parsed.type or "", description, body, memory.mtime_ns / 1e9)

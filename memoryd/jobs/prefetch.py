@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Config
-    from memoryd.jobs.recall import Request
+    from memoryd.jobs.recall_matches import Request
     from memoryd.paths import Paths
 
 _FOLDER = "prefetched"

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 from typing import TYPE_CHECKING
 
-from memoryd.memory.daily_logs import open_log
-from memoryd.memory.directory import open_directory
 from memoryd.state import log_lines
 from memoryd.state.inbox import Quote, unconfirmed_quotes
 
 if TYPE_CHECKING:
-    from memoryd.state.database import Database
+    from collections.abc import Iterator
 
-_MOST_BYTES = 1 << 20
-"""Of a log, from its end: somebody waits for it."""
+    from memoryd.state.database import Database
 
 
 def quotes_beside(database: Database, memory_dir: str) -> list[Quote]:
-    """A line of a log counts only while it stands there: the user may have edited or deleted it."""
-    lines = log_lines.undistilled(database, memory_dir)
-    standing = {log: _lines_in(memory_dir, log) for log in {log for _, log, _, _ in lines}}
-    facts = [
-        (number, log, line.partition("user: ")[2].strip(), said_at)
-        for number, log, line, said_at in lines
-        if line in standing[log]
+    """Unconfirmed memories, and lines of the logs that extraction appends to, as they stand there now."""
+    logs = log_lines.logs_with_lines(database, memory_dir)
+    return [
+        *unconfirmed_quotes(database, memory_dir),
+        *(_lines_of(database, memory_dir, logs) if logs else ()),
     ]
-    logged = [Quote(-number, log, fact.encode(), fact, said_at, log) for number, log, fact, said_at in facts]
-    return [*unconfirmed_quotes(database, memory_dir), *logged]
 
 
-def _lines_in(memory_dir: str, log: str) -> frozenset[str]:
-    try:
-        with open_directory(memory_dir) as directory, open_log(directory, log) as descriptor:
-            size = os.fstat(descriptor).st_size
-            data = os.pread(descriptor, _MOST_BYTES, max(size - _MOST_BYTES, 0))
-    except OSError:  # it is gone, or no log
-        return frozenset()
-    return frozenset(line.strip() for line in data.decode("utf-8", "replace").splitlines())
+def _lines_of(database: Database, memory_dir: str, logs: set[str]) -> Iterator[Quote]:
+    from memoryd.jobs.new_log_lines import undistilled  # noqa: PLC0415 - only where there are daily logs
+
+    outdated = log_lines.outdated(database, memory_dir)
+    for line in undistilled(database, memory_dir, logs):
+        if (line.log, line.digest) in outdated:
+            continue
+        if line.fact is None:  # the user's own, or edited
+            for message in line.said:
+                yield _quote(line.log, message.text, message.said_at, "")
+        elif line.fact.type is not None:  # else it takes something back
+            said_at = max((piece.said_at for piece in line.fact.evidence if piece.said_at is not None), default=None)
+            yield _quote(line.log, line.fact.text, said_at, line.fact.type)
+
+
+def _quote(log: str, text: str, said_at: float | None, kind: str) -> Quote:
+    number = int.from_bytes(hashlib.blake2b(f"{log}\n{text}".encode(), digest_size=7).digest())
+    return Quote(-number, log, text.encode(), text, said_at or 0.0, log, kind)

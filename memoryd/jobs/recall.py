@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.daemon.wake_file import wake
-from memoryd.errors import BusyError, StateError
+from memoryd.errors import StateError
 from memoryd.jobs import prefetch
 from memoryd.jobs.few_rules import HANDFUL, rules_of_few
-from memoryd.jobs.quotes_beside import quotes_beside
+from memoryd.jobs.recall_matches import (
+    Match,
+    RecallTask,
+    Request,
+    beside_memories,
+    global_matches,
+    probable_matches,
+    quoted_matches,
+    team_matches,
+)
 from memoryd.language.memory_aside import asks_to_leave_aside
-from memoryd.memory.quick_parse import quick_parse
+from memoryd.memory.tier_names import place_of
 from memoryd.recall import choose, rank, surface
 from memoryd.recall import shown as shown_log
 from memoryd.recall import team as team_recall
-from memoryd.recall.index import changed_at_ns, is_unchanged, read_memory, up_to_date_index
+from memoryd.recall.index import changed_at_ns, up_to_date_index
 from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
-from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory, open_store
-from memoryd.state.database import open_for_reading
-from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from memoryd.clock import Clock
     from memoryd.config import Config
-    from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
-    from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Directory, Store
-    from memoryd.state.inbox import Quote
 
 SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
@@ -40,25 +44,6 @@ BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
 _READING_SECONDS = 0.05  # for changed memories while a client waits; the rest is read by the daemon
-_NEAREST = 20
-
-
-class Request(NamedTuple):
-    """Prompt, and what is known of the session that asks."""
-
-    prompt: str
-    session_id: str = ""
-    """Empty outside a session: no budget then, and nothing counts as shown."""
-    tools: tuple[str, ...] = ()
-    """In use right now."""
-    read: frozenset[str] = frozenset()
-    """Memories that the session has read or written by itself."""
-    least: float | None = None
-    """How probable a memory has to be; None: as many as there are tell."""
-    most_characters: int = 0
-    """Longest text that the client takes; 0: no limit."""
-    is_waited_for: bool = False
-    """Whether a client waits: then no more is read than a few files, and no model is asked."""
 
 
 class Recalled(NamedTuple):
@@ -89,32 +74,8 @@ class RecallAnswer(NamedTuple):
     """Memories that the session knows once it has the text; for `record_shown`."""
 
 
-class _Match(NamedTuple):
-    """Candidate, with the present content of its file."""
-
-    candidate: Candidate
-    parsed: QuickParse
-    may_have_secret: bool
-    quote: Quote | None = None
-    """Of an unconfirmed memory, which has no file."""
-    author: str = ""
-    """Of a memory of the team, whose name then begins with its folder."""
-
-
-class _Task(NamedTuple):
-    """One prompt with everything that is needed to answer it."""
-
-    paths: Paths
-    config: Config
-    environment: Mapping[str, str]
-    clock: Clock
-    memory_dir: str
-    request: Request
-    floor: choose.Floor = choose.Floor(0.0, 0.0)
-
-
 class _Chosen(NamedTuple):
-    matches: list[_Match]
+    matches: list[Match]
     gone: Mapping[str, tuple[str, ...]]
     """What memories of the directory name and the repository no longer has."""
     most_bytes: int
@@ -135,7 +96,7 @@ def recall(
         return RecallAnswer(text=WITHOUT_MEMORY, why_not=LEFT_ASIDE)
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
-    task = _Task(paths, config, environment, clock, memory_dir, request)
+    task = RecallTask(paths, config, environment, clock, memory_dir, request)
     with closing(open_store(paths)) as store:
         chosen, answer = _chosen(task, store)
     return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())
@@ -163,9 +124,9 @@ def ready_memories(
     left = round(config.recall.session_kilobytes * 1024) - shown_log.spent(paths, session_id)
     most_bytes = min(left, round(config.recall.prompt_kilobytes * 1024))
     matches = [
-        _picked(memory_dir, name, mtime_ns)
+        _picked(paths, memory_dir, name, mtime_ns)
         for name in names
-        if name not in shown and (mtime_ns := changed_at_ns(memory_dir, name)) is not None
+        if name not in shown and (mtime_ns := changed_at_ns(*place_of(name, memory_dir, paths.global_dir))) is not None
     ]
     request = Request("", session_id, most_characters=most_characters)
     answer = RecallAnswer(selector="model")
@@ -190,16 +151,17 @@ def record_shown(
         ) from error
 
 
-def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
+def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     """The memories to hand over; None where there are none, and the answer says why."""
     request, memory_dir = task.request, task.memory_dir
     hurry = _READING_SECONDS if request.is_waited_for else None
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
     if hurry is not None and directory is not None and directory.is_unfinished:
         wake(task.paths)
-    quotes, has_team = _beside_memories(task)
+    quotes, has_team = beside_memories(task)
     team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
-    if (directory is None or not directory.memories) and not quotes and team is None:
+    person = _person(task, store, hurry)
+    if (directory is None or not directory.memories) and not quotes and team is None and person is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
     spent = shown_log.spent(task.paths, request.session_id) if request.session_id else 0
@@ -207,16 +169,19 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if left <= 0:
         return None, RecallAnswer(why_not=BUDGET_USED)
     known = request.read.union(memory.name for memory in shown)
-    number = sum(each.memories for each in (directory, team) if each is not None) + len(quotes)
+    number = sum(each.memories for each in (directory, team, person) if each is not None) + len(quotes)
     task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
     found = rank.candidates(store, directory, query) if directory is not None else []
-    matches = _by_probability(task, [candidate for candidate in found if candidate.memory.name not in known])
+    matches = probable_matches(task, memory_dir, [one for one in found if one.memory.name not in known])
     answer = RecallAnswer()
     if task.config.recall.selector == "model" and not request.is_waited_for:
         matches, answer = _by_model(task, matches, known)
-    shared = _shared(task, store, team, query, known, found) if team is not None else []
-    matches = _with_quotes(matches, [*_quoted(task, store, quotes, query, known), *shared])
+    beside = quoted_matches(task, store, quotes, query, known)
+    beside += team_matches(task, store, team, query, known, found) if team is not None else []
+    if person is not None and answer.selector == "local":  # the model has seen them
+        beside += global_matches(task, store, person, query, known)
+    matches = _with_others(matches, beside)
     there = known.union(match.candidate.memory.name for match in matches)
     is_first = bool(request.session_id and query.words) and not shown
     rules = rules_of_few(store, memory_dir, directory, quotes, there) if is_first and number <= HANDFUL else []
@@ -224,7 +189,7 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     if answer.selector == "local" and is_silent:
         is_known = any(one.probability >= task.floor.best and one.memory.name in known for one in found)
         return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
-    matches += [_Match(rank.Candidate(one, 0.0, ()), parsed, one.has_secret, quote) for one, parsed, quote in rules]
+    matches += [Match(rank.Candidate(one, 0.0, ()), parsed, one.has_secret, quote) for one, parsed, quote in rules]
     if not matches:
         return None, answer._replace(why_not=NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
@@ -232,7 +197,16 @@ def _chosen(task: _Task, store: Store) -> tuple[_Chosen | None, RecallAnswer]:
     return _Chosen(matches[: task.config.recall.most_memories], gone, most_bytes), answer
 
 
-def _floor(task: _Task, memories: int) -> choose.Floor:
+def _person(task: RecallTask, store: Store, seconds: float | None) -> Directory | None:
+    """The memories about the person, their terms true to their files; None where there are none."""
+    place = task.paths.global_dir
+    if not place or place == task.memory_dir:
+        return None
+    found = up_to_date_index(store, place, task.clock.now(), seconds=seconds)
+    return found if found is not None and found.memories else None
+
+
+def _floor(task: RecallTask, memories: int) -> choose.Floor:
     """As asked for, else what is usual among so many memories."""
     if task.request.least is not None:
         return choose.Floor(task.request.least, task.request.least)
@@ -240,81 +214,14 @@ def _floor(task: _Task, memories: int) -> choose.Floor:
     return choose.floor_of(memories, is_model_to_follow=is_model_to_follow)
 
 
-def _beside_memories(task: _Task) -> tuple[dict[str, Quote], bool]:
-    """The unconfirmed memories of a directory, by the names that their terms are kept under; whether its team's are shown."""
-    with suppress(StateError, BusyError):  # the memories themselves are worth more than these
-        database = open_for_reading(task.paths)
-        if database is not None:
-            with closing(database):
-                quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
-                return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
-    return {}, False
+def _with_others(matches: list[Match], others: list[Match]) -> list[Match]:
+    """Both, the most probable first; what a model has chosen keeps its place before the others."""
+    if not others or any(match.candidate.probability == 0.0 for match in matches):
+        return [*matches, *others]
+    return sorted((*matches, *others), key=lambda match: -match.candidate.probability)
 
 
-def _quoted(
-    task: _Task, store: Store, quotes: Mapping[str, Quote], query: rank.Query, known: frozenset[str]
-) -> list[_Match]:
-    """The unconfirmed memories that are probable enough."""
-    texts = {name: one.text for name, one in quotes.items()}
-    wait = not task.request.is_waited_for
-    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now(), wait=wait)
-    found = rank.candidates(store, directory, query) if directory is not None else []
-    return [
-        _Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
-        for one in found
-        if one.probability >= task.floor.others and one.memory.name not in known and one.memory.name in quotes
-    ]
-
-
-def _shared(
-    task: _Task, store: Store, team: Directory, query: rank.Query, known: frozenset[str], own: Sequence[Candidate]
-) -> list[_Match]:
-    """The team's memories that are probable enough, without those that the user has or has decided against."""
-    least = task.floor.others
-    found = [one for one in rank.candidates(store, team, query) if one.probability >= least]
-    # A rule of the user's own against one of the team's speaks of the same matter, and so is among the first.
-    overridden = {read_memory(task.memory_dir, one.memory.name).overrides for one in own[:_NEAREST]} if found else set()
-    return [
-        _Match(one._replace(memory=one.memory._replace(name=shared.name)), shared.parsed, True, author=shared.author)
-        for one in found
-        if (shared := team_recall.shared_memory(task.memory_dir, one.memory.name)) is not None
-        and shared.name not in known | overridden
-    ]
-
-
-def _with_quotes(matches: list[_Match], quoted: list[_Match]) -> list[_Match]:
-    """Both, the most probable first; what a model has chosen keeps its place before the quotes."""
-    if not quoted or any(match.candidate.probability == 0.0 for match in matches):
-        return [*matches, *quoted]
-    return sorted((*matches, *quoted), key=lambda match: -match.candidate.probability)
-
-
-def _by_probability(task: _Task, found: Iterable[Candidate]) -> list[_Match]:
-    """Candidates that are probable enough, with their files, the most probable first.
-
-    For a tool in use, manuals are left out and pitfalls get a bonus.
-    """
-    least = task.floor.others
-    names = choose.names_of_tools(task.request.tools)
-    matches = []
-    for candidate in found:
-        if candidate.probability + (choose.PITFALL_BONUS if names else 0.0) < least:
-            continue  # not read
-        probability = candidate.probability
-        parsed = read_memory(task.memory_dir, candidate.memory.name)
-        if names and choose.speaks_of(parsed, names):
-            if choose.is_manual(parsed):
-                continue
-            if choose.is_pitfall(parsed):
-                probability = min(1.0, probability + choose.PITFALL_BONUS)
-        if probability >= least:
-            # Checked after reading: a file that changed since it was indexed may have got a secret.
-            may_have_secret = candidate.memory.has_secret or not is_unchanged(task.memory_dir, candidate.memory)
-            matches.append(_Match(candidate._replace(probability=probability), parsed, may_have_secret))
-    return sorted(matches, key=lambda match: -match.candidate.probability)
-
-
-def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tuple[list[_Match], RecallAnswer]:
+def _by_model(task: RecallTask, matches: list[Match], known: frozenset[str]) -> tuple[list[Match], RecallAnswer]:
     """Memories that a model picks from the manifest; the local matches where it fails, with the reason."""
     from memoryd.jobs.model_choice import choose_by_model  # noqa: PLC0415 - this way is slow anyway
 
@@ -332,15 +239,18 @@ def _by_model(task: _Task, matches: list[_Match], known: frozenset[str]) -> tupl
     if choice.names is None:
         return matches, RecallAnswer(fallback=choice.why)
     by_name = {match.candidate.memory.name: match for match in matches}
-    picked = [by_name.get(name) or _picked(task.memory_dir, name, choice.changed_at[name]) for name in choice.names]
+    picked = [
+        by_name.get(name) or _picked(task.paths, task.memory_dir, name, choice.changed_at[name])
+        for name in choice.names
+    ]
     return picked, RecallAnswer(selector="model")
 
 
-def _picked(memory_dir: str, name: str, mtime_ns: int) -> _Match:
+def _picked(paths: Paths, memory_dir: str, name: str, mtime_ns: int) -> Match:
     """A memory that only the model thought of."""
-    parsed = read_memory(memory_dir, name)
+    parsed = read_memory(*place_of(name, memory_dir, paths.global_dir))
     known = IndexedMemory(0, name, mtime_ns, 0, 0, parsed.type or "", has_secret=True)
-    return _Match(rank.Candidate(known, 0.0, ()), parsed, may_have_secret=True)
+    return Match(rank.Candidate(known, 0.0, ()), parsed, may_have_secret=True)
 
 
 def _surfaced(
@@ -370,7 +280,7 @@ def _surfaced(
     return answer._replace(memories=recalled, text=surface.rendered(pieces, lead), shown=shown)
 
 
-def _surface_memory(match: _Match, gone: Mapping[str, tuple[str, ...]]) -> surface.Memory:
+def _surface_memory(match: Match, gone: Mapping[str, tuple[str, ...]]) -> surface.Memory:
     known = match.candidate.memory
     description, body = _without_secrets(match)
     if match.quote is not None:
@@ -389,7 +299,7 @@ def _surface_memory(match: _Match, gone: Mapping[str, tuple[str, ...]]) -> surfa
     )
 
 
-def _without_secrets(match: _Match) -> tuple[str, str]:
+def _without_secrets(match: Match) -> tuple[str, str]:
     """Description and body, redacted where the index says that the file has a secret."""
     description, body = match.parsed.description, match.parsed.body
     if not match.may_have_secret:

@@ -12,11 +12,9 @@ from memoryd.engines.offline.engine import without_known
 from memoryd.errors import BusyError, EngineRestsError, MemorydError, UsageError
 from memoryd.jobs.holds import hold_of
 from memoryd.language.evidence import find_quote
-from memoryd.memory import history as second_thoughts
 from memoryd.memory.changeset import groups_of
-from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
-from memoryd.memory.snapshot import DirectorySnapshot
+from memoryd.memory.tiers import tiers_of
 from memoryd.model import Changeset, UserMessage, Verdict
 from memoryd.projects import root_of
 from memoryd.review.context import ReviewContext
@@ -80,13 +78,15 @@ def remember(
     """Write down what the user wrote into a command; returns the files. Raises UsageError, MemorydError, BusyError."""
     memory = statement(UserMessage("", f"remember:{now}", now, checked_text(text)), kind)
     # Locked before the name is chosen: ten commands at once would all choose the same one.
+    tiers = tiers_of(database, memory_dir)
     with open_directory(memory_dir, create=True) as directory, directory.locked():
         for _ in range(_TRIES):
-            snapshot = DirectorySnapshot(database, memory_dir)
+            snapshot = tiers.snapshot(database)
             groups = groups_of(snapshot, without_known(snapshot, [memory]), now)
             if not groups:
                 raise MemorydError(_KNOWN, "memoryd memories")
-            if not commit(database, directory, Changeset("remember", "you asked for it", groups), now).conflicted:
+            changeset = Changeset("remember", "you asked for it", groups)
+            if not tiers.commit(database, directory, changeset, now).conflicted:
                 return _written(groups)
         raise _in_use(directory)
 
@@ -131,15 +131,16 @@ def remember_for_agent(
         chosen_engine(database, paths, config, environment, clock) as engine,
         open_directory(request.memory_dir, create=True) as directory,
     ):
+        tiers = tiers_of(database, request.memory_dir)
         for _ in range(_TRIES):
-            snapshot = DirectorySnapshot(database, request.memory_dir)
+            snapshot = tiers.snapshot(database)
             context = ReviewContext(
                 "extract",
                 snapshot,
                 said,
                 now,
                 instructions,
-                lambda piece: second_thoughts.is_refused(database, request.memory_dir, piece),
+                lambda piece: tiers.is_refused(database, piece),
             )
             groups = groups_of(snapshot, without_known(snapshot, [memory]), now)
             if not groups:
@@ -152,7 +153,7 @@ def remember_for_agent(
             accepted, held = sorted_by_verdict(groups, verdicts, config.review)
             session_id = evidence.session_id if evidence else ""
             changeset = Changeset("remember", "you asked an agent for it", accepted, session_id, held=held)
-            if not commit(database, directory, changeset, now).conflicted:
+            if not tiers.commit(database, directory, changeset, now).conflicted:
                 return Remembered(_written(accepted), held, evidence is not None)
         raise _in_use(directory)
 

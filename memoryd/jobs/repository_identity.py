@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "repository:"
 _RENEWED_AFTER_SECONDS = 7 * 86_400.0
+_PORT = re.compile(r":\d*$")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -86,7 +87,7 @@ def normalised(url: str) -> str:
     host, separator, path = rest.partition("/") if is_address else rest.partition(":")
     if not separator:
         return ""
-    host = host.rpartition("@")[2].partition(":")[0].lower()
+    host = _PORT.sub("", host.rpartition("@")[2]).lower()
     return f"{host}/{path.strip('/').removesuffix('.git').rstrip('/')}"
 
 

@@ -1,4 +1,4 @@
-"""Search: memories and what was said that hold some words, of all projects and clients, newest first.
+"""Search: memories, lines of daily logs and what was said that hold some words, of all projects and clients, newest first.
 
 The sessions are read as they are now: neither a daemon nor the directories in which they were held are needed, and nothing
 is written. What memoryd is told to leave alone (excluded projects, sessions that opted out) is not searched either.
@@ -17,6 +17,7 @@ from memoryd.errors import StateError
 from memoryd.jobs.memory_dirs import all_memory_dirs
 from memoryd.jobs.team import author_of, team_dir_of
 from memoryd.jobs.team_answers import dirs_with_team
+from memoryd.memory.daily_logs import entries_of, logs_in, open_log, words_of
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
 from memoryd.paths import is_below
@@ -38,15 +39,15 @@ _CLOCK_SECONDS = 86_400.0
 
 
 class SearchHit(NamedTuple):
-    kind: Literal["memory", "said"]
+    kind: Literal["memory", "log", "said"]
     who: str | None
-    """`user` or `agent`; None for a memory."""
+    """`user` or `agent`; None for a memory, and for a line of a log that quotes nobody."""
     text: str
     """Redacted."""
     place: int
     """Where the first of the words stands in it."""
     file: str
-    """The memory, or the session's transcript."""
+    """The memory, the daily log, or the session's transcript."""
     project: str | None
     client: str | None
     session: str | None
@@ -55,6 +56,8 @@ class SearchHit(NamedTuple):
     """The command that goes on with the session."""
     author: str | None = None
     """Who shared a memory with the team; None: it is the user's own."""
+    line: int | None = None
+    """Of a daily log: the number of the line."""
 
 
 def search(paths: Paths, config: Config, given: Sequence[str], most: int | None = None) -> list[SearchHit]:
@@ -118,6 +121,7 @@ def _in_memories(
         if not (place.root and is_excluded(place.root, config.projects.exclude)):
             with suppress(StateError, FileNotFoundError):  # one that cannot be opened is named by `doctor`
                 yield from _in_memory_dir(place, words, clients)
+                yield from _in_logs(place, words)
             if place.path in with_team:
                 with suppress(StateError, FileNotFoundError):
                     yield from _in_memory_dir(place._replace(path=team_dir_of(place.path)), words, {}, of_team=True)
@@ -154,3 +158,24 @@ def _in_memory_dir(
                 resume_command(client, session, place.root) if client and session else None,
                 author_of(document) if of_team else None,
             )
+
+
+def _in_logs(place: ProjectMemory, words: SearchWords) -> Iterator[SearchHit]:
+    """Lines of the daily logs of a directory."""
+    with open_directory(place.path) as directory:
+        for name, _ in logs_in(directory):
+            try:
+                with open_log(directory, name) as descriptor, open(os.dup(descriptor), "rb") as file:
+                    text = file.read().decode("utf-8", "replace")
+            except OSError:
+                continue
+            if words.place_in(text) is None:  # before its lines are taken apart, of which there may be megabytes
+                continue
+            for entry in entries_of(name, text):
+                said = redact(entry.text) if words.place_in(entry.text) is not None else ""
+                if (at := words.place_in(said)) is not None:
+                    yield SearchHit(
+                        *("log", "user" if words_of(said) else None, said, at, os.path.join(place.path, name)),
+                        *(place.root or None, None, None, entry.at, None),
+                        line=entry.number,
+                    )

@@ -13,6 +13,7 @@ from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.repository_identity import record_identities, recorded_identity
 from memoryd.jobs.team import reindex_project, team_dir_of
 from memoryd.jobs.team_answers import apply_switch, reason_not_to, team_place
+from memoryd.memory.tier_names import GLOBAL_FOLDER
 from memoryd.projects import is_excluded
 from memoryd.security.redact import redact
 from memoryd.state import sync, team
@@ -118,9 +119,11 @@ def reason_without_team(database: Database, config: Config, project: Project, an
 
 
 def _machines(database: Database, config: Config) -> Shared:
-    """The memories of all projects that are known by more than a path, for one's own machines."""
+    """The memories about the person, and of all projects that are known by more than a path, for one's own machines."""
     replicas: dict[str, Replica] = {}
     staying: dict[str, str] = {}
+    if database.paths is not None and database.paths.global_dir:
+        replicas[database.paths.global_dir] = Replica(database.paths.global_dir, f"{GLOBAL_FOLDER}/")
     for project in all_projects(database):
         prefix = prefix_of(recorded_identity(database, project.root))
         if is_excluded(project.root, config.projects.exclude):

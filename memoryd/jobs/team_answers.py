@@ -6,6 +6,7 @@ The config says where teams are in general, and a repository which remote it has
 from __future__ import annotations
 
 import os
+import re
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from memoryd.jobs.repository_identity import normalised, remote_of
 from memoryd.jobs.team import reindex_project
 from memoryd.state import team
 from memoryd.state.database import open_for_reading
+from memoryd.stores.folder import FOLDER
 from memoryd.stores.open_store import FOLDER_SCHEME
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from memoryd.state.team import TeamAnswer
 
 JOIN = "memoryd share --join"
+_WITH_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://[^/]*?(?::(?P<port>\d+))?(?:/|$)")
+_PORTS = {"https": "443", "ssh": "22"}
 
 
 class TeamPlace(NamedTuple):
@@ -36,8 +40,21 @@ class TeamPlace(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The same however the address is spelled, and without a login: what a user agrees to."""
-        return normalised(self.address) or self.address
+        """What a user agrees to: the same for ssh, https and `git@`, without a login.
+
+        Another port may be another server, and a scheme without encryption is read by others: they are part of it.
+        """
+        if self.address.startswith(FOLDER_SCHEME):
+            return os.path.join(self.address.removeprefix(FOLDER_SCHEME), *FOLDER)
+        same = normalised(self.address)
+        told = _WITH_SCHEME.match(self.address)
+        if not same or told is None:
+            return same or self.address
+        scheme, port = told["scheme"].lower(), told["port"]
+        if port in (None, _PORTS.get(scheme)):
+            return same if scheme in _PORTS else f"{scheme}://{same}"
+        host, _, path = same.partition("/")
+        return f"{scheme}://{host}:{port}/{path}"
 
 
 def team_place(config: Config, root: str) -> TeamPlace:

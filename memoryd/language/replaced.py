@@ -20,6 +20,7 @@ _MOST_REPLACED = 3
 """Words that may stand in one place of two sentences that are otherwise the same."""
 _LEAST_SAME = 2
 _LEAST_LETTERS = 4
+_CLAUSE_END = re.compile(r"[,;:.!?—–](?=\s|$)|\s-\s|[，。；：！？]")  # noqa: RUF001
 
 
 class Swap(NamedTuple):
@@ -45,6 +46,15 @@ def swap_in(text: str) -> Swap | None:
     old, new = groups["old"].strip("."), groups["new"].strip(".")
     is_empty = any(word.casefold() in small("names") for word in (old, new))
     return None if is_empty or old.casefold() == new.casefold() else Swap(old, new)
+
+
+def said_beside_swap(text: str) -> str:
+    """What a sentence says beside the two values, up to the end of the clause: where the new one holds. Reasons stand behind."""
+    match = pattern("replaced", "swap").search(text)
+    if match is None:
+        return ""
+    end = _CLAUSE_END.search(text, match.end())
+    return f"{text[: match.start()]} {text[match.end() : end.start() if end else len(text)]}"
 
 
 def has_change(text: str) -> bool:
@@ -120,15 +130,20 @@ def _different_place(old: str, new: str) -> _Place | None:
 
 
 def says_again(old: str, new: str) -> bool:
-    """Whether one of two texts has every word of the other that means something: then it says that again, perhaps with more.
+    """Whether the second text says the first again: a clause of one has the words of a clause of the other, no more, no fewer.
 
-    Whole words: "the island routes" is not said again by "the fjord routes".
+    Whole words: "the island routes" is not said again by "the fjord routes", nor "use uv for the docs build" by "build the docs".
+    Where the clause says more, it may be an exception.
     """
-    first, second = (
-        frozenset(words_of(without_fillers(text))) - small("names") - small("subjects") for text in (old, new)
-    )
-    fewer = min(first, second, key=len)
-    return len(fewer) >= _LEAST_SAME and (first <= second or second <= first) and not has_change(new)
+    return not has_change(new) and not _clauses(old).isdisjoint(_clauses(new))
+
+
+def _clauses(text: str) -> frozenset[tuple[bool, frozenset[str]]]:
+    """The text and its clauses: whether each says "not", and its words that mean something."""
+    plain = without_fillers(text)
+    words = [words_of(clause) for clause in (plain, *_CLAUSE_END.split(plain))]
+    told = ((any(map(is_negation, clause)), frozenset(clause) - small("names") - small("subjects")) for clause in words)
+    return frozenset((is_negated, clause) for is_negated, clause in told if len(clause) >= _LEAST_SAME)
 
 
 def without_change(text: str) -> str:

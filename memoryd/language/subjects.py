@@ -38,6 +38,16 @@ def mentions_taking_back(text: str) -> tuple[bool, str]:
     return True, (match["said"] or match["what"] or match["thing"] or match["mind"] or "").lower()
 
 
+def only_takes_back(text: str) -> bool:
+    """Whether a message says no more than "forget that": of the user's own words, or of what the assistant did."""
+    match = _TAKEN_BACK.search(text)
+    if match is None:
+        return False
+    courtesy = pattern("taken_back", "courtesy")
+    beside = (courtesy.sub("", piece.strip()) for piece in (text[: match.start()], text[match.end() :]))
+    return not any(letter.isalnum() for piece in beside for letter in piece)
+
+
 @lru_cache(maxsize=2048)
 def subject_of(text: str) -> frozenset[str]:
     """Stems of the words that carry meaning; pairs of characters in scripts without spaces."""

@@ -34,6 +34,8 @@ def split(text: str) -> list[str]:
     if text.isascii():
         return _WORD.findall(_HUMP.sub(r" \1", text).lower())
     text = _HUMP.sub(r" \1", unicodedata.normalize("NFKC", text)).lower()
+    if not _unspaced().search(text):
+        return _WORD.findall(text)
     found = []
     for word in _WORD.findall(text):
         if word.isascii():

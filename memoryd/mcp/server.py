@@ -232,7 +232,8 @@ def _recall(world: _World, given: dict[str, str]) -> str:
     memory_dir = _project(world)
     if not world.config.features.recall:
         return "Recall is switched off in memoryd's config."
-    from memoryd.jobs.recall import Request, recall
+    from memoryd.jobs.recall import recall
+    from memoryd.jobs.recall_matches import Request
 
     request = Request(given["query"][:_QUERY_CHARACTERS])
     found = recall(world.paths, world.config, world.environment, world.clock, memory_dir, request)
@@ -283,7 +284,7 @@ def _forget(world: _World, given: dict[str, str]) -> str:
     from memoryd.memory.names import fitting
     from memoryd.state.database import open_database
 
-    with _opened(world) as directory, closing(open_database(world.paths)) as database:
+    with _opened(_place_meant(world, given["memory"])) as directory, closing(open_database(world.paths)) as database:
         name = _only_one(given["memory"], fitting(given["memory"], directory.listing().topics))
         state = directory.read(name)
         document = parse(state.data if state else b"")
@@ -303,7 +304,7 @@ def _why(world: _World, given: dict[str, str]) -> str:
     from memoryd.security.redact import redact
     from memoryd.state.database import open_database
 
-    memory_dir = _project(world)
+    memory_dir = _place_meant(world, given["memory"])
     with closing(open_database(world.paths)) as database:
         name = _only_one(given["memory"], fitting_ever(database, memory_dir, given["memory"]))
         explained = explain(database, world.paths, memory_dir, name)
@@ -328,12 +329,20 @@ _FUNCTIONS: dict[str, Callable[[_World, dict[str, str]], str]] = {
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
-def _opened(world: _World) -> AbstractContextManager[MemoryDirectory]:
-    """The memory directory, held open. Raises MemorydError where there is none."""
+def _place_meant(world: _World, given: str) -> str:
+    """The directory of the memory that is named: the project's, or the global one where only that has such a memory."""
+    from memoryd.memory.names import fitting
+    from memoryd.recall.index import memory_names
+
+    places = [_project(world), world.paths.global_dir][:: -1 if given.startswith("global/") else 1]
+    return next((place for place in places if place and fitting(given, memory_names(place))), _project(world))
+
+
+def _opened(memory_dir: str) -> AbstractContextManager[MemoryDirectory]:
+    """A memory directory, held open. Raises MemorydError where there is none."""
     from memoryd.errors import MemorydError
     from memoryd.memory.directory import open_directory
 
-    memory_dir = _project(world)
     if not os.path.isdir(memory_dir):
         raise MemorydError("There are no memories here yet.")
     return open_directory(memory_dir)
@@ -354,29 +363,40 @@ def _only_one(given: str, found: list[str]) -> str:
 def _listed(world: _World) -> list[McpResource]:
     from memoryd.memory.directory import HEAD_BYTES
     from memoryd.memory.document import parse
+    from memoryd.memory.tier_names import as_global
     from memoryd.security.redact import redact
 
-    with _opened(world) as directory:
-        topics = directory.listing().topics
-        newest = sorted(topics, key=lambda name: -topics[name])[:_MOST_LISTED]
-        found = [McpResource(_INDEX_URI, "MEMORY.md", "The index: a line for each memory of this project.")]
-        for name in newest:
-            state = directory.read(name, HEAD_BYTES)
-            description = parse(state.data).description if state else ""
-            found.append(McpResource(_MEMORY_URI + _quoted(name), name, redact(description)))
-    return found
+    found: list[tuple[int, McpResource]] = []
+    project, person = _project(world), world.paths.global_dir
+    places = [place for place in dict.fromkeys((project, person)) if os.path.isdir(place)]
+    for place in places:
+        with _opened(place) as directory:
+            topics = directory.listing().topics
+            for name in sorted(topics, key=lambda name: -topics[name])[:_MOST_LISTED]:
+                state = directory.read(name, HEAD_BYTES)
+                description = parse(state.data).description if state else ""
+                shown_as = name if place == project else as_global(name)
+                resource = McpResource(_MEMORY_URI + _quoted(shown_as), shown_as, redact(description))
+                found.append((topics[name], resource))
+    newest = sorted(found, key=lambda pair: -pair[0])[:_MOST_LISTED]
+    index = McpResource(
+        _INDEX_URI, "MEMORY.md", "The index: a line for each memory of this project, and each global one."
+    )
+    return [index, *(resource for _, resource in newest)] if places else []
 
 
 def _text_of(world: _World, uri: str) -> str | None:
     from urllib.parse import unquote
 
+    from memoryd.memory.tier_names import place_of
     from memoryd.recall.context import index_of
     from memoryd.security.redact import redact
 
     if uri == _INDEX_URI:
-        return index_of(_project(world)).text or "There are no memories yet."
+        return index_of(_project(world), global_dir=world.paths.global_dir).text or "There are no memories yet."
     name = unquote(uri.removeprefix(_MEMORY_URI)) if uri.startswith(_MEMORY_URI) else ""
-    with _opened(world) as directory:
+    place, name = place_of(name, _project(world), world.paths.global_dir)
+    with _opened(place) as directory:
         state = directory.read(name) if name in directory.listing().topics else None
     return redact(state.data.decode("utf-8", "replace")) if state else None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memoryd.clock import iso
 from memoryd.memory.document import DocumentError, new_document, parse
 from memoryd.memory.guards import RefusedError
+from memoryd.memory.tier_names import as_global, is_global
 from memoryd.model import FileChange, Group
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
     if not revision.body.strip():
         changes, target = removals, revision.files[0]
     elif not revision.files:
-        target = _new_name(revision, taken)
+        target = _new_name(snapshot, revision, taken)
         said_at = _said_at(revision, now)
         changes = [FileChange(target, None, _new_file(revision, said_at), after_mtime_ns=_mtime_ns(said_at, now))]
     elif revision.is_renamed:
-        target = _new_name(revision, taken)
+        target = _new_name(snapshot, revision, taken)
         mtime_ns = _mtime_ns(_said_at(revision, now), now)
         changes = [FileChange(target, None, _rewritten(snapshot, revision, now), after_mtime_ns=mtime_ns), *removals]
     else:
@@ -57,8 +58,11 @@ def _group(snapshot: Snapshot, revision: Revision, taken: set[str], now: float) 
     )
 
 
-def _new_name(revision: Revision, taken: set[str]) -> str:
-    name = revision.file_name or free_name(f"{revision.type}_{revision.name.replace('-', '_')}", taken)
+def _new_name(snapshot: Snapshot, revision: Revision, taken: set[str]) -> str:
+    # A memory that is renamed stays in its tier.
+    in_global = is_global(revision.files[0]) if revision.files else revision.is_global
+    folder = as_global("") if in_global and snapshot.folders else ""
+    name = revision.file_name or free_name(f"{folder}{revision.type}_{revision.name.replace('-', '_')}", taken)
     taken.add(name.casefold())
     return name
 

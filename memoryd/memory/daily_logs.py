@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import stat
+from collections import Counter
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,13 +16,12 @@ from memoryd.errors import StateError
 from memoryd.model import UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from memoryd.memory.directory import MemoryDirectory
 
-_OWN_NAME = re.compile(r"logs/(\d{4})/(\d\d)/\1-\2-\d\d\.md")
 _OWN_LINE = re.compile(r"\n?- \d\d:\d\d user: \S[^\r\n]*\n")
-_NAME = re.compile(r"logs/(?:\d{4}/\d\d/)?(\d{4})-(\d\d)-(\d\d)\.md")
+_NAME = re.compile(r"logs/(?P<folders>\d{4}/\d\d/)?(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\.md")
 _LINE = re.compile(r"\s*[-*]\s+(?:\[?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\]?[\s,:-]*)?(?P<text>\S.*)")
 _USER = re.compile(r"(?i)(?:the )?user(?P<how>(?: \([^()]{1,40}\)| [a-z]{1,20})?)\s*:\s*(?P<said>\S.*)")
 _PERSON = re.compile(r"(?P<who>(?:[A-ZÀ-Þ][\w'’.-]{1,30} ?){1,3}):\s+\S")  # noqa: RUF001
@@ -54,8 +54,17 @@ def log_line(at: float, fact: str) -> bytes:
     return f"- {time} user: {' '.join(fact.split())}\n".encode()
 
 
-def is_log_name(name: str) -> bool:
-    return _OWN_NAME.fullmatch(name) is not None
+def is_own_log(name: str) -> bool:
+    """Whether memoryd appends lines to a log of this name; others may keep theirs without the folders."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match["folders"] == f"{match['year']}/{match['month']}/"
+
+
+def split_names(names: Iterable[str]) -> tuple[list[str], Counter[str]]:
+    """The memories among the names of changed files, each once, and how many lines each daily log has got."""
+    all_names = list(names)
+    memories = dict.fromkeys(name for name in all_names if not is_own_log(name))
+    return list(memories), Counter(filter(is_own_log, all_names))
 
 
 def is_log_line(line: bytes) -> bool:
@@ -76,6 +85,23 @@ def end_of_log(directory: MemoryDirectory, name: str) -> EndOfLog:
             f"{os.path.join(directory.path, name)} is no log that lines can be appended to: {error.strerror}.",
             f"ls -ld {directory.path}/logs {os.path.join(directory.path, name)}",
         ) from error
+
+
+def logs_in(directory: MemoryDirectory) -> list[tuple[str, os.stat_result]]:
+    """The logs of a directory by their days. No link is followed."""
+    try:
+        return sorted(_walked(directory))
+    except OSError:  # there are none
+        return []
+
+
+def _walked(directory: MemoryDirectory) -> Iterator[tuple[str, os.stat_result]]:
+    for place, _, names, descriptor in os.fwalk("logs", dir_fd=directory.descriptor, follow_symlinks=False):
+        for name in names:
+            if _NAME.fullmatch(f"{place}/{name}"):
+                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield f"{place}/{name}", status
 
 
 @contextmanager
@@ -110,31 +136,45 @@ def log_folder(directory: MemoryDirectory, name: str, *, create: bool = False) -
         os.close(descriptor)
 
 
+class LoggedLine(NamedTuple):
+    """A line of a daily log that tells something."""
+
+    number: int
+    """Of the line, from 1 on."""
+    at: float
+    text: str
+    """Without bullet and time."""
+
+
+def entries_of(name: str, text: str) -> Iterator[LoggedLine]:
+    """The lines of a daily log that tell something; none where the name is no log's."""
+    named = _NAME.fullmatch(name)
+    for number, line in enumerate(text.splitlines() if named else (), 1):
+        match = _LINE.fullmatch(line.rstrip())
+        if named is None or match is None:
+            continue
+        try:
+            year, month, day = (int(named[part]) for part in ("year", "month", "day"))
+            at = datetime(year, month, day, int(match["hour"] or 12), int(match["minute"] or 0)).astimezone()
+        except (ValueError, OverflowError):
+            continue
+        yield LoggedLine(number, at.timestamp(), match["text"])
+
+
 def said_in_log(name: str, text: str) -> list[UserMessage]:
     """Messages in a daily log: lines that quote the user or a named person. Lines about what was done are left out.
 
     The id of a line comes of its log and its words, so that it stays the same when the line moves.
     """
-    day = _NAME.fullmatch(name)
-    if day is None:
-        return []
     said = []
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line.rstrip())
-        words = _words_of(match["text"]) if match else ""
-        if match is None or not words:
-            continue
-        try:
-            year, month, date = map(int, day.groups())
-            at = datetime(year, month, date, int(match["hour"] or 12), int(match["minute"] or 0)).astimezone()
-        except (ValueError, OverflowError):
-            continue
-        digest = hashlib.blake2b(match["text"].encode("utf-8", "replace"), digest_size=8).hexdigest()
-        said.append(UserMessage(name, f"{name}#{digest}", at.timestamp(), words))
+    for _, at, told in entries_of(name, text):
+        if words := words_of(told):
+            digest = hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()
+            said.append(UserMessage(name, f"{name}#{digest}", at, words))
     return said
 
 
-def _words_of(line: str) -> str:
+def words_of(line: str) -> str:
     """Words that a line quotes; empty where it quotes nobody."""
     if by_user := _USER.match(line):
         how = by_user["how"].strip()

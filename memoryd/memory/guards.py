@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError
-from memoryd.memory.daily_logs import is_log_line, is_log_name
+from memoryd.memory.daily_logs import is_log_line, is_own_log
 from memoryd.memory.document import parse
 from memoryd.memory.limits import INDEX_NAME, MEMORY_BYTES
 from memoryd.security.redact import find_secret
@@ -61,7 +61,7 @@ def check(changeset: Changeset, odd: Mapping[str, str]) -> None:
 
 def _check_line(changeset: Changeset, group: Group, change: FileChange) -> None:
     """A line of a daily log: in the log of a day, by itself, without a secret, and resting on what the user said."""
-    if not is_log_name(change.name):
+    if not is_own_log(change.name):
         raise RefusedError("inside the directory", f"{change.name!r} is no name for a daily log.")
     if changeset.kind in ("undo", "redo") or change.after is None:
         return

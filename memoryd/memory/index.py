@@ -183,12 +183,16 @@ def _shortened(line: str) -> str:
     return entry(name, Topic(title_of(line), hook_of(line))) + end
 
 
-def entry(name: str, topic: Topic) -> str:
-    """`- [Title](file.md) — hook`, at most 150 characters, cut at a word. Only a long file name makes it longer."""
+def entry(name: str, topic: Topic, *, counts_link: bool = True) -> str:
+    """`- [Title](file.md) — hook`, at most 150 characters, cut at a word. Only a long file name makes it longer.
+
+    Without `counts_link` the 150 are for what a person reads: an absolute link leads into another directory.
+    """
     link = f"]({_TO_QUOTE.sub(lambda match: quote(match[0], safe='', errors='surrogateescape'), name)})"
-    title = _cut(_inline(topic.title).translate(_ROUND), max(LINE_CHARACTERS - len("- [") - len(link), 1))
+    most = LINE_CHARACTERS - (len(link) if counts_link else len("]()"))
+    title = _cut(_inline(topic.title).translate(_ROUND), max(most - len("- ["), 1))
     head = f"- [{title}{link}"
-    room = LINE_CHARACTERS - len(head) - len(" — ")
+    room = most - len("- [") - len(title) - len(" — ")
     hook = _inline(topic.hook)
     return f"{head} — {_cut(hook, room)}" if hook and room >= len("word…") else head
 

@@ -22,6 +22,8 @@ _NO_KEY = re.compile(r"://|\[redacted\b")
 
 def keys_in(value: Any) -> tuple[str, ...]:
     """The keys in a value of the frontmatter: a string of them with semicolons between, or a list."""
+    if not value:
+        return ()
     texts = value if isinstance(value, list) else [value]
     return bounded(part for text in texts if isinstance(text, str) for part in _BETWEEN.split(text))
 

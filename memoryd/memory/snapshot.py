@@ -45,6 +45,9 @@ class Contents(NamedTuple):
 class Snapshot:
     """A memory directory as one job sees it, from what `read` returns when it is first asked for."""
 
+    folders: tuple[str, ...] = ()
+    """Folders that names may begin with: those of other tiers."""
+
     def __init__(self, path: str, read: Callable[[], Contents]) -> None:
         self.path = path
         self._read = read

@@ -15,6 +15,7 @@ from memoryd.model import FileChange
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.memory.directory import FileState
     from memoryd.memory.snapshot import Snapshot
 
 
@@ -28,6 +29,8 @@ def staged(snapshot: Snapshot, place: str) -> Iterator[None]:
     shutil.rmtree(place, ignore_errors=True)  # left by a process that died: the caller is the only worker here
     os.makedirs(place, mode=0o700)
     try:
+        for folder in snapshot.folders:
+            os.mkdir(os.path.join(place, folder), mode=0o700)
         copied = {name: state for name, state in snapshot.files.items() if name not in snapshot.odd}
         if (index := snapshot.contents.index_file) is not None:
             copied[INDEX_NAME] = index
@@ -47,22 +50,24 @@ def changes_in(place: str, snapshot: Snapshot) -> tuple[FileChange, ...]:
     Raises RefusedError for anything that cannot be a memory: a link, a folder, a file of megabytes.
     """
     copied = {name: state for name, state in snapshot.files.items() if name not in snapshot.odd}
-    with open_directory(place) as directory:
-        listing = directory.listing()
-        if listing.odd:
-            name, why = min(listing.odd.items())
-            raise RefusedError("inside the directory", f"{name} is {why}.")
-        changes = []
-        for name in sorted({*listing.topics, *copied}):
-            before = copied.get(name)
-            after = directory.read(name, FILE_BYTES)
-            change = FileChange(
-                name,
-                before.data if before else None,
-                after.data if after else None,
-                before.mtime_ns if before else None,
-                mode=before.mode if before else 0o600,
-            )
-            if change.before != change.after:
-                changes.append(change)
+    found: dict[str, FileState | None] = {}
+    for folder in ("", *snapshot.folders):
+        with open_directory(os.path.join(place, folder)) as directory:
+            listing = directory.listing()
+            if listing.odd:
+                name, why = min(listing.odd.items())
+                raise RefusedError("inside the directory", f"{name} is {why}.")
+            found |= {os.path.join(folder, name): directory.read(name, FILE_BYTES) for name in listing.topics}
+    changes = []
+    for name in sorted({*found, *copied}):
+        before, after = copied.get(name), found.get(name)
+        change = FileChange(
+            name,
+            before.data if before else None,
+            after.data if after else None,
+            before.mtime_ns if before else None,
+            mode=before.mode if before else 0o600,
+        )
+        if change.before != change.after:
+            changes.append(change)
     return tuple(changes)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.stems import stem
@@ -33,29 +34,24 @@ class _Named(NamedTuple):
     numbers: tuple[str, ...]
 
 
-def count_terms(words: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+def count_terms(words: Sequence[str], first: int = 0, times: int = 1) -> tuple[dict[str, int], dict[str, int]]:
     """How often each term stands among words of `split`, and how often each concept is named, by its number.
 
-    An empty word ends a text: no phrase goes beyond it. For thousands of texts: every word is looked up once, and the first
-    text costs more.
+    An empty word ends a text: no phrase goes beyond it. The `first` words, which are whole texts, count so many `times`. For
+    thousands of texts: every word is looked up once, and the first text costs more.
     """
-    known = _known_words()
-    terms: dict[str, int] = {}
-    concepts: dict[str, int] = {}
-    for word, times in Counter(words).items():
-        _, named, numbers = known[word]
-        for term in named:
-            terms[term] = terms.get(term, 0) + times
-        for number in numbers:
-            concepts[number] = concepts.get(number, 0) + times
-    phrases = _phrases([known[word].stem for word in words])
+    known = list(map(_known_words().__getitem__, words))
+    counted = known[:first] * (times - 1) + known
+    terms = Counter(chain.from_iterable(map(_terms, counted)))
+    concepts = Counter(chain.from_iterable(map(_numbers, counted)))
+    phrases = _phrases(list(map(_stem, known)))
     for at in {at for phrase in phrases for at in range(phrase.start, phrase.end)}:
-        for number in known[words[at]].numbers:  # it stands for the phrase, and not for itself
-            concepts[number] -= 1
+        for number in known[at].numbers:  # it stands for the phrase, and not for itself
+            concepts[number] -= times if at < first else 1
     for phrase in phrases:
         for number in phrase.numbers:
-            concepts[number] = concepts.get(number, 0) + 1
-    return terms, {number: times for number, times in concepts.items() if times}
+            concepts[number] += times if phrase.start < first else 1
+    return terms, (+concepts if phrases else concepts)
 
 
 def concepts_in(text: str) -> list[str]:
@@ -118,6 +114,9 @@ class _KnownWord(NamedTuple):
     """Concepts that it names by itself."""
 
 
+_stem, _terms, _numbers = map(itemgetter, range(3))
+
+
 class _KnownWords(dict[str, _KnownWord]):
     """Every word that was met: ten thousand memories have few thousand words."""
 
@@ -143,6 +142,8 @@ def _known_words() -> _KnownWords:
 def _phrases(stems: list[str]) -> list[_Named]:
     """The phrases of several words, without those that are a part of a longer one."""
     ends, meanings = _ends_of_phrases(), _dictionary()
+    if ends.isdisjoint(pairwise(stems)):
+        return []
     found = [
         _Named(end - length, end, numbers)
         for end, pair in enumerate(pairwise(stems), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from memoryd.memory.global_lines import HEADING, carries_global_lines, with_absolute_link
 from memoryd.memory.index import as_loaded
 from memoryd.memory.limits import INDEX_NAME, INDEX_SHOWN_BYTES, MOST_BYTES, MOST_LINES
 from memoryd.security.redact import redact
@@ -42,16 +43,16 @@ class LoadedIndex(NamedTuple):
     is_cut: bool
 
 
-def index_of(memory_dir: str, most_characters: int = 0) -> LoadedIndex:
-    """The index of a directory, empty where there is none. `most_characters`: that a client takes of all."""
-    try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with open(os.open(os.path.join(memory_dir, INDEX_NAME), flags), "rb") as file:
-            text = redact(
-                file.read(INDEX_SHOWN_BYTES).decode("utf-8", "replace")
-            )  # a person may have written one there
-    except OSError:
-        return LoadedIndex("", is_cut=False)
+def index_of(memory_dir: str, most_characters: int = 0, global_dir: str = "") -> LoadedIndex:
+    """The index of a directory, empty where there is none. `most_characters`: that a client takes of all.
+
+    Where it has no lines of the global memories, as in a project that has no index yet, the global index stands below it.
+    """
+    text = _text_of(memory_dir)
+    if carries_global_lines(memory_dir, global_dir) and HEADING not in text.split("\n"):
+        others = [with_absolute_link(line, global_dir) for line in _text_of(global_dir).split("\n")]
+        beside = "\n".join(others).strip()
+        text = f"{text.rstrip()}\n\n{HEADING}\n{beside}\n".lstrip() if beside else text
     loaded, is_cut = as_loaded(text)
     limit = f"{MOST_LINES} lines or {MOST_BYTES // 1000} KB"
     if most_characters and len(loaded) > most_characters:
@@ -61,9 +62,20 @@ def index_of(memory_dir: str, most_characters: int = 0) -> LoadedIndex:
     return LoadedIndex(f"{loaded.rstrip()}\n{note}" if loaded.strip() else "", is_cut)
 
 
-def context_of(memory_dir: str) -> str:
+def _text_of(memory_dir: str) -> str:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with open(os.open(os.path.join(memory_dir, INDEX_NAME), flags), "rb") as file:
+            return redact(
+                file.read(INDEX_SHOWN_BYTES).decode("utf-8", "replace")
+            )  # a person may have written one there
+    except OSError:
+        return ""
+
+
+def context_of(memory_dir: str, global_dir: str = "") -> str:
     """Everything: the guide, and the index as a client would load it."""
-    index = index_of(memory_dir)
+    index = index_of(memory_dir, global_dir=global_dir)
     return (
         f"{GUIDE.format(directory=memory_dir)}\n## {INDEX_NAME}\n{index.text or 'There are no memories yet.'}".rstrip()
     )

@@ -11,17 +11,15 @@ from memoryd.clock import elapsed
 from memoryd.errors import BusyError
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import FILE_BYTES, INDEX_NAME
+from memoryd.recall.reading import learnt_by_two, learnt_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memoryd.memory.quick_parse import QuickParse
-    from memoryd.recall.store import Directory, IndexedMemory, LearntMemory, Store
+    from memoryd.recall.store import Directory, IndexedMemory, Store
 
 _MANY = 2000
 """A look at so many files takes 5 ms, and nobody has more. Who has waits for no look that was made a minute ago."""
 _FRESH_SECONDS = 60.0
-_SOME, _FEW = 5000, 20
+_SOME, _FEW = 10_000, 20
 """So many are taken in at once; fewer where somebody waits."""
 _DEAD_SHARE = 8
 """When an eighth as many memories have gone as there are, their terms are cleared away: a word that only they had is rare again."""
@@ -92,9 +90,10 @@ def _refresh(
     todo, at_once = (list(files), len(files) + 1) if is_stale else (changed, _SOME if until is None else _FEW)
     # The oldest first: where nothing else tells two memories apart, the one that was learnt last counts for more.
     todo.sort(key=lambda name: (files[name][0], name))
+    read = learnt_by_two if until is None else learnt_memories
     for at in range(0, len(todo) or 1, at_once):
         some = {name: _settled(files[name], now) for name in todo[at : at + at_once]}
-        learnt = _learnt(store, memory_dir, some)
+        learnt = read(store.paths, memory_dir, some)
         is_last = at + at_once >= len(todo)
         checked = (0 if _is_recent(mtime_ns, now) else mtime_ns, now) if is_last else (0, 0.0)
         with store.transaction(wait=wait):
@@ -115,22 +114,6 @@ def _settled(stamp: _Stamp, now: float) -> _Stamp:
 def _is_recent(at_ns: int, now: float) -> bool:
     """Whether it may still be the same tick. A time far ahead is another clock's, and says nothing."""
     return -_TICK_SECONDS < at_ns / 1e9 - now < 1.0
-
-
-def _learnt(store: Store, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
-    from memoryd.recall.weights import learnt_memory  # noqa: PLC0415 - mostly nothing has changed
-    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415
-    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
-
-    parsed = store.with_kept_keys([read_memory(memory_dir, name) for name in files])
-    learnt = []
-    for (name, stamp), memory in zip(files.items(), parsed, strict=True):
-        harmless = memory._replace(
-            name=redact(memory.name), description=redact(memory.description), body=redact(memory.body)
-        )
-        triggers = triggers_of_memory(harmless)
-        learnt.append(learnt_memory(name, stamp, harmless, has_secret=harmless != memory, triggers=triggers))
-    return learnt
 
 
 def memory_names(memory_dir: str) -> list[str]:
@@ -172,15 +155,3 @@ def changed_at_ns(memory_dir: str, name: str) -> int | None:
     except (OSError, ValueError):
         return None
     return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
-
-
-def read_memory(memory_dir: str, name: str) -> QuickParse:
-    """What cannot be read says nothing, until it changes."""
-    from memoryd.memory.quick_parse import quick_parse  # noqa: PLC0415 - most tool calls have no memory to read
-
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        with open(os.open(os.path.join(memory_dir, name), flags), "rb") as file:
-            return quick_parse(file.read(FILE_BYTES))
-    except OSError:
-        return quick_parse(b"")

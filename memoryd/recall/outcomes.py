@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.formatting import count
+from memoryd.memory.tier_names import place_of
 from memoryd.recall.shown import sessions_since
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ _COUNTS = [name for name in MemoryOutcome._fields if not name.startswith("refuse
 
 
 def outcomes(paths: Paths, since: float = 0.0) -> dict[tuple[str, str], MemoryOutcome]:
-    """By memory directory and name, of what happened since then."""
+    """By memory directory and name, of what happened since then. Global memories are counted once for all projects."""
     found: dict[tuple[str, str], MemoryOutcome] = {}
     try:
         sessions = list(sessions_since(paths, since))
@@ -106,7 +107,7 @@ def outcomes(paths: Paths, since: float = 0.0) -> dict[tuple[str, str], MemoryOu
                 continue
             name = str(line[kind])
             place = line.get("memory_dir") or next((place for place, other in of_session if other == name), "")
-            key = (str(place), name)
+            key = place_of(name, str(place), paths.global_dir)
             if (ident := line.get("call")) is not None:
                 if (kind, name, str(ident)) in counted:
                     continue
@@ -192,3 +193,9 @@ def _sum(one: MemoryOutcome, other: MemoryOutcome) -> MemoryOutcome:
     latest = max(one, other, key=lambda outcome: outcome.refused_at)
     counts = {name: getattr(one, name) + getattr(other, name) for name in _COUNTS}
     return MemoryOutcome(**counts, refused_in=latest.refused_in, refused_at=latest.refused_at)
+
+
+def most_used_global(paths: Paths) -> tuple[str, ...]:
+    """The global memories that sessions were handed, in whatever project, those first that they used most often."""
+    found = {name: outcome for (place, name), outcome in outcomes(paths).items() if place == paths.global_dir}
+    return tuple(sorted(found, key=lambda name: (-found[name].used, -found[name].shown, name)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
+from memoryd.recall.reading import with_kept_keys
 from memoryd.recall.weights import learnt_memory
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def up_to_date_quotes(
 
 
 def _learnt(store: Store, quotes: Mapping[str, bytes]) -> list[LearntMemory]:
-    parsed = store.with_kept_keys([quick_parse(data) for data in quotes.values()])
+    parsed = with_kept_keys(store.paths, [quick_parse(data) for data in quotes.values()])
     return [
         learnt_memory(name, (0, 0, len(data)), memory)
         for (name, data), memory in zip(quotes.items(), parsed, strict=True)

@@ -15,8 +15,10 @@ from memoryd.jobs import prefetch
 from memoryd.jobs.call_hook import set_call_hooks
 from memoryd.jobs.meter import measure
 from memoryd.log.writer import open_log
+from memoryd.memory.tiers import Tiers
 from memoryd.recall import shown, use
-from memoryd.recall.index import read_memory, up_to_date_index
+from memoryd.recall.index import up_to_date_index
+from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rot.check import Repository, check
 from memoryd.transcripts.read import recent_replies
@@ -96,7 +98,7 @@ def _note_use(paths: Paths, memory_dir: str, session: WaitingSession, now: float
     for name in unused:
         if name in read:
             used[name] = use.READ
-        elif use.is_quoted(name, read_memory(memory_dir, name), replies):
+        elif use.is_quoted(name, read_memory(*Tiers(memory_dir, paths.global_dir).place_of(name)), replies):
             used[name] = use.QUOTED
     if used:
         shown.record_use(paths, session.session_id, used, now)

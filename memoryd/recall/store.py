@@ -10,21 +10,17 @@ import json
 import os
 from array import array
 from collections import defaultdict
-from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
-from memoryd.memory.keys import keys_in
 from memoryd.recall import schema
 from memoryd.recall.terms import pieces_of
-from memoryd.state.database import Database, DatabaseFile, open_for_reading
-from memoryd.state.memory_keys import digest_of, keys_by_digest
+from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
 
 BUSY_SECONDS = 2.0
@@ -80,7 +76,7 @@ class Store:
 
     def __init__(self, database: Database, paths: Paths) -> None:
         self._database = database
-        self._paths = paths
+        self.paths = paths
 
     def close(self) -> None:
         self._database.close()
@@ -151,7 +147,7 @@ class Store:
         first = self._last_id() + 1
         rows: list[tuple[object, ...]] = []
         triggers: list[tuple[object, ...]] = []
-        fresh: defaultdict[str, array[int]] = defaultdict(_no_entries)
+        fresh: defaultdict[str, list[int]] = defaultdict(list)
         for row_id, one in enumerate(memories, first):
             if one.name in known:
                 self.forget(directory_id, [one.name])
@@ -173,7 +169,7 @@ class Store:
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
             (
-                (directory_id, term, before.get(term, b"") + entries.tobytes())
+                (directory_id, term, before.get(term, b"") + array("I", entries).tobytes())
                 for term, entries in sorted(fresh.items())
             ),
         )
@@ -201,20 +197,6 @@ class Store:
         for table in ("postings", "triggers", "memories"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
-
-    def with_kept_keys(self, memories: Sequence[QuickParse]) -> list[QuickParse]:
-        """Memories without keys of their own get those that a model wrote for them; they are in the state database."""
-        digests = [digest_of(memory.name, memory.description, memory.body) for memory in memories]
-        kept: dict[bytes, str] = {}
-        with suppress(StateError, BusyError):  # a memory without them is found by its own words
-            state = open_for_reading(self._paths)
-            if state is not None:
-                with closing(state):
-                    kept = keys_by_digest(state, digests)
-        return [
-            memory if memory.keys else memory._replace(keys=keys_in(kept.get(digest, "")))
-            for memory, digest in zip(memories, digests, strict=True)
-        ]
 
     # --- tool calls ---------------------------------------------------------------------------------------------------
 
@@ -323,10 +305,6 @@ def _file(paths: Paths) -> DatabaseFile:
     return DatabaseFile(
         paths.recall_file, "recall database", (schema.TABLES,), schema.VERSION, BUSY_SECONDS, is_disposable=True
     )
-
-
-def _no_entries() -> array[int]:
-    return array("I")
 
 
 def _places(values: Sequence[object]) -> str:

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.team_lines import TEAM_FOLDER
-from memoryd.recall.index import read_memory, up_to_date_index
+from memoryd.recall.index import up_to_date_index
+from memoryd.recall.reading import read_memory
 
 if TYPE_CHECKING:
     from memoryd.memory.quick_parse import QuickParse

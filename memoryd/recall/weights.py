@@ -35,8 +35,8 @@ def learnt_memory(
     triggers: Sequence[tuple[str, str, str]] = (),
 ) -> LearntMemory:
     """A memory as it is kept to be searched, every term with its weight, from 1 to HEAVIEST."""
-    words = _words((memory.name, memory.description, *memory.keys)) * _HEAD + _words((memory.body,))
-    terms, concepts = count_terms(words)
+    head = _words((memory.name, memory.description, *memory.keys))
+    terms, concepts = count_terms([*head, *split(memory.body)], len(head), _HEAD)
     weights = _weights(terms, sum(terms.values()), _USUAL_WORDS)
     for number, weight in _weights(concepts, sum(concepts.values()), _USUAL_CONCEPTS).items():
         weights[CONCEPT + number] = weight

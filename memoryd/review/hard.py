@@ -16,6 +16,7 @@ from memoryd.language.same_words import is_repeated_in, statements_in
 from memoryd.language.statements import statements_of
 from memoryd.memory.index import entry_of, hook_of
 from memoryd.memory.limits import INDEX_NAME
+from memoryd.memory.tier_names import without_tier
 from memoryd.review.changes import OPEN_REASONS, stated_text, written_keys
 from memoryd.review.literals import DAY, joined_numbers, unfounded_literal
 from memoryd.review.sources import literal_sources
@@ -171,7 +172,9 @@ def _is_merge(view: GroupView) -> bool:
 
 def _file_problems(change: ReviewedChange, context: ReviewContext) -> Iterator[ReviewProblem]:
     name = change.name
-    if not _PLAIN_NAME.fullmatch(name) or name.startswith(".") or name.casefold() == INDEX_NAME.casefold():
+    folder, _, rest = name.partition("/")
+    plain = rest if folder in context.snapshot.folders else name
+    if not _PLAIN_NAME.fullmatch(plain) or plain.startswith(".") or plain.casefold() == INDEX_NAME.casefold():
         yield ReviewProblem("refused", f"{name!r} is no name for a memory: a plain file name that ends in .md is.")
     if without_invisible(name) != name:
         yield ReviewProblem("refused", "The file name holds characters that nobody sees.")
@@ -306,7 +309,11 @@ def _literal_problems(change: ReviewedChange, sources: str) -> Iterator[ReviewPr
     if after is None:
         return
     # A name that was in use has got a number.
-    file = re.sub(r"[-_]\d{1,2}$|[-_]", " ", change.name.removesuffix(".md")) if change.before is None else ""
+    file = (
+        re.sub(r"[-_]\d{1,2}$|[-_]", " ", without_tier(change.name).removesuffix(".md"))
+        if change.before is None
+        else ""
+    )
     title = after.name.replace("-", " ").replace("_", " ")
     literal = (
         unfounded_literal(f"{file}\n{title}", f"{sources}\n{joined_numbers(sources)}")

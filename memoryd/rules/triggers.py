@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd.language.forbidden import first_clause, prohibitions_in
@@ -96,12 +97,14 @@ def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
     that is named by itself is one of the program, if there is a single one.
     """
     advice = " ".join(_LABEL.sub(" ", part) for part in _ADVICE.findall(body))
-    rest = _ADVICE.sub(" ", body)
-    advised = {trigger for _, trigger in commands_in(advice)} - {trigger for _, trigger in commands_in(rule_of(rest))}
+    rest = _ADVICE.sub(" ", body) if advice else body
+    advised = {trigger for _, trigger in commands_in(advice)}
+    if advised:
+        advised -= {trigger for _, trigger in commands_in(rule_of(rest))}
     kept = [trigger for trigger in plain if trigger not in advised] or list(plain)
     programs = {trigger.key for trigger in kept if trigger.kind == "run"}
-    options = [code[2] for code in _CODE.finditer(_ADVICE.sub(" ", body)) if _OPTION.fullmatch(code[2])]
     if len(programs) == 1:
+        options = [code[2] for code in _CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
         kept += [_run([*programs, option]) for option in options]
     longer = {trigger.key for trigger in kept if trigger.kind == "run" and " " in trigger.pattern}
     return [trigger for trigger in kept if trigger.kind != "run" or " " in trigger.pattern or trigger.key not in longer]
@@ -109,14 +112,17 @@ def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
 
 def _without_scope(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
     """Without folders where a memory is about commands: there they tell where it holds, unless it forbids to edit them."""
-    is_about_files = any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text))
-    if is_about_files or not any(trigger.kind == "run" for trigger in plain):
+    if not any(trigger.kind == "run" for trigger in plain):
+        return plain
+    if any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text)):
         return plain
     return [trigger for trigger in plain if trigger.kind != "edit" or not trigger.pattern.endswith("/")]
 
 
 def _likely_paths(text: str) -> Iterator[Trigger]:
     """Words with a slash in a sentence, and paths below the home directory. They may be no path: then no call has it."""
+    if "/" not in text:
+        return
     for found in _HOME_PATH.finditer(text):
         yield Trigger("edit", "", found[0].rstrip("."))
     for found in _PATH_LIKE.finditer(_CODE.sub(" ", text)):
@@ -134,7 +140,11 @@ def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
 
 def _languages(texts: tuple[str, ...]) -> list[str]:
     """Languages that a text has as its first words: what it says of tests or formatting is about theirs."""
-    return [word.lower() for text in texts for word in _WORD.findall(text)[:3] if word.lower() in LANGUAGE_PROGRAMS]
+    return [word for text in texts for word in _first_words(text, 3) if word in LANGUAGE_PROGRAMS]
+
+
+def _first_words(text: str, number: int) -> list[str]:
+    return [word[0].lower() for word in islice(_WORD.finditer(text), number)]
 
 
 def rule_of(body: str) -> str:
@@ -282,7 +292,7 @@ def _named_work() -> tuple[dict[str, list[tuple[str, frozenset[str]]]], dict[str
 def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
     """A language that a rule begins with: "TypeScript: …", "In Python …"."""
     for text in texts:
-        words = [word.lower() for word in _WORD.findall(text)[:4]]
+        words = _first_words(text, 4)
         at = 1 if words and is_stop(words[0]) else 0
         if at < len(words) and words[at] in FILE_KINDS and (at or words[1:2] == [":"]):
             yield from (Trigger("files", extension, "") for extension in FILE_KINDS[words[at]])

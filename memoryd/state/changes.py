@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
-from memoryd.state import inbox_intake, log_lines, model_calls
+from memoryd.state import inbox_intake, log_lines, model_calls, refused_evidence
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
     from memoryd.model import Changeset
     from memoryd.state.database import Database
@@ -48,59 +48,80 @@ class DroppedError(MemorydError):
         )
 
 
-def prepare(database: Database, memory_dir: str, changeset: Changeset, files: Iterable[PlannedFile], now: float) -> int:
-    """Record a commit and everything needed to finish or drop it. One transaction, before the first file is touched."""
+class Part(NamedTuple):
+    """What a commit changes in one directory."""
+
+    memory_dir: str
+    changeset: Changeset
+    files: Sequence[PlannedFile]
+
+
+def prepare(database: Database, parts: Sequence[Part], now: float) -> tuple[int, ...]:
+    """Record a commit and everything needed to finish or drop it. One transaction, before the first file is touched.
+
+    It is a change for each directory; returns their numbers, in order.
+    """
     with database.transaction():
-        change_id = database.insert(
-            "INSERT INTO changes (memory_dir, kind, why, session_id, job_id, undoes, at, state)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, 'prepared')",
-            (
-                memory_dir,
-                changeset.kind,
-                changeset.why,
-                changeset.session_id,
-                changeset.job_id,
-                changeset.undoes,
-                now,
-            ),
-        )
-        for file in files:
-            _store_file(database, change_id, file)
-        database.execute_many(
-            "INSERT INTO change_turns VALUES (?, ?)", [(change_id, turn_id) for turn_id in changeset.turn_ids]
-        )
-        for number, group in enumerate(changeset.groups):
+        numbers = tuple(_prepare(database, part, now) for part in parts)
+        if len(numbers) > 1:
             database.execute_many(
-                "INSERT INTO evidence (change_id, group_number, memory_dir, name, session_id, message_id, said_at, quote,"
-                " hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        change_id,
-                        number,
-                        memory_dir,
-                        name,
-                        piece.session_id,
-                        piece.message_id,
-                        piece.said_at,
-                        piece.quote,
-                        piece.hash,
-                    )
-                    for name, piece in group.evidence
-                ],
+                "UPDATE changes SET commit_id = ? WHERE id = ?", [(numbers[0], number) for number in numbers]
             )
-            if group.said:
-                log_lines.add(database, change_id, number, memory_dir, group)
-        log_lines.plan_cursors(database, change_id, changeset.log_cursors)
-        inbox_intake.add(
-            database,
+    return numbers
+
+
+def _prepare(database: Database, part: Part, now: float) -> int:
+    memory_dir, changeset = part.memory_dir, part.changeset
+    change_id = database.insert(
+        "INSERT INTO changes (memory_dir, kind, why, session_id, job_id, undoes, at, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 'prepared')",
+        (
             memory_dir,
-            changeset.held,
-            session_id=changeset.session_id,
-            job_id=changeset.job_id,
-            change_id=change_id,
+            changeset.kind,
+            changeset.why,
+            changeset.session_id,
+            changeset.job_id,
+            changeset.undoes,
+            now,
+        ),
+    )
+    for file in part.files:
+        _store_file(database, change_id, file)
+    database.execute_many(
+        "INSERT INTO change_turns VALUES (?, ?)", [(change_id, turn_id) for turn_id in changeset.turn_ids]
+    )
+    for number, group in enumerate(changeset.groups):
+        database.execute_many(
+            "INSERT INTO evidence (change_id, group_number, memory_dir, name, session_id, message_id, said_at, quote,"
+            " hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    change_id,
+                    number,
+                    memory_dir,
+                    name,
+                    piece.session_id,
+                    piece.message_id,
+                    piece.said_at,
+                    piece.quote,
+                    piece.hash,
+                )
+                for name, piece in group.evidence
+            ],
         )
-        for row_id in changeset.accepts:
-            inbox_intake.begin_acceptance(database, row_id, change_id)
+        if group.said:
+            log_lines.add(database, change_id, number, memory_dir, group)
+    log_lines.plan_cursors(database, change_id, changeset.log_cursors)
+    inbox_intake.add(
+        database,
+        memory_dir,
+        changeset.held,
+        session_id=changeset.session_id,
+        job_id=changeset.job_id,
+        change_id=change_id,
+    )
+    for row_id in changeset.accepts:
+        inbox_intake.begin_acceptance(database, row_id, change_id)
     return change_id
 
 
@@ -149,6 +170,21 @@ def prepared(database: Database, memory_dir: str) -> list[int]:
     return [row["id"] for row in rows]
 
 
+def prepared_beside(database: Database, change_id: int) -> dict[str, bytes | None]:
+    """Files of other directories that the same commit will change and has not closed, by path, as they will be."""
+    others = database.query(
+        "SELECT other.id, other.memory_dir FROM changes AS this JOIN changes AS other USING (commit_id)"
+        " WHERE this.id = ?1 AND other.id <> ?1 AND other.state = 'prepared'",
+        (change_id,),
+    )
+    return {
+        os.path.join(other["memory_dir"], file.name): file.after
+        for other in others
+        for file in planned_files(database, other["id"])
+        if file.group != INDEX_GROUP
+    }
+
+
 def directories(database: Database) -> list[str]:
     """The memory directories in which something was committed, as far as the history goes back."""
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes")]
@@ -158,39 +194,51 @@ def directories_with_prepared(database: Database) -> list[str]:
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes WHERE state = 'prepared'")]
 
 
-def close(database: Database, change_id: int, conflicted: set[int], now: float, *, is_failed: bool = False) -> None:
-    """Close a commit in one transaction: files, change, turns, refused evidence, job and inbox together.
+def close(database: Database, conflicted: Mapping[int, set[int]], now: float, *, is_failed: bool = False) -> None:
+    """Close the changes of a commit in one transaction: files, change, turns, refused evidence, job and inbox together.
 
-    `conflicted` are groups that were not applied because their files were edited. If there are any, the turns stay as
-    they are and the work is done again; what was applied is known by its evidence. Groups that review held come into the
-    inbox with that next run, those of a dream now, since its job closes the turns of the other groups.
+    `conflicted` maps each change to the groups that were not applied because their files were edited. If there are any, the
+    turns stay as they are and the work is done again; what was applied is known by its evidence. Groups that review held
+    come into the inbox with that next run, those of a dream now, since its job closes the turns of the other groups.
     `is_failed`: no group could be written to the disk.
+
+    Recovery closes the changes of a commit over several directories one by one: the last one closes the turns.
     """
     with database.transaction():
-        groups = {row[0] for row in database.query(_GROUPS_OF_CHANGE, (change_id,))}
-        has_failed = bool(groups) and groups <= conflicted
-        database.execute(
-            "UPDATE change_files SET state = 'applied' WHERE change_id = ? AND state = 'prepared'", (change_id,)
-        )
-        database.execute_many(
-            "UPDATE change_files SET state = 'conflicted' WHERE change_id = ? AND group_number = ?",
-            [(change_id, group) for group in conflicted],
-        )
-        database.execute_many(
-            "DELETE FROM evidence WHERE change_id = ? AND group_number = ?",
-            [(change_id, group) for group in conflicted],
-        )
-        log_lines.drop(database, change_id, conflicted)
-        database.execute(
-            "UPDATE changes SET state = ? WHERE id = ?", ("conflicted" if has_failed else "applied", change_id)
-        )
-        if not has_failed:
-            _finish(database, change_id, now, is_whole=not conflicted)
-        (kind,) = database.query("SELECT kind FROM changes WHERE id = ?", (change_id,))[0]
-        is_held_kept = not conflicted or (kind == "dream" and not is_failed)
-        inbox_intake.close_commit(database, change_id, now, is_applied=not conflicted, is_held_kept=is_held_kept)
+        for change_id, groups in conflicted.items():
+            _close(database, change_id, groups, now, is_failed=is_failed)
 
 
+def _close(database: Database, change_id: int, conflicted: set[int], now: float, *, is_failed: bool) -> None:
+    groups = {row[0] for row in database.query(_GROUPS_OF_CHANGE, (change_id,))}
+    has_failed = bool(groups) and groups <= conflicted
+    database.execute(
+        "UPDATE change_files SET state = 'applied' WHERE change_id = ? AND state = 'prepared'", (change_id,)
+    )
+    database.execute_many(
+        "UPDATE change_files SET state = 'conflicted' WHERE change_id = ? AND group_number = ?",
+        [(change_id, group) for group in conflicted],
+    )
+    database.execute_many(
+        "DELETE FROM evidence WHERE change_id = ? AND group_number = ?",
+        [(change_id, group) for group in conflicted],
+    )
+    log_lines.drop(database, change_id, conflicted)
+    database.execute(
+        "UPDATE changes SET state = ? WHERE id = ?", ("conflicted" if has_failed else "applied", change_id)
+    )
+    if not has_failed:
+        _finish(database, change_id, now, is_whole=not conflicted and not database.query(_UNFINISHED, (change_id,)))
+    (kind,) = database.query("SELECT kind FROM changes WHERE id = ?", (change_id,))[0]
+    is_held_kept = not conflicted or (kind == "dream" and not is_failed)
+    inbox_intake.close_commit(database, change_id, now, is_applied=not conflicted, is_held_kept=is_held_kept)
+
+
+_UNFINISHED = (  # of the same commit: what is not applied yet, or met an edit
+    "SELECT 1 FROM changes AS this JOIN changes AS other USING (commit_id) WHERE this.id = ?1 AND other.id <> ?1 AND"
+    " (other.state <> 'applied' OR EXISTS (SELECT 1 FROM change_files WHERE change_id = other.id AND state = 'conflicted'"
+    " AND group_number >= 0)) LIMIT 1"
+)
 _GROUPS_OF_CHANGE = "SELECT DISTINCT group_number FROM change_files WHERE change_id = ? AND group_number >= 0"
 
 
@@ -216,79 +264,7 @@ def _finish(database: Database, change_id: int, now: float, *, is_whole: bool) -
             (change_id,),
         )
     _mark_undone(database, change_id, change["undoes"])
-    _refuse_evidence(database, change_id, change)
-
-
-def _refuse_evidence(database: Database, change_id: int, change: sqlite3.Row) -> None:
-    """Refuse the evidence of an undone or forgotten memory, so that the same words do not bring it back; until that is undone.
-
-    An undo or redo is about the change at the root of its chain.
-    """
-    root = change
-    while root["undoes"] is not None:
-        (root,) = database.query("SELECT * FROM changes WHERE id = ?", (root["undoes"],))
-        database.execute("DELETE FROM refused_evidence WHERE change_id = ?", (root["id"],))
-    if change["kind"] == "restore":
-        database.execute(
-            "DELETE FROM refused_evidence WHERE memory_dir = ?2 AND (message_id, hash) IN (SELECT message_id, hash FROM"
-            " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
-            " WHERE evidence.memory_dir = ?2)",
-            (change_id, change["memory_dir"]),
-        )
-    if change["kind"] == "review":
-        _apply_yes_to_evidence(database, change_id, change["memory_dir"])
-    if root["kind"] == "extract" and change["kind"] != "undo":
-        # A memory that the user withdrew in a session is refused with all its evidence, but for what the memory has under
-        # another name now.
-        database.execute(
-            "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
-            " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM"
-            " evidence JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
-            " AND change_files.state = 'applied' AND after_hash IS NULL WHERE evidence.memory_dir = ?2 AND NOT EXISTS"
-            " (SELECT 1 FROM evidence AS kept JOIN change_files AS written ON written.change_id = ?1 AND written.name ="
-            " kept.name AND written.state = 'applied' AND written.after_hash IS NOT NULL WHERE kept.memory_dir = ?2 AND"
-            " kept.message_id = evidence.message_id AND kept.hash = evidence.hash)",
-            (change_id, change["memory_dir"]),
-        )
-    if (root["kind"] == "forget") == (change["kind"] == "undo"):
-        return
-    # All evidence of a forgotten file; of an undone change its own evidence, for the files that were put back.
-    database.execute(
-        "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
-        " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence"
-        " JOIN change_files ON change_files.change_id = ?1 AND change_files.name = evidence.name"
-        " AND change_files.state = 'applied' WHERE evidence.memory_dir = ?2 AND (?3 OR evidence.change_id = ?4)"
-        # Without the evidence that a merge brought which was undone.
-        " AND NOT (?3 AND EXISTS (SELECT 1 FROM changes AS own JOIN change_files AS back ON back.change_id = own.undone_by AND"
-        " back.name = evidence.name AND back.state = 'applied' WHERE own.id = evidence.change_id))"
-        # Without the evidence that a merge took from its sources: they have it again.
-        # And without that of a line in a daily log which has become a memory.
-        " AND NOT ((?5 OR evidence.name LIKE 'logs/%') AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
-        " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"
-        " other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
-        (change_id, change["memory_dir"], root["kind"] == "forget", root["id"], root["kind"] in ("dream", "review")),
-    )
-
-
-def _apply_yes_to_evidence(database: Database, change_id: int, memory_dir: str) -> None:
-    """Accept evidence that was refused before; for a removal, refuse the evidence that only that memory had."""
-    database.execute(
-        "DELETE FROM refused_evidence WHERE memory_dir = ?2 AND (message_id, hash) IN"
-        " (SELECT message_id, hash FROM evidence WHERE change_id = ?1)",
-        (change_id, memory_dir),
-    )
-    database.execute(
-        "INSERT OR IGNORE INTO refused_evidence (memory_dir, message_id, hash, change_id)"
-        " SELECT DISTINCT evidence.memory_dir, message_id, hash, ?1 FROM evidence JOIN change_files ON"
-        " change_files.change_id = ?1 AND change_files.name = evidence.name AND change_files.state = 'applied'"
-        " AND after_hash IS NULL WHERE evidence.memory_dir = ?2 AND evidence.change_id <> ?1"
-        # A memory that the same change writes has taken the evidence over.
-        " AND NOT EXISTS (SELECT 1 FROM change_files AS written WHERE written.change_id = ?1 AND group_number >= 0"
-        " AND written.after_hash IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id ="
-        " other.change_id WHERE other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash ="
-        " evidence.hash AND other.name <> evidence.name AND changes.state = 'applied' AND changes.undone_by IS NULL)",
-        (change_id, memory_dir),
-    )
+    refused_evidence.refuse(database, change_id, change)
 
 
 def _mark_undone(database: Database, change_id: int, undone: int | None) -> None:

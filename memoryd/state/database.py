@@ -57,6 +57,8 @@ class Database:
         self._is_writable = is_writable
         self._identity = _identity(file.path)
         self.path = file.path
+        self.paths: Paths | None = None
+        """Where memoryd keeps its files; of the state database alone."""
 
     @classmethod
     def open(cls, file: DatabaseFile) -> Self:
@@ -271,12 +273,17 @@ def open_database(paths: Paths, wait_seconds: float = BUSY_SECONDS) -> Database:
 
     `wait_seconds`: how long it waits for other processes, now and later. No signal ends that wait before.
     """
-    return Database.open(state_file(paths)._replace(busy_seconds=wait_seconds))
+    database = Database.open(state_file(paths)._replace(busy_seconds=wait_seconds))
+    database.paths = paths
+    return database
 
 
 def open_for_reading(paths: Paths) -> Database | None:
     """Open the state database without ever writing to it; None where there is none."""
-    return Database.open_for_reading(state_file(paths), READING_SECONDS)
+    database = Database.open_for_reading(state_file(paths), READING_SECONDS)
+    if database is not None:
+        database.paths = paths
+    return database
 
 
 def set_aside(paths: Paths, now: float) -> str:

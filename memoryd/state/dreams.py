@@ -218,7 +218,7 @@ def end(
         ):  # an error after the commit does not count as a failure
             _count_failure(database, job.memory_dir, outcome, now, is_lost=is_lost)
         if closed.rowcount == 1:
-            inbox_intake.store_for_job(database, job.id, held, now)
+            inbox_intake.store_for_job(database, job.id, {job.memory_dir: held}, now)
     return closed.rowcount == 1
 
 

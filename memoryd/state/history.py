@@ -52,6 +52,16 @@ def find(database: Database, change_id: int) -> Change | None:
     return _change(rows[0]) if rows else None
 
 
+def of_same_commit(database: Database, change_id: int) -> list[Change]:
+    """The changes of other directories that were made with one, and are not undone."""
+    rows = database.query(
+        f"{_CHANGES} WHERE id <> ?1 AND state = 'applied' AND undone_by IS NULL"  # noqa: S608 - ours
+        " AND commit_id = (SELECT commit_id FROM changes WHERE id = ?1) ORDER BY id",
+        (change_id,),
+    )
+    return [_change(row) for row in rows]
+
+
 def last_undoable(database: Database, memory_dir: str | None) -> Change | None:
     """Newest change that is applied, not undone, and no undo itself."""
     return next(
@@ -70,14 +80,24 @@ def files_of(database: Database, change_id: int) -> list[PlannedFile]:
     return [file for file in planned_files(database, change_id) if file.group != INDEX_GROUP]
 
 
-def heir_of(database: Database, change_id: int, name: str) -> str | None:
-    """File that a file was merged into, also where the contents of the change are no longer kept."""
+class Heir(NamedTuple):
+    """What a file became when a change took it away."""
+
+    name: str
+    is_renamed: bool
+    """The change made it anew, of this one file."""
+
+
+def heir_of(database: Database, change_id: int, name: str) -> Heir | None:
+    """File that a file was merged into or renamed to, also where the contents of the change are no longer kept."""
     rows = database.query(
-        "SELECT heir.name FROM change_files AS merged JOIN change_files AS heir USING (change_id, group_number)"
+        "SELECT heir.name, heir.before_hash IS NULL AND (SELECT count(*) FROM change_files AS file WHERE file.change_id ="
+        " heir.change_id AND file.group_number = heir.group_number) = 2 AS is_renamed"
+        " FROM change_files AS merged JOIN change_files AS heir USING (change_id, group_number)"
         " WHERE change_id = ? AND merged.name = ? AND heir.after_hash IS NOT NULL ORDER BY heir.position LIMIT 1",
         (change_id, name),
     )
-    return rows[0]["name"] if rows else None
+    return Heir(rows[0]["name"], bool(rows[0]["is_renamed"])) if rows else None
 
 
 def evidence_of(database: Database, memory_dir: str, name: str) -> list[Evidence]:

@@ -49,6 +49,12 @@ class InboxRow(NamedTuple):
         return self.group.changes[0]
 
     @property
+    def replaced(self) -> FileChange | None:
+        """The file that goes for the first one, where a memory gets another name."""
+        is_new = self.first.before is None and self.first.after is not None
+        return next((change for change in self.group.changes[1:] if change.after is None), None) if is_new else None
+
+    @property
     def newest_words(self) -> Evidence | None:
         return self.group.evidence[-1][1] if self.group.evidence else None
 
@@ -103,6 +109,8 @@ class Quote(NamedTuple):
     said_at: float
     log: str = ""
     """The daily log that it is a line of."""
+    type: str = ""
+    """Of the memory that a line of a log shall become; the text of an unconfirmed one tells it itself."""
 
 
 def unconfirmed_quotes(database: Database, memory_dir: str) -> list[Quote]:

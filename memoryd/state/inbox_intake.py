@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memoryd.state.inbox import IS_UNANSWERED, IS_WAITING, check_waited
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memoryd.model import Group, HeldGroup
     from memoryd.state.database import Database
@@ -52,11 +52,11 @@ def publish(database: Database, row_ids: Sequence[int], now: float) -> None:
         _make_room(database, memory_dir, now)
 
 
-def store_for_job(database: Database, job_id: int, held: Sequence[HeldGroup], now: float) -> None:
-    """Put what review held into the inbox with the end of a job that changes no file."""
-    if held:
-        (job,) = database.query("SELECT memory_dir, session_id FROM jobs WHERE id = ?", (job_id,))
-        publish(database, add(database, job["memory_dir"], held, session_id=job["session_id"], job_id=job_id), now)
+def store_for_job(database: Database, job_id: int, held: Mapping[str, Sequence[HeldGroup]], now: float) -> None:
+    """Put what review held, by directory, into the inbox with the end of a job that changes no file."""
+    for memory_dir, rows in held.items():
+        (job,) = database.query("SELECT session_id FROM jobs WHERE id = ?", (job_id,))
+        publish(database, add(database, memory_dir, rows, session_id=job["session_id"], job_id=job_id), now)
 
 
 def close_commit(database: Database, change_id: int, now: float, *, is_applied: bool, is_held_kept: bool) -> None:

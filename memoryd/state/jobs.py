@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import backoff
@@ -173,9 +174,9 @@ def finish(
     *,
     turns: tuple[int, ...],
     detail: str = "",
-    held: Sequence[HeldGroup] = (),
+    held: Mapping[str, Sequence[HeldGroup]] = MappingProxyType({}),
 ) -> bool:
-    """End a job that changed no file: its turns get the outcome, what review held goes into the inbox.
+    """End a job that changed no file: its turns get the outcome, what review held, by directory, goes into the inbox.
 
     False if the lease is no longer ours: then nothing is done.
     """

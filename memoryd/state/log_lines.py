@@ -31,6 +31,17 @@ class LogCursor(NamedTuple):
     tail: bytes
 
 
+class LogRead(NamedTuple):
+    """A log, up to where a dream has read it."""
+
+    log: str
+    end: int
+    tail: bytes
+    """Digest of the bytes before that."""
+    lines: tuple[str, ...] = ()
+    """Digests of the lines in which somebody says something."""
+
+
 def digest_of_line(line: str) -> str:
     """Digest of a line without the space around it."""
     return hashlib.blake2b(line.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
@@ -71,31 +82,27 @@ def lines_of(database: Database, memory_dir: str, log: str) -> dict[str, LogLine
     }
 
 
-def undistilled(database: Database, memory_dir: str) -> list[tuple[int, str, str, float]]:
-    """Lines that were appended since the last distillation, in one query: a number for each, its log, the line, when said."""
+def read_lines(database: Database, memory_dir: str, log: str) -> set[str]:
+    """Digests of the lines of a log that a dream has read, whatever came of them."""
     rows = database.query(
-        "SELECT line.change_id * 1000 + line.group_number AS number, log, data, coalesce((SELECT max(said_at) FROM evidence"
-        " WHERE change_id = line.change_id AND group_number = line.group_number), at) AS said_at FROM log_lines AS line"
-        " JOIN changes ON changes.id = line.change_id JOIN change_files AS file ON file.change_id = line.change_id AND"
-        " file.group_number = line.group_number JOIN blobs ON hash = after_hash AND dropped_at IS NULL"
-        " WHERE line.memory_dir = ?1 AND type IS NOT NULL AND changes.state = 'applied' AND undone_by IS NULL AND line.change_id >"
-        " (SELECT coalesce(max(change_id), 0) FROM change_logs JOIN changes AS night ON night.id = change_id"
-        " WHERE night.memory_dir = ?1 AND night.state = 'applied') ORDER BY number",
-        (memory_dir,),
-    )
-    return [(row["number"], row["log"], row["data"].decode().strip(), row["said_at"]) for row in rows]
-
-
-def judged(database: Database, memory_dir: str, log: str) -> set[str]:
-    """Digests of the lines of a log that extraction appended and a later dream has read, whatever came of them."""
-    rows = database.query(
-        "SELECT digest FROM log_lines AS line JOIN change_files AS file USING (change_id, group_number)"
-        " WHERE line.memory_dir = ?1 AND log = ?2 AND EXISTS (SELECT 1 FROM change_logs AS reached JOIN changes AS dream"
-        " ON dream.id = reached.change_id WHERE dream.memory_dir = ?1 AND reached.log = ?2 AND dream.state = 'applied'"
-        " AND dream.id > line.change_id AND reached.end_offset > file.line_offset)",
-        (memory_dir, log),
+        "SELECT digest FROM read_log_lines JOIN changes ON changes.id = change_id"
+        " WHERE log = ? AND memory_dir = ? AND state = 'applied'",
+        (log, memory_dir),
     )
     return {row["digest"] for row in rows}
+
+
+def note_outdated(database: Database, memory_dir: str, lines: Iterable[tuple[str, str]]) -> None:
+    """Note lines, by log and digest, that the user has taken back or told anew."""
+    database.execute_many(
+        "INSERT OR IGNORE INTO outdated_log_lines VALUES (?, ?, ?)", [(memory_dir, *line) for line in lines]
+    )
+
+
+def outdated(database: Database, memory_dir: str) -> set[tuple[str, str]]:
+    """Lines, by log and digest, that the user has taken back or told anew."""
+    rows = database.query("SELECT log, digest FROM outdated_log_lines WHERE memory_dir = ?", (memory_dir,))
+    return {(row["log"], row["digest"]) for row in rows}
 
 
 def logs_with_lines(database: Database, memory_dir: str) -> set[str]:
@@ -109,9 +116,14 @@ def cursors(database: Database, memory_dir: str) -> dict[str, LogCursor]:
     return {row["log"]: LogCursor(row["end_offset"], row["tail"]) for row in rows}
 
 
-def plan_cursors(database: Database, change_id: int, reached: Iterable[tuple[str, int, bytes]]) -> None:
-    """Record with a commit how far the logs are distilled when it is closed."""
-    database.execute_many("INSERT INTO change_logs VALUES (?, ?, ?, ?)", [(change_id, *cursor) for cursor in reached])
+def plan_cursors(database: Database, change_id: int, logs: Iterable[tuple[str, int, bytes, tuple[str, ...]]]) -> None:
+    """Record with a commit how far the logs are distilled when it is closed, and which lines that are."""
+    for log, end, tail, lines in logs:
+        database.execute("INSERT INTO change_logs VALUES (?, ?, ?, ?)", (change_id, log, end, tail))
+        database.execute_many(
+            "INSERT OR IGNORE INTO read_log_lines VALUES (?, ?, ?)",
+            [(log, change_id, digest) for digest in lines],
+        )
 
 
 def reach_cursors(database: Database, change_id: int, memory_dir: str) -> None:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import core, daily_log, memory_keys, notes, sync, team
+from memoryd.state.tables import commits, core, daily_log, memory_keys, notes, read_log_lines, sync, team
 
-MIGRATIONS: tuple[str, ...] = (*core.STEPS, notes.STEP, sync.STEP, memory_keys.STEP, team.STEP, daily_log.STEP)
+MIGRATIONS: tuple[str, ...] = (
+    *core.STEPS,
+    notes.STEP,
+    sync.STEP,
+    memory_keys.STEP,
+    team.STEP,
+    daily_log.STEP,
+    commits.STEP,
+    read_log_lines.STEP,
+)
 
 VERSION = len(MIGRATIONS)

@@ -57,6 +57,8 @@ class DirectoryPlace:
                 tag = ""
             if tag != expected_tag:
                 raise StoreChangedError
+            with suppress(FileNotFoundError), _opened_folder(directory, BLOBS) as blobs:
+                os.fsync(blobs)  # what the manifest names is there, also after a power cut
             write_file(directory, f".{name}.new", data, mode)  # that of a killed writer is written over, under the lock
             os.replace(f".{name}.new", name, src_dir_fd=directory, dst_dir_fd=directory)
             os.fsync(directory)
@@ -76,9 +78,14 @@ class DirectoryPlace:
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=directory)
 
-    def older_than(self, folder: str, at: float) -> list[str]:
+    def older_than(self, folder: str, name: str, seconds: float) -> list[str]:
         self.requests += 1
-        with self._opened() as (directory, _), os.scandir(open_folder(directory, folder)) as entries:
+        with (
+            self._opened() as (directory, _),
+            _opened_folder(directory, folder) as inside,
+            os.scandir(inside) as entries,
+        ):
+            at = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime - seconds
             return [entry.name for entry in entries if entry.stat(follow_symlinks=False).st_mtime < at]
 
     @contextmanager
@@ -111,6 +118,15 @@ def _locked(directory: int, mode: int) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _opened_folder(directory: int, name: str) -> Iterator[int]:
+    descriptor = open_folder(directory, name)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -23,12 +23,14 @@ BLOBS = "blobs"
 MOST_MANIFEST_BYTES = 128 << 20
 _FORMAT = 1
 _BLOB = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
-_KEPT_VERSIONS = 500
-"""A machine that knows none of these versions takes and gives, and deletes nothing."""
+_TOKEN_CHARACTERS = 8
+_KEPT_VERSIONS = 10_000
+"""A machine that knows none of these versions takes and gives, and deletes nothing. At 150 changes a day that is two months,
+and 80 KB."""
 _SWEEP_EVERY = 256
 """So many versions apart, blobs are looked for that no manifest names: writers that were killed or refused leave them."""
 _SWEEP_SECONDS = 86_400.0
-"""Younger ones may belong to a writer that is about to name them."""
+"""Younger ones may belong to a writer that is about to name them. By the clock of the store: that of a machine may be wrong."""
 
 
 class Kept(NamedTuple):
@@ -55,8 +57,8 @@ class BlobPlace(Protocol):
     def remove(self, names: Iterable[str]) -> None:
         """Remove names, as far as they are there."""
 
-    def older_than(self, folder: str, at: float) -> list[str]:
-        """Names in a folder that were written before this time."""
+    def older_than(self, folder: str, name: str, seconds: float) -> list[str]:
+        """Names in a folder that were written so much earlier than another name was."""
 
 
 class _Entry(NamedTuple):
@@ -70,12 +72,19 @@ class _Manifest(NamedTuple):
     generation: int
     author: str
     entries: Mapping[str, _Entry]
-    versions: tuple[str, ...] = ()
+    versions: str = ""
     """A random token for each of the last versions, this one at the end: they tell what it descends from. A number would not,
     where two wrote offline or an older state was put back."""
 
     def version(self, tag: str) -> str:
-        return f"{self.id}:{self.versions[-1] if self.versions else ''}:{tag}"
+        return f"{self.id}:{self.versions[-_TOKEN_CHARACTERS:]}:{tag}"
+
+    def descends_from(self, token: str) -> bool:
+        tokens = range(0, len(self.versions), _TOKEN_CHARACTERS)
+        return any(self.versions.startswith(token, at) for at in tokens) if token else False
+
+    def next_versions(self) -> str:
+        return (self.versions + os.urandom(_TOKEN_CHARACTERS // 2).hex())[-_KEPT_VERSIONS * _TOKEN_CHARACTERS :]
 
 
 class ManifestStore:
@@ -106,7 +115,7 @@ class ManifestStore:
         manifest = self._parsed(kept.data)
         version = manifest.version(kept.tag)
         self._read = version, manifest
-        is_continuation = not known or (manifest.id == known_id and known_token in manifest.versions)
+        is_continuation = not known or (manifest.id == known_id and manifest.descends_from(known_token))
         return _listing(version, manifest, is_continuation=is_continuation)
 
     def read_files(self, listing: StoreListing, keys: Collection[str]) -> dict[str, bytes]:
@@ -128,7 +137,7 @@ class ManifestStore:
         return found
 
     def write_files(
-        self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, now: float
+        self, listing: StoreListing, puts: Mapping[str, bytes], deletes: Collection[str], author: str, _now: float
     ) -> StoreListing:
         before = self._manifest_of(listing) if listing.version else _Manifest(os.urandom(8).hex(), 0, "", {})
         written: dict[str, _Entry] = {}
@@ -137,22 +146,22 @@ class ManifestStore:
             written[key] = _Entry(digest, len(data), f"{digest}-{os.urandom(8).hex()}")
             self._place.create(f"{BLOBS}/{written[key].blob}", data)
         entries = {key: entry for key, entry in before.entries.items() if key not in deletes} | written
-        versions = (*before.versions, os.urandom(8).hex())[-_KEPT_VERSIONS:]
-        manifest = _Manifest(before.id, before.generation + 1, clean_author(author), entries, versions)
+        manifest = _Manifest(before.id, before.generation + 1, clean_author(author), entries, before.next_versions())
         # Refused, the blobs stay for the sweep: a client that lost the answer and asked again is refused by its own success.
         tag = self._place.replace(MANIFEST_NAME, _rendered(manifest), _parts(listing.version)[2])
         self._place.remove(
             f"{BLOBS}/{before.entries[key].blob}" for key in (*written, *deletes) if key in before.entries
         )
         if manifest.generation % _SWEEP_EVERY == 0:
-            self._sweep(manifest, now)
+            self._sweep(manifest)
         version = manifest.version(tag)
         self._read = version, manifest
         return _listing(version, manifest)
 
-    def _sweep(self, manifest: _Manifest, now: float) -> None:
+    def _sweep(self, manifest: _Manifest) -> None:
+        """Remove old blobs that the manifest, which was just written, does not name."""
         named = {entry.blob for entry in manifest.entries.values()}
-        old = self._place.older_than(BLOBS, now - _SWEEP_SECONDS)
+        old = self._place.older_than(BLOBS, MANIFEST_NAME, _SWEEP_SECONDS)
         self._place.remove(f"{BLOBS}/{name}" for name in old if name not in named and _BLOB.fullmatch(name))
 
     def _has_changed(self) -> bool:
@@ -187,15 +196,16 @@ def _manifest(  # a manifest without tokens is the continuation of nothing
     generation: Any,
     author: Any,
     files: Any,
-    versions: Any = (),
+    versions: Any = "",
 ) -> _Manifest:
     """A manifest by the names that stand in it. Raises ValueError, TypeError and AttributeError where it is none."""
     if format != _FORMAT or not re.fullmatch(r"[0-9a-f]{1,64}", id):
         raise ValueError(format)
-    if not all(re.fullmatch(r"[0-9a-f]{16}", token) for token in versions):
+    versions = versions if isinstance(versions, str) else ""  # a list, as older ones wrote it, tells nothing
+    if not re.fullmatch(rf"(?:[0-9a-f]{{{_TOKEN_CHARACTERS}}})*", versions):
         raise ValueError(versions)
     entries = {key: _entry(*entry) for key, entry in files.items()}
-    return _Manifest(id, int(generation), clean_author(str(author)), entries, tuple(versions))
+    return _Manifest(id, int(generation), clean_author(str(author)), entries, versions)
 
 
 def _entry(digest: Any, size: Any, blob: Any) -> _Entry:
@@ -210,7 +220,7 @@ def _rendered(manifest: _Manifest) -> bytes:
         "id": manifest.id,
         "generation": manifest.generation,
         "author": manifest.author,
-        "versions": list(manifest.versions),
+        "versions": manifest.versions,
         "files": {key: list(manifest.entries[key]) for key in sorted(manifest.entries)},
     }
     return json.dumps(told, indent=0, ensure_ascii=True).encode()

@@ -91,9 +91,10 @@ class ObjectPlace:
             except FileNotFoundError:
                 return
 
-    def older_than(self, folder: str, at: float) -> list[str]:
-        self.requests += 1
+    def older_than(self, folder: str, name: str, seconds: float) -> list[str]:
+        self.requests += 2
         with self._in_words():
+            at = self._obstore.head(self._bucket, name)["last_modified"].timestamp() - seconds
             found = [meta for piece in self._obstore.list(self._bucket, folder) for meta in piece]
         return [meta["path"].rpartition("/")[2] for meta in found if meta["last_modified"].timestamp() < at]
 

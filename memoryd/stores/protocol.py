@@ -71,10 +71,13 @@ def exchange(
     """Exchange these directories with a store, and record how it went. Raises StoreError, and what a commit raises."""
     before = sync.last_round(database, store.address)
     try:
-        result = _Exchange(database, store, replicas, author, now).run()
-        has_clones = len({replica.prefix for replica in replicas}) < len(replicas)
-        if has_clones and (result.given or result.deleted):  # what one has given, the other takes now
-            result += _Exchange(database, store, replicas, author, now).run(is_needed=True)
+        current = _Exchange(database, store, replicas, author, now)
+        result = current.run()
+        for _ in range(RETRIES):
+            if not current.is_to_be_taken_by_clones:
+                break
+            current = _Exchange(database, store, replicas, author, now)
+            result += current.run(is_needed=True)
     except StoreError as error:
         sync.put_round(database, before._replace(at=now, error=error.sentence, fix=error.fix))
         raise
@@ -106,8 +109,14 @@ class _Exchange:
         self._author = author
         self._now = now
         self._result = RoundResult()
+        self._has_clones = len({replica.prefix for replica in replicas}) < len(replicas)
         self._apart: list[KeptApart] = []
         self._known_apart = sync.kept_apart(database, store.address)
+
+    @property
+    def is_to_be_taken_by_clones(self) -> bool:
+        """Whether one of several clones has given or deleted something, which the others have not got yet."""
+        return self._has_clones and bool(self._result.given or self._result.deleted)
 
     def run(self, *, is_needed: bool = False) -> RoundResult:
         """Make the pass. `is_needed`: the store is listed also where nothing seems to have changed."""
@@ -164,7 +173,8 @@ class _Exchange:
             self._database,
             last._replace(
                 version=listing.version,
-                replicas=digest if self._result.is_whole else "",
+                # A round that ends here leaves the rest to the next one, which then lists the store in any case.
+                replicas=digest if self._result.is_whole and not self.is_to_be_taken_by_clones else "",
                 author=listing.author,
                 at=self._now,
             ),

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.acceptance.model_servers import ModelServer
 
 PATIENCE_SECONDS = 90
 INSTALLED = Path(__file__).parents[2] / ".client" / "codex" / "node_modules" / "@openai"
@@ -29,77 +27,6 @@ def binary() -> Path:
     if not package.exists():
         pytest.skip("Codex is not installed; fix: make acceptance CLIENTS=codex")
     return package
-
-
-class ResponsesServer(ThreadingHTTPServer):
-    """Speaks as much of the Responses API as Codex asks for. `answer` makes the output items of each reply."""
-
-    daemon_threads = True
-
-    def __init__(self, answer: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer = answer
-        self.requests: list[dict[str, Any]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: ResponsesServer
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
-
-    def do_GET(self) -> None:
-        self._send("application/json", b'{"object": "list", "data": []}')
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.requests.append(body)
-        number = len(self.server.requests)
-        output = [{"id": f"item_{number}_{at}", **item} for at, item in enumerate(self.server.answer(body))]
-        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-        full = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": output, "usage": usage}
-        events: list[dict[str, Any]] = [{"type": "response.created", "response": {**full, "output": []}}]
-        events += [
-            {"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(output)
-        ]
-        events.append({"type": "response.completed", "response": full})
-        parts = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
-        self._send("text/event-stream", "".join(parts).encode())
-
-    def _send(self, kind: str, data: bytes) -> None:
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-
-def says(text: str) -> dict[str, Any]:
-    content = [{"type": "output_text", "text": text, "annotations": []}]
-    return {"type": "message", "role": "assistant", "status": "completed", "content": content}
-
-
-def calls(namespace: str, tool: str, arguments: dict[str, str]) -> dict[str, Any]:
-    return {
-        "type": "function_call",
-        "status": "completed",
-        "call_id": f"call_{tool}",
-        "namespace": namespace,
-        "name": tool,
-        "arguments": json.dumps(arguments),
-    }
 
 
 def run(home: str, cwd: Path, prompt: str) -> str:
@@ -148,7 +75,7 @@ def trust_hooks(home: str) -> list[str]:
     return [hook["command"] for hook in found["hooks"]]
 
 
-def config_for(server: ResponsesServer) -> str:
+def config_for(server: ModelServer) -> str:
     """The config of a user of Codex."""
     return f"""\
 model = "scripted"

@@ -39,7 +39,9 @@ def test_a_day_and_its_night_by_the_commands(environment: dict[str, str], paths:
     by_day = memoryd(environment, "extract-now")
     assert by_day.returncode == 0, by_day.stderr
     (log,) = memory.rglob("*.md")
-    assert str(log.relative_to(memory)) in by_day.stdout
+    assert by_day.stdout == f"noted 1 line in {memory}/{log.relative_to(memory)}\n".replace(environment["HOME"], "~")
+    assert by_day.stderr == "1 session read, 1 line noted in daily logs, for the next night.\n"
+    assert f"noted 1 line in {log.relative_to(memory)}" in memoryd(environment, "status").stdout
     line = log.read_text()
     assert line[:2] + line[7:] == f"-  user: {TABS}\n"
     assert f'"{TABS}"' in memoryd(environment, "why", f"{log.name}:1", *here).stdout

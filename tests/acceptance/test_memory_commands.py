@@ -352,6 +352,20 @@ def test_why_tells_the_words_that_took_a_memory_back(shell: Shell) -> None:
     assert shell.json("why", path.name)["removed_by"]["kind"] == "forget"  # type: ignore[index]
 
 
+def test_why_tells_what_a_memory_is_called_now(shell: Shell) -> None:
+    names = []
+    for text in ("remember: the harvest fair opens on March 3", "remember: the harvest fair opens on March 9 now."):
+        session = Session(text, cwd=str(shell.place))
+        write(shell.paths.transcripts_root, session, session.turn(text), "-x")
+        run_memoryd(shell.environment, "backfill", "--yes")
+        names += [path.name for path in shell.memory.glob("[a-z]*.md")]
+    old, new = names
+    text = " ".join(shell("why", old)[1].split())
+    assert text.startswith(f"{old} is called {new} now (")
+    assert "on March 9 now. what it rests on: " in text  # one full stop, and no restore that would double it
+    assert shell.json("why", old)["renamed_to"] == new  # type: ignore[index]
+
+
 def test_why_of_the_index_is_a_sentence(shell: Shell) -> None:
     shell("remember", "always review on paper")
     for given in ("MEMORY", "MEMORY.md", str(shell.memory / "MEMORY.md")):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients.codex import CodexClient
-from tests.acceptance import codex, gemini
+from tests.acceptance.agents import AGENTS
 from tests.acceptance.client import Client, Model, words_of
 from tests.acceptance.command import as_json, memoryd
 from tests.acceptance.test_setup import listing
@@ -20,71 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.paths import Paths
+    from tests.acceptance.agents import Agent
     from tests.messages_server import Request
 
 pytestmark = pytest.mark.real
 
 SAID_IN_CLAUDE = "From now on, releases are always cut from the branch stable, never from main."
 SAID_IN_THE_OTHER = "From now on, always run make lint before you commit."
-AN_HOUR = 3600
+RULE = "Never run npm install here"
 SETUP = ("setup", "--yes", "--no-service", "--no-history")
-
-
-class Agent(Protocol):
-    """A client that is not Claude Code, with its model."""
-
-    name: str
-
-    def configure(self) -> Path:
-        """Write the settings of somebody who uses it; returns the file in which memoryd will be, too."""
-
-    def trust(self) -> None:
-        """Do what its user has to do once, so that it runs hooks."""
-
-    def say(self, prompt: str) -> str:
-        """In a new session; returns all that its model was given with it."""
-
-
-class CodexAgent:
-    name = "codex"
-
-    def __init__(self, home: str, project: Path, server: codex.ResponsesServer) -> None:
-        self._home, self._project, self._server = home, project, server
-
-    def configure(self) -> Path:
-        config = Path(self._home, ".codex", "config.toml")
-        config.parent.mkdir()
-        config.write_text("# mine\n" + codex.config_for(self._server))
-        return config
-
-    def trust(self) -> None:
-        assert sum("memoryd hook" in command for command in codex.trust_hooks(self._home)) == len(CodexClient.events)
-
-    def say(self, prompt: str) -> str:
-        codex.run(self._home, self._project, prompt)
-        return json.dumps(self._server.requests[-1]["input"])
-
-
-class GeminiAgent:
-    name = "gemini-cli"
-
-    def __init__(self, home: str, project: Path, server: gemini.GeminiServer) -> None:
-        self._home, self._project, self._server = home, project, server
-
-    def configure(self) -> Path:
-        settings = Path(self._home, ".gemini", "settings.json")
-        settings.parent.mkdir()
-        settings.write_bytes(gemini.SETTINGS.encode())
-        return settings
-
-    def trust(self) -> None:
-        """Hooks in the user's own settings are run."""
-
-    def say(self, prompt: str) -> str:
-        gemini.run(self._home, self._project, self._server.url, prompt)
-        for session in Path(self._home, ".gemini/tmp").rglob("session-*"):  # a turn of it ends by silence alone
-            os.utime(session, (session.stat().st_mtime - AN_HOUR,) * 2)
-        return json.dumps(self._server.requests[-1]["contents"])
 
 
 @pytest.fixture
@@ -94,16 +37,12 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
-@pytest.fixture(params=["codex", "gemini"])
+@pytest.fixture(params=AGENTS, ids=lambda kind: kind.package)
 def agent(request: pytest.FixtureRequest, paths: Paths, project: Path) -> Iterator[Agent]:
-    if request.param == "codex":
-        codex.binary()
-        with codex.ResponsesServer(lambda _: [codex.says("Understood.")]) as server:
-            yield CodexAgent(paths.home, project, server)
-    else:
-        gemini.command()
-        with gemini.GeminiServer() as other:
-            yield GeminiAgent(paths.home, project, other)
+    agent: Agent = request.param(paths.home, project)
+    agent.program()
+    with agent.server:
+        yield agent
 
 
 def agree(_request: Request) -> Reply:
@@ -121,6 +60,7 @@ def test_what_is_said_in_one_client_is_recalled_in_the_other(
     assert listing(Path(paths.home)) == before
 
     assert memoryd(environment, *SETUP).returncode == 0
+    made = {name for name, digest in listing(Path(paths.home)).items() if digest} - before.keys()
     agent.trust()
     with Model(agree) as model:
         claude = Client(paths.home, project, model)
@@ -130,7 +70,8 @@ def test_what_is_said_in_one_client_is_recalled_in_the_other(
         assert len(as_json(environment, "memories", "--project", str(project))) == 2
         given = agent.say("Which branch do I cut releases from?")
         assert given.count("cut from the branch stable, never from main") >= 1
-        assert "memoryd-recall" in given
+        assert "<memoryd-recall>" in html.unescape(given)
+        assert agent.tool.format("remember") in given
         claude.ask("Commit what you have changed, please.")
         assert sum("make lint" in line for line in words_of(model.requests[-1])) >= 1
     # What it was shown did not come back as the user's words, and the session names its client.
@@ -140,4 +81,22 @@ def test_what_is_said_in_one_client_is_recalled_in_the_other(
     assert agent.name in json.dumps(found)
     assert memoryd(environment, "uninstall", "--purge", "--yes").returncode == 0
     assert settings.read_bytes() == text_before
-    assert not [path for path in Path(paths.home).rglob("*") if path.name in ("hooks.json", "memoryd")]
+    assert made.isdisjoint(listing(Path(paths.home)))
+
+
+def test_a_binding_rule_refuses_a_call_of_every_client_and_says_why(
+    environment: dict[str, str], paths: Paths, project: Path, agent: Agent
+) -> None:
+    agent.configure()
+    assert memoryd(environment, *SETUP).returncode == 0
+    agent.trust()
+    assert memoryd(environment, "remember", "--type", "feedback", "--project", str(project), RULE).returncode == 0
+    agent.command = "npm install --offline --help > /dev/null; echo ran > it-was-run"
+    enforce = ("enforce", "npm_install", "--project", str(project))
+    assert memoryd(environment, *enforce, "--yes").returncode == 0
+    assert "has made this memory binding" in "".join(agent.results("Please get the packages ready."))
+    assert not (project / "it-was-run").exists()
+    assert memoryd(environment, *enforce, "--off").returncode == 0
+    assert "has made this memory binding" not in "".join(agent.results("Please get the packages ready again."))
+    assert (project / "it-was-run").exists()
+    assert not Path(paths.log_file).exists()  # nothing went wrong

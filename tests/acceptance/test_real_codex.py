@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memoryd.mcp.server import INSTRUCTIONS, TOOLS
-from tests.acceptance.codex import ResponsesServer, binary, calls, config_for, run, says
+from tests.acceptance.codex import binary, config_for, run
 from tests.acceptance.command import as_json, memoryd
+from tests.acceptance.model_servers import ResponsesServer, Said
 from tests.transcript import Session, line, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
+    from tests.acceptance.model_servers import ModelServer
 
 pytestmark = pytest.mark.real
 
@@ -41,9 +43,9 @@ def test_the_model_reads_the_instructions_and_every_tool_answers(
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     write(paths.transcripts_root, session, line(json.loads(session.prompt(SAID)) | {"timestamp": now}), "-acme")
 
-    def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
-        done = len(_results(request))
-        return [calls("mcp__memoryd", *ASKED[done][:2])] if done < len(ASKED) else [says("Done.")]
+    def answer(server: ModelServer, request: dict[str, Any]) -> Said:
+        done = len(server.results(request))
+        return Said("", *ASKED[done][:2], "mcp__memoryd") if done < len(ASKED) else Said("Done.")
 
     with ResponsesServer(answer) as server:
         config = Path(paths.home, ".codex", "config.toml")
@@ -54,14 +56,9 @@ def test_the_model_reads_the_instructions_and_every_tool_answers(
     (offered,) = (tool for tool in server.requests[0]["tools"] if tool.get("name") == "mcp__memoryd")
     assert offered["description"].strip() == INSTRUCTIONS.strip()
     assert {tool["name"] for tool in offered["tools"]} == {tool.name for tool in TOOLS}
-    results = _results(server.requests[-1])
+    results = server.results(server.requests[-1])
     assert len(results) == len(ASKED)
     for (tool, _, expected), result in zip(ASKED, results, strict=True):
         assert expected in result, tool
     changes = as_json(environment, "history", "--project", str(project))
     assert [change["kind"] for change in changes] == ["forget", "remember", "remember"]
-
-
-def _results(request: dict[str, Any]) -> list[str]:
-    """What the calls of a conversation have answered, oldest first."""
-    return [str(item["output"]) for item in request["input"] if item["type"] == "function_call_output"]

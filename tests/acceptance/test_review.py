@@ -141,6 +141,15 @@ def test_a_group_of_several_files_is_one_row_with_the_others_beside_it(shell: Sh
     assert row["also"] == [{"op": "write", "file": "b.md", "before": None, "after": NEW.decode()}]
 
 
+def test_a_row_that_gives_a_memory_another_name_shows_the_file_that_goes(shell: Shell) -> None:
+    first, second = held("new.md", after=NEW), held("old.md", before=OLD, after=None)
+    both = first.group._replace(changes=(*first.group.changes, *second.group.changes))
+    shell.hold(first._replace(group=both))
+    (row,) = shell.json()
+    assert (row["op"], row["before"], row["after"]) == ("write", OLD.decode(), NEW.decode())
+    assert "In place of old.md." in shell.run("--list").stdout
+
+
 def test_the_list_for_people_has_a_line_each(shell: Shell) -> None:
     shell.hold_change()
     shell.hold(held("project_freeze.md", before=OLD, after=None, state="unconfirmed", said=(words("x"),)))

@@ -194,7 +194,7 @@ def test_neither_setup_nor_uninstall_begins_while_the_other_is_asking(environmen
 def test_what_was_read_already_is_measured_again_for_the_choice_of_an_engine(
     environment: dict[str, str], home: Path
 ) -> None:
-    measured = []
+    measured: list[list[str]] = []
     for _ in range(2):
         with Terminal(environment, "setup", "--no-service", columns=120) as terminal:
             if not measured:

@@ -67,7 +67,7 @@ def act(home: str, action: str) -> None:
         elif action == "finish":
             (token,) = database.query("SELECT token FROM jobs")[0]
             job = jobs.Job(1, token, 1, "s", ())
-            jobs.finish(database, job, "succeeded_no_output", NOW, turns=(1,), held=NEW_ROWS)
+            jobs.finish(database, job, "succeeded_no_output", NOW, turns=(1,), held={memory_dir(home): NEW_ROWS})
         else:
             written = Group((FileChange(WRITTEN, None, NEW),), "said", ((WRITTEN, words("w", "m1")),))
             groups = (written,) if action == "commit" else ()

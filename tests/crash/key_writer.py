@@ -13,7 +13,8 @@ from unittest import mock
 
 from memoryd.config import Anthropic, Config
 from memoryd.jobs import keys
-from memoryd.jobs.recall import Request, recall
+from memoryd.jobs.recall import recall
+from memoryd.jobs.recall_matches import Request
 from memoryd.state.database import open_database
 from tests.crash.keeper import mark
 from tests.crash.victim import memory_dir, paths_of

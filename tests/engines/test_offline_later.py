@@ -120,6 +120,8 @@ def test_a_memory_that_is_told_anew_keeps_its_evidence_and_the_day_of_its_words(
             "Never run `git push --force-with-lease` instead of `git push --force`.",
         ),
         ("Use npm in the web folder.", "Use pnpm instead of npm in the api folder."),
+        ("Use tabs in Go files.", "Use spaces instead of tabs in Python files."),
+        ("Always send the newsletter with Mailo.", "From now on, for the invoices use Postbox instead of Mailo."),
     ],
 )
 def test_a_rule_stays_beside_later_words_about_another_subject(workspace: Workspace, rule: str, later: str) -> None:
@@ -151,3 +153,23 @@ def test_the_user_is_asked_where_the_same_rule_may_have_got_another_object(works
     (row,) = inbox.waiting(workspace.database, str(workspace.memory))
     assert [change.after for change in row.group.changes] == [None]
     assert later in [piece.quote for _, piece in row.group.evidence]
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_forget_that_right_behind_a_rule_asks_about_it(workspace: Workspace, *, is_committed: bool) -> None:
+    """It may be about the answer, so nothing is dropped; it is not passed over either."""
+    rule, session = "From now on, label every crate in Dutch.", Session("s")
+    workspace.say(rule, session=session)
+    if is_committed:
+        workspace.run()
+    workspace.say("hmm no, forget that", session=session)
+    workspace.run()
+    assert (workspace.bodies(), workspace.waiting()) == (([rule], [""]) if is_committed else ([], [rule]))
+
+
+def test_an_exception_to_what_waits_does_not_confirm_it(workspace: Workspace) -> None:
+    rule, exception = "Keep commits under 200 lines.", "Commits in the vendor folder may be larger than 200 lines."
+    for text in (rule, exception):
+        workspace.say(text, session=Session(text))
+        workspace.run()
+    assert sorted(workspace.bodies() + workspace.waiting()) == sorted((rule, exception))

@@ -13,9 +13,12 @@ import pytest
 
 from memoryd.config import Config
 from memoryd.engines.offline import find
+from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.explain import explain
 from memoryd.jobs.new_log_lines import new_lines
-from memoryd.jobs.recall import Request, recall
+from memoryd.jobs.quotes_beside import quotes_beside
+from memoryd.jobs.recall import recall
+from memoryd.jobs.recall_matches import Request
 from memoryd.language.evidence import evidence_of
 from memoryd.memory.commit import commit
 from memoryd.memory.daily_logs import log_line, log_name
@@ -28,8 +31,12 @@ from tests.jobs.daily_log_workspace import DailyLogWorkspace, facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.engines.base import Signal
     from memoryd.jobs.recall import RecallAnswer
+    from memoryd.memory.snapshot import Snapshot
+    from memoryd.model import Proposal
     from memoryd.paths import Paths
+    from memoryd.review.review import Review
     from memoryd.state.database import Database
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -248,6 +255,21 @@ def test_a_log_that_is_edited_above_what_was_read_does_not_bring_superseded_line
     ]
 
 
+def test_a_superseded_line_of_the_user_s_own_does_not_come_back_with_an_edit(place: DailyLogWorkspace) -> None:
+    log = place.memory / "logs" / "2026" / "10" / "2026-10-18.md"
+    log.parent.mkdir(parents=True)
+    log.write_text("- 09:00 user: from now on, use yarn.\n- 10:00 user: from now on, use pnpm instead of yarn.\n")
+    os.utime(log, (place.clock.at, place.clock.at))
+    place.clock.at += 120
+    place.dream()
+    before = place.bodies()
+    assert len(before) == 1
+    log.write_text("# my day\n" + log.read_text())
+    place.clock.at += 120
+    place.dream()
+    assert place.bodies() == before
+
+
 def test_a_memory_rests_on_the_words_and_not_on_the_line(place: DailyLogWorkspace) -> None:
     place.say("Remember that the crane in Kiel is rated at 100 bar.")
     (log,) = place.memory.rglob("logs/*/*/*.md")
@@ -359,18 +381,64 @@ def test_what_was_said_today_is_recalled_from_the_log_until_a_memory_says_it(pla
     assert recalled().memories == ()
 
 
-def test_a_line_is_recalled_only_while_it_stands_in_the_log(place: DailyLogWorkspace) -> None:
+def quotes(place: DailyLogWorkspace) -> list[str]:
+    """What recall has beside the memories."""
+    return [quote.quote for quote in quotes_beside(place.database, str(place.memory))]
+
+
+def test_a_line_is_recalled_as_it_stands_in_the_log_and_only_while_it_does(place: DailyLogWorkspace) -> None:
     place.say("Remember that the crane in Kiel is rated at 100 bar.", "Remember that the lathe in Kiel is number 7.")
-
-    def recalled(thing: str) -> int:
-        asked = Request(f"what do you know of the {thing} in Kiel?", is_waited_for=True)
-        found = recall(place.paths, place.config, {}, place.clock, str(place.memory), asked)
-        return sum(thing in line for line in found.text.splitlines() if line.startswith(">"))
-
     (log,) = place.memory.rglob("logs/*/*/*.md")
-    whole = log.read_text()
-    assert (recalled("crane"), recalled("lathe")) == (1, 1)
-    log.write_text("# my day\n" + whole.replace("100 bar", "250 bar"))
-    assert (recalled("crane"), recalled("lathe")) == (0, 1)
+    log.write_text(
+        "# my day\n" + log.read_text().replace("100 bar", "250 bar") + "- 12:00 user: the loom is number 3.\n"
+    )
+    now = ["Remember that the crane in Kiel is rated at 250 bar.", "Remember that the lathe in Kiel is number 7."]
+    assert quotes(place) == [*now, "the loom is number 3."]
+    asked = Request("what do you know of the crane in Kiel?", is_waited_for=True)
+    text = recall(place.paths, place.config, {}, place.clock, str(place.memory), asked).text
+    assert "250 bar" in text
+    assert "100 bar" not in text
     log.unlink()
-    assert (recalled("crane"), recalled("lathe")) == (0, 0)
+    assert quotes(place) == []
+    assert place.dream().outcome == "succeeded_no_output"
+    assert quotes(place) == []
+
+
+def test_a_line_that_is_said_while_the_night_is_at_work_is_recalled_at_once(place: DailyLogWorkspace) -> None:
+    place.say("Remember that the crane in Kiel is rated at 100 bar.")
+
+    class TalkedTo(OfflineEngine):
+        def dream(self, snapshot: Snapshot, signal: Signal, review: Review) -> Proposal:
+            proposal = super().dream(snapshot, signal, review)
+            place.say("Remember that the lathe in Kiel is number 7.")
+            return proposal
+
+    place.dream(TalkedTo())
+    assert len(place.bodies()) == 1
+    assert quotes(place) == ["Remember that the lathe in Kiel is number 7."]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "left"),
+    [
+        ("From now on, use tabs.", "Forget what I said about tabs.", []),
+        ("Deploys go out on Tuesdays.", "Deploys go out on Thursdays now.", ["Deploys go out on Thursdays now."]),
+        ("Remember that the crane is number 3.", "please look at the crane", ["Remember that the crane is number 3."]),
+    ],
+)
+def test_what_is_taken_back_or_told_anew_is_not_recalled_until_the_night(
+    place: DailyLogWorkspace, first: str, later: str, left: list[str]
+) -> None:
+    place.say(first)
+    assert quotes(place) == [first]
+    place.clock.at += 60
+    place.say(later)
+    assert quotes(place) == left
+
+
+def test_rules_of_the_day_go_with_the_first_prompt_of_a_session(place: DailyLogWorkspace) -> None:
+    """As rules in memories do where there are few: such a rule shares no word with the prompts that it is for."""
+    place.say("From now on, always answer in German.")
+    asked = Request("fix the flaky parser test", "a-session", is_waited_for=True)
+    found = recall(place.paths, place.config, {}, place.clock, str(place.memory), asked)
+    assert "> From now on, always answer in German." in found.text

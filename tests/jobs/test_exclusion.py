@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.errors import StateError
-from memoryd.jobs import extract as module
 from memoryd.jobs.exclusion import CoveredTurn, covered_turns
-from memoryd.memory.commit import commit
+from memoryd.memory import tiers
+from memoryd.memory.commit import commit_together
 from memoryd.memory.directory import MemoryDirectory
 from memoryd.memory.document import new_document
 from memoryd.memory.snapshot import DirectorySnapshot
@@ -99,14 +99,14 @@ def test_what_was_passed_over_is_named_also_if_the_job_fails_then(
     session = Session()
     saving = workspace.saving_turn(session, TABS, "Write", file_path=f"{workspace.memory}/a.md")
     workspace.append(session, saving + session.turn(MOCKS))
-    real = commit
+    real = commit_together
 
     def disturbed(*arguments: object) -> object:
-        monkeypatch.setattr(module, "commit", real)
+        monkeypatch.setattr(tiers, "commit_together", real)
         (workspace.memory / MOCKS_MD).write_text("mine")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "commit", disturbed)
+    monkeypatch.setattr(tiers, "commit_together", disturbed)
     assert [outcome.outcome for outcome in workspace.run()] == ["succeeded"]
     told = "1 turn left to the main agent, which saved a.md"
     assert workspace.jobs() == [("failed", f"{told}; somebody else changed the same files"), ("succeeded", "")]

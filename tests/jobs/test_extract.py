@@ -18,7 +18,8 @@ from memoryd.jobs import extract as module
 from memoryd.jobs.due import due, extract_due
 from memoryd.jobs.extract import only_worker
 from memoryd.jobs.ingest import Ingester
-from memoryd.memory.commit import Committed, commit
+from memoryd.memory import tiers
+from memoryd.memory.commit import Committed, commit_together
 from memoryd.memory.directory import MemoryDirectory
 from memoryd.state import changes, jobs, waiting
 from tests.jobs.workspace import MOCKS, MOCKS_MD, NOW, TABS, TABS_MD
@@ -129,14 +130,14 @@ def test_a_directory_that_cannot_be_made_is_a_failure_that_waits_longer_each_tim
 def test_an_edit_in_between_is_met_by_another_try(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody makes a file of the same name after the names were chosen: theirs stays, ours gets another name."""
     workspace.say(TABS)
-    real = commit
+    real = commit_together
 
     def disturbed(*arguments: object) -> object:
-        monkeypatch.setattr(module, "commit", real)
+        monkeypatch.setattr(tiers, "commit_together", real)
         (workspace.memory / TABS_MD).write_text("mine")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "commit", disturbed)
+    monkeypatch.setattr(tiers, "commit_together", disturbed)
     assert workspace.work() == [("succeeded", (TABS_2_MD,))]
     assert (workspace.memory / TABS_MD).read_text() == "mine"
 
@@ -146,14 +147,14 @@ def test_an_edit_of_one_file_does_not_lose_the_other_wishes(
 ) -> None:
     """Some of the groups conflict: what was applied stands, the rest is done again under another name."""
     workspace.say(TABS, MOCKS)
-    real = commit
+    real = commit_together
 
     def disturbed(*arguments: object) -> object:
-        monkeypatch.setattr(module, "commit", real)
+        monkeypatch.setattr(tiers, "commit_together", real)
         (workspace.memory / TABS_MD).write_text("mine")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "commit", disturbed)
+    monkeypatch.setattr(tiers, "commit_together", disturbed)
     assert workspace.work() == [("succeeded", (TABS_2_MD,))]
     assert workspace.files() == sorted(["MEMORY.md", MOCKS_MD, TABS_MD, TABS_2_MD])
     assert workspace.outcomes() == ["succeeded", "succeeded"]
@@ -293,6 +294,6 @@ def test_somebody_who_never_stops_editing_is_one_failure_and_told(
 ) -> None:
     """All tries of one go meet an edit: that is one failure, and no reason to open the breaker."""
     workspace.say("from now on, use tabs")
-    monkeypatch.setattr(module, "commit", lambda *_: Committed(1, conflicted=(0,)))
+    monkeypatch.setattr(tiers, "commit_together", lambda *_: (Committed(1, conflicted=(0,)),))
     assert workspace.work() == [("failed", ())]
     assert [tuple(row) for row in workspace.database.query("SELECT failures FROM transcripts")] == [(1,)]

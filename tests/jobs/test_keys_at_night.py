@@ -10,8 +10,8 @@ import pytest
 
 from memoryd.config import Recall
 from memoryd.jobs.keys import KeysOutcome, write_keys
-from memoryd.jobs.recall import Request as RecallRequest
 from memoryd.jobs.recall import recall
+from memoryd.jobs.recall_matches import Request as RecallRequest
 from memoryd.state import pauses
 from tests.jobs.model_answers import NOTHING, with_model
 from tests.jobs.model_workspace import VARIABLE

@@ -13,7 +13,8 @@ from memoryd.clock import SystemClock
 from memoryd.config import Config
 from memoryd.config.schema import Recall, TeamSettings
 from memoryd.jobs.point_of_action import CallRequest, at_call
-from memoryd.jobs.recall import Request, recall
+from memoryd.jobs.recall import recall
+from memoryd.jobs.recall_matches import Request
 from memoryd.jobs.team import reindex_project
 from memoryd.memory.limits import MOST_LINES
 from memoryd.memory.team_lines import HEADING

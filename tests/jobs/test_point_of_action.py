@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +18,6 @@ from memoryd.rules.forbidden import read_patterns
 from tests.recall.memories import NOW, topic
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memoryd.paths import Paths
 
 NPM, COMMITS = "feedback_npm.md", "feedback_commits.md"
@@ -29,7 +28,7 @@ class Project:
 
     def __init__(self, paths: Paths, place: Path) -> None:
         self.paths, self.place = paths, place
-        place.mkdir()
+        place.mkdir(parents=True)
         self.write(NPM, "Never run npm install here")
         self.write(COMMITS, "Keep every commit under 200 lines")
 
@@ -179,3 +178,18 @@ def test_a_secret_in_a_rule_is_not_handed_over(project: Project) -> None:
 def test_a_vanished_directory_says_nothing(paths: Paths, tmp_path: Path) -> None:
     request = CallRequest("s1", "/repo", "/repo", action_in("Bash", {"command": "npm install"}))
     assert at_call(paths, Config(), str(tmp_path / "none"), request, NOW) == CallAnswer()
+
+
+def test_a_global_rule_comes_with_calls_of_every_project_and_binds_there(project: Project) -> None:
+    person = Project(project.paths, Path(project.paths.global_dir))
+    person.write(NPM, "Never run sudo anywhere", "run sudo", is_confirmed=False)
+    answer = project.call("sudo reboot")
+    assert [one.name for one in answer.shown] == [f"global/{NPM}"]
+    assert answer.refusal == ""  # nobody has confirmed that it binds
+    person.write(NPM, "Never run sudo anywhere", "run sudo")
+    refused = project.call("sudo reboot", session="s2")
+    assert f"memoryd enforce global/{NPM} --allow-once" in refused.refusal
+    outcome = outcomes(project.paths)[project.paths.global_dir, NPM]
+    assert (outcome.shown, outcome.refused, outcome.refused_in) == (1, 1, "s2")
+    allowance.allow(project.paths, project.paths.global_dir, NPM, "s2", NOW)
+    assert project.call("sudo reboot", session="s2").refusal == ""

@@ -21,10 +21,10 @@ from memoryd.jobs.recall import (
     NOTHING_RELEVANT,
     SINGLE_WORD,
     RecallAnswer,
-    Request,
     recall,
     record_shown,
 )
+from memoryd.jobs.recall_matches import Request
 from memoryd.recall import shown as shown_log
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
@@ -257,6 +257,17 @@ def test_a_model_chooses_where_the_config_wants_that(workspace: Workspace) -> No
         workspace.ask(session_id="s")
         assert RELEASE not in server.requests[1].body["messages"][0]["content"][0]["text"]
         assert server.violations == []
+
+
+def test_a_model_chooses_among_global_memories_too(workspace: Workspace) -> None:
+    person = Path(workspace.paths.global_dir)
+    person.mkdir(parents=True)
+    (person / "user_role.md").write_bytes(topic("A nurse who learns Rust", "A nurse who learns Rust.", kind="user"))
+    with MessagesServer(lambda _: picks("global/user_role.md")) as server:
+        by_model(workspace, server)
+        answer = workspace.ask(session_id="s")
+        assert [memory.name for memory in answer.memories] == ["global/user_role.md"]
+        assert "A nurse who learns Rust." in answer.text
 
 
 def test_a_model_that_picks_nothing_is_believed(workspace: Workspace) -> None:

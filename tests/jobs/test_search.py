@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,3 +89,20 @@ def test_a_memory_is_found_by_its_name_and_never_by_what_is_not_shown_of_it(path
     (memory / "feedback_tabs.md").write_text(MEMORY.format(session="x"))
     assert [hit.project for hit in search(paths, Config(), ["feedback_tabs"])] == [None]
     assert search(paths, Config(), ["originSessionId"]) == []
+
+
+def test_lines_of_daily_logs_are_found_with_their_day_and_without_secrets(paths: Paths) -> None:
+    memory = Path(paths.transcripts_root, "-gone-shop", "memory")
+    log = memory / "logs" / "2026" / "10" / "2026-10-18.md"
+    log.parent.mkdir(parents=True)
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    log.write_text(f"# tabs\n- 09:12 user: use tabs\n- looked at the tabs\n- 10:00 user: tabs with {token}\n")
+    os.symlink("/etc/hostname", log.with_name("2026-10-19.md"))
+    hits = search(paths, Config(), ["tabs"])
+    assert [(hit.kind, hit.who, hit.line, hit.file) for hit in hits] == [
+        *(("log", None, 3, str(log)), ("log", "user", 4, str(log)), ("log", "user", 2, str(log)))
+    ]
+    assert texts(hits)[2] == "user: use tabs"
+    assert token not in " ".join(texts(hits))
+    assert hits[2].at == datetime(2026, 10, 18, 9, 12).astimezone().timestamp()
+    assert search(paths, Config(), [token[:12]]) == []

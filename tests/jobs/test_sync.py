@@ -13,7 +13,7 @@ from memoryd.errors import UsageError
 from memoryd.jobs import sync
 from memoryd.jobs.repository_identity import RepositoryIdentity, normalised, record_identities
 from memoryd.jobs.sync import all_shared, person_name, prefix_of, projects_without_team, sync_all
-from memoryd.jobs.team_answers import join, leave
+from memoryd.jobs.team_answers import TeamPlace, join, leave
 from memoryd.projects import Project
 from memoryd.state.projects import update_projects
 from memoryd.state.sync import last_round
@@ -73,7 +73,7 @@ def test_projects_that_stay_at_home_are_named(database: Database, paths: Paths, 
     config = MACHINES._replace(projects=ProjectSettings(exclude=(private.root,)))
     (shared,) = all_shared(database, config)
     prefix = prefix_of(RepositoryIdentity("example.org/me/shop"))
-    assert shared.replicas == (Replica(shop.memory_dir, prefix),)
+    assert shared.replicas == (Replica(paths.global_dir, "global/"), Replica(shop.memory_dir, prefix))
     assert set(shared.staying) == {notes.root, private.root}
 
 
@@ -85,8 +85,10 @@ def test_two_clones_of_one_repository_are_exchanged_with_one_store(
     record_identities(paths, [clone.root for clone in clones], 1.0)
     agree(database, clones, "ref")
     (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="ref")))
-    assert [replica.memory_dir for replica in machines.replicas] == [clone.memory_dir for clone in clones]
-    assert len({replica.prefix for replica in machines.replicas}) == 1
+    person, *projects = machines.replicas
+    assert person == Replica(paths.global_dir, "global/")
+    assert [replica.memory_dir for replica in projects] == [clone.memory_dir for clone in clones]
+    assert len({replica.prefix for replica in projects}) == 1
     assert team.address == "git@example.org:me/shop.git"
     assert [replica.memory_dir for replica in team.replicas] == [f"{clone.memory_dir}/team" for clone in clones]
 
@@ -136,7 +138,7 @@ def test_one_place_for_machines_and_team_would_keep_them_apart(
     record_identities(paths, [shop.root], 1.0)
     agree(database, [shop], "/shared")
     (machines, team) = all_shared(database, MACHINES._replace(team=TeamSettings(enabled=True, store="/shared")))
-    assert machines.replicas[0].prefix.startswith("projects/shop-")
+    assert machines.replicas[1].prefix.startswith("projects/shop-")
     assert team.replicas[0].prefix.startswith("team/shop-")
 
 
@@ -183,8 +185,31 @@ def test_neither_a_config_nor_a_remote_takes_a_project_into_a_team_without_a_yes
     git(shop.root, "remote", "set-url", "origin", "https://example.com/you/shop")
     assert all_shared(database, ref) == []
     assert "you agreed to example.org/me/shop" in projects_without_team(database, ref)[shop.root]
+    git(shop.root, "remote", "set-url", "origin", "http://example.org/me/shop")
+    assert "would be at http://example.org/me/shop now" in projects_without_team(database, ref)[shop.root]
     leave(database, shop, 1.0)
     assert "you have left" in projects_without_team(database, ref)[shop.root]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("git@example.org:me/shop.git", "example.org/me/shop"),
+        ("ssh://git@Example.org:22/me/shop.git", "example.org/me/shop"),
+        ("https://token@example.org:443/me/shop", "example.org/me/shop"),
+        ("https://example.org:8443/me/shop", "https://example.org:8443/me/shop"),
+        ("ssh://git@example.org:2222/me/shop", "ssh://example.org:2222/me/shop"),
+        ("ssh://git@[fd00::1]:2222/me/shop", "ssh://[fd00::1]:2222/me/shop"),
+        ("ssh://git@[fd00::1]/me/shop", "[fd00::1]/me/shop"),
+        ("http://me:secret@example.org/me/shop", "http://example.org/me/shop"),
+        ("s3://example.org/me/shop", "s3://example.org/me/shop"),
+        ("/srv/shared", "/srv/shared"),
+        ("file:///srv/shop.git", "file:///srv/shop.git"),
+        ("folder:/home/me/shop", "/home/me/shop/.memoryd/team"),
+    ],
+)
+def test_a_yes_is_for_a_server_and_port_and_not_for_one_without_encryption(address: str, name: str) -> None:
+    assert TeamPlace(address).name == name
 
 
 def test_the_team_is_told_the_name_of_the_repository_and_no_address(tmp_path: Path) -> None:

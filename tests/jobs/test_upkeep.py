@@ -259,7 +259,7 @@ def test_what_a_change_stores_that_had_begun_before_the_plan_stays(archive: Arch
     assert digest(memory("one")) in {content.hash for content in plan.contents}
     added = changes.PlannedFile(begun, 9, -1, "", "MEMORY.md", "t", None, None, memory("one"), 1, 0o600, "applied")
     changes.add_file(archive.database, added)
-    changes.close(archive.database, begun, set(), NOW)
+    changes.close(archive.database, {begun: set()}, NOW)
     retention.drop(archive.database, plan, plan.contents, NOW)
     assert memory("one") in [file.after for file in changes.planned_files(archive.database, begun)]
 

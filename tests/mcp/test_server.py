@@ -104,13 +104,17 @@ def test_index_and_memories_are_resources_without_secrets(
 ) -> None:
     server = server_for(environment, str(project))
     (memory / "notes ä.md").write_text(f"the token is {TOKEN}\n")
+    person = Path(environment["HOME"], ".local/share/memoryd/global")
+    person.mkdir(parents=True)
+    (person / "user_role.md").write_text("A nurse.\n")
     listed = {found["name"]: found["uri"] for found in ask(server, "resources/list")["result"]["resources"]}
-    assert set(listed) == {"MEMORY.md", *(path.name for path in memory.glob("*.md"))}
+    assert set(listed) == {"MEMORY.md", "global/user_role.md", *(path.name for path in memory.glob("*.md"))}
     texts = {
         name: ask(server, "resources/read", uri=uri)["result"]["contents"][0]["text"] for name, uri in listed.items()
     }
     assert "stable" in texts["MEMORY.md"]
     assert TOKEN not in texts["notes ä.md"]
+    assert texts["global/user_role.md"] == "A nurse.\n"
     for uri in ("memoryd://memory/..%2F..%2Fsettings.json", "file:///etc/passwd", "", 5):
         assert ask(server, "resources/read", uri=uri)["error"]["code"] == -32002
 

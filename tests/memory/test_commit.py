@@ -266,10 +266,10 @@ def before_apply(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None])
     """Let something happen once, after *intend* and before the first file is touched."""
     prepare = changes.prepare
 
-    def prepare_and_meanwhile(*arguments: object) -> int:
-        change_id = prepare(*arguments)  # type: ignore[arg-type]
+    def prepare_and_meanwhile(*arguments: object) -> tuple[int, ...]:
+        numbers = prepare(*arguments)  # type: ignore[arg-type]
         meanwhile()
-        return change_id
+        return numbers
 
     monkeypatch.setattr(changes, "prepare", prepare_and_meanwhile)
 
@@ -528,7 +528,7 @@ def test_what_a_dead_process_prepared_the_next_commit_finishes(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_apply" if moment == "intended" else "sync", die)
+        patch.setattr(module, "_apply_all" if moment == "intended" else "sync", die)
         with pytest.raises(Killed):
             commit(database, directory, wish((("a.md", b"a.md", b"A"), ("b.md", b"b.md", None))), NOW)
     assert states(database) == ["prepared"]

@@ -21,15 +21,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from memoryd.memory.limits import FILE_BYTES
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths, paths_from
-from memoryd.recall.index import read_memory, up_to_date_index
-from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, open_store
+from memoryd.recall import reading
+from memoryd.recall.index import up_to_date_index
+from memoryd.recall.reading import read_memory
+from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, Store, open_store
 from memoryd.recall.terms import PIECE
 from tests.recall.memories import FIVE, NOW, RELEASE, Library, topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memoryd.recall.store import Directory, Store
+    from memoryd.recall.store import Directory
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -242,6 +244,7 @@ _AS_NOBODY = """
 import hashlib, os, sys, urllib.parse
 import memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
+from memoryd.recall import reading
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
 os.setgid(65534); os.setuid(65534)
@@ -336,3 +339,50 @@ def test_who_has_no_time_does_not_wait_for_another_that_writes(library: Library,
         assert up_to_date_index(store, str(library.place), NOW, seconds=0.05) is None
         assert time.monotonic() - began < 1.0  # of the two seconds that others wait
     assert names(store, library) == sorted(FIVE)
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_what_two_processes_read_is_what_one_reads(
+    library: Library, paths: Paths, monkeypatch: pytest.MonkeyPatch, *, is_broken: bool
+) -> None:
+    """A second process that cannot start costs time and nothing else."""
+    library.place.joinpath("secret.md").write_bytes(topic("secret", f"the token is {TOKEN}"))
+    files = {name: (1, 2, 3) for name in sorted(os.listdir(library.place)) if name != "MEMORY.md"}
+    alone = reading.learnt_memories(paths, str(library.place), files)
+    assert any(memory.has_secret for memory in alone)
+    os.makedirs(paths.state_dir, exist_ok=True)
+    monkeypatch.setattr(reading, "_FOR_TWO", 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    if is_broken:
+        monkeypatch.setattr(sys, "executable", "/nonexistent")
+    together = reading.learnt_by_two(paths, str(library.place), files)
+    assert [reading._as_row(memory) for memory in together] == [reading._as_row(memory) for memory in alone]
+    assert os.listdir(paths.state_dir) == []
+
+
+def test_a_prompt_during_a_first_read_is_answered_from_what_is_known(
+    library: Library, paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one process reads all memories, and while it writes, another that has no time looks at once."""
+    look(store, library)
+    library.write({"more.md": ("what was just written", "")})
+    looks: list[tuple[int, float]] = []
+
+    def look_in_between(*_: object) -> None:
+        with closing(open_store(paths)) as hurried:
+            began = time.monotonic()
+            found = up_to_date_index(hurried, str(library.place), NOW, seconds=0.0)
+            assert found is not None
+            looks.append((found.memories, time.monotonic() - began))
+
+    learn = Store.learn
+
+    def learn_and_look(*arguments: Any) -> None:
+        learn(*arguments)
+        look_in_between()
+
+    monkeypatch.setattr(Store, "learn", learn_and_look)
+    with closing(open_store(paths)) as reader:
+        assert look(reader, library).memories == len(FIVE) + 1
+    assert [number for number, _ in looks] == [len(FIVE)]  # as before the reader's transaction, which is still open
+    assert all(seconds < 1.0 for _, seconds in looks)  # of the two that others wait

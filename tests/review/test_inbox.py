@@ -9,10 +9,11 @@ import pytest
 
 from memoryd.memory import apply as applying
 from memoryd.memory import exchange as exchanging
-from memoryd.memory.commit import commit, plan, recover, reindex
+from memoryd.memory.commit import commit, recover, reindex
 from memoryd.memory.directory import open_directory
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.history import undoing
+from memoryd.memory.plan import plan
 from memoryd.model import Changeset, FileChange, Group
 from memoryd.review.inbox import StaleError, accept, current_contents, difference_from, reject
 from memoryd.state import changes, history, inbox
@@ -280,7 +281,7 @@ def test_a_no_after_a_killed_yes_comes_too_late(place: Place) -> None:
     row = place.row(held(before=OLD, after=NEW))
     wanted = Changeset("review", "", (row.group,), accepts=(row.id,))
     with open_directory(str(place.path)) as directory:
-        changes.prepare(place.database, str(place.path), wanted, plan(directory, wanted, NOW)[0], NOW)
+        changes.prepare(place.database, [changes.Part(str(place.path), wanted, plan(directory, wanted, NOW)[0])], NOW)
     with pytest.raises(AnsweredError, match="accepted"):
         reject(place.database, row, NOW)
     assert place.files() == {NAME: NEW}

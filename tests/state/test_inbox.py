@@ -61,11 +61,11 @@ def test_a_row_comes_back_as_it_went_in(database: Database) -> None:
 
 
 def test_nothing_is_seen_before_its_commit_is_closed(database: Database) -> None:
-    change = changes.prepare(database, PLACE, changeset(held()), (), NOW)
+    change = changes.prepare(database, [changes.Part(PLACE, changeset(held()), ())], NOW)[0]
     assert inbox.waiting(database) == []
     assert inbox.number_waiting(database) == 0
     assert inbox.find(database, 1) is None
-    changes.close(database, change, set(), NOW + 5)
+    changes.close(database, {change: set()}, NOW + 5)
     (row,) = inbox.waiting(database, PLACE)
     assert row.at == NOW + 5
 
@@ -78,18 +78,18 @@ def test_rows_of_a_commit_that_is_to_be_done_again_come_with_the_next(
 ) -> None:
     """An extraction that met an edit reads its turns again; of a dream only what met the edit waits."""
     wanted = changeset(held(), kind=kind)
-    change = changes.prepare(database, PLACE, wanted, (), NOW)
-    changes.close(database, change, {0}, NOW, is_failed=is_failed)
+    change = changes.prepare(database, [changes.Part(PLACE, wanted, ())], NOW)[0]
+    changes.close(database, {change: {0}}, NOW, is_failed=is_failed)
     assert inbox.number_waiting(database) == number
     assert len(states(database)) == number
 
 
 def test_a_job_without_output_stores_them_with_its_end(database: Database) -> None:
     job = begin_job(database)
-    assert jobs.finish(database, job, "succeeded_no_output", NOW, turns=(1,), held=(held(),))
+    assert jobs.finish(database, job, "succeeded_no_output", NOW, turns=(1,), held={PLACE: (held(),)})
     (row,) = inbox.waiting(database)
     assert (row.memory_dir, row.session_id) == (PLACE, "s1")
-    assert not jobs.finish(database, job, "succeeded_no_output", NOW, turns=(1,), held=(numbered(2),)), (
+    assert not jobs.finish(database, job, "succeeded_no_output", NOW, turns=(1,), held={PLACE: (numbered(2),)}), (
         "its lease is gone"
     )
     assert inbox.number_waiting(database) == 1
@@ -159,8 +159,8 @@ def test_a_no_is_refused_evidence_and_what_rests_on_it_alone_does_not_come_again
 def test_a_no_takes_no_words_from_a_memory_that_stands(database: Database) -> None:
     """A merge rests on what its sources rest on: who refuses the merge keeps the sources."""
     written = changeset(groups=(held("source.md").group,))
-    change = changes.prepare(database, PLACE, written, (), NOW)
-    changes.close(database, change, set(), NOW)
+    change = changes.prepare(database, [changes.Part(PLACE, written, ())], NOW)[0]
+    changes.close(database, {change: set()}, NOW)
     merge = held("target.md", said=(words(), words("more words", "m2")))
     (row,) = store(database, PLACE, merge, now=NOW)
     inbox.reject(database, row.id, NOW)
@@ -189,14 +189,14 @@ def test_beyond_its_room_the_oldest_unconfirmed_leave_first_then_the_oldest_held
 
 def test_a_row_that_a_commit_is_about_is_neither_displaced_nor_expired_nor_rejected(database: Database) -> None:
     (row,) = store(database, PLACE, held(), now=NOW)
-    change = changes.prepare(database, PLACE, changeset(accepts=(row.id,), kind="review"), (), NOW)
+    change = changes.prepare(database, [changes.Part(PLACE, changeset(accepts=(row.id,), kind="review"), ())], NOW)[0]
     assert inbox.expire(database, NOW + 1, NOW) == 0
     with pytest.raises(AnsweredError):
         inbox.reject(database, row.id, NOW)
     with pytest.raises(AnsweredError):
-        changes.prepare(database, PLACE, changeset(accepts=(row.id,), kind="review"), (), NOW)
+        changes.prepare(database, [changes.Part(PLACE, changeset(accepts=(row.id,), kind="review"), ())], NOW)[0]
     store(database, PLACE, *(numbered(number) for number in range(MOST_WAITING)), now=NOW)
-    changes.close(database, change, set(), NOW)
+    changes.close(database, {change: set()}, NOW)
     assert states(database)[0] == (row.id, "held", "accepted")
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from memoryd.backoff import SESSION
 from memoryd.config import Config, Extraction
-from memoryd.jobs import extract
 from memoryd.jobs.due import due
 from memoryd.jobs.gates import extraction
-from memoryd.memory.commit import commit
+from memoryd.memory import tiers
+from memoryd.memory.commit import commit_together
 from memoryd.model import Due, Wait
 from memoryd.state import history, jobs, waiting
 from memoryd.state.jobs import WaitingTurn
@@ -228,10 +228,10 @@ def test_a_worker_that_dies_right_behind_its_commit_leaves_the_session_well(
         fail(workspace, session, NOW)
 
     def fatal(*arguments: Any) -> None:
-        commit(*arguments)
+        commit_together(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(extract, "commit", fatal)
+    monkeypatch.setattr(tiers, "commit_together", fatal)
     with pytest.raises(KeyboardInterrupt):
         workspace.work()
     (row,) = workspace.database.query("SELECT failures, retry_at FROM transcripts")

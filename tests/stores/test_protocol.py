@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,7 @@ from memoryd.memory.directory import MemoryDirectory, open_directory
 from memoryd.memory.history import restoring, undoing
 from memoryd.state import history, sync
 from memoryd.state.sync import KeptApart
-from memoryd.stores import outgoing
+from memoryd.stores import manifest, outgoing, protocol
 from memoryd.stores.base import StoreChangedError, StoreError
 from memoryd.stores.directory import directory_store
 from memoryd.stores.protocol import RETRIES, RoundResult, exchange
@@ -24,7 +26,6 @@ from tests.stores.machines import PREFIX, CutStore, machines, memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
-    from pathlib import Path
 
     from memoryd.model import Changeset
     from memoryd.stores.base import SharedStore, StoreListing
@@ -191,6 +192,45 @@ def test_weeks_apart_each_brings_its_own(two: tuple[Machine, Machine]) -> None:
     assert laptop.files == desktop.files == wanted
 
 
+def test_a_deletion_is_one_also_for_a_machine_that_was_away_for_hundreds_of_changes(
+    two: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    laptop, desktop = two
+    laptop.write(NAME, FACT)
+    laptop.write("project_b.md", OTHER)
+    laptop.exchange()
+    desktop.exchange()
+    laptop.remove(NAME)
+    laptop.exchange()
+    listing = laptop.store.list_files("", is_needed=True)
+    for number in range(600):
+        assert listing is not None
+        listing = laptop.store.write_files(listing, {f"{PREFIX}project_c.md": memory(f"{number}.")}, (), "laptop", 1.0)
+    assert desktop.exchange() == RoundResult(taken=1, dropped=1)
+
+
+def test_what_a_writer_left_unfinished_is_removed_when_it_is_old_by_the_clock_of_the_store(
+    two: tuple[Machine, Machine], shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of this machine is days ahead: what another one is just writing must not look old to it."""
+    monkeypatch.setattr(manifest, "_SWEEP_EVERY", 1)
+    laptop, desktop = two
+    laptop.write(NAME, FACT)
+    laptop.exchange()
+    blobs = Path(shared, "blobs")
+    young, old = (blobs / f"{letter * 64}-{letter * 16}" for letter in "ab")
+    for unfinished in (young, old):
+        unfinished.write_bytes(b"unfinished")
+    os.utime(old, (time.time() - 90_000, time.time() - 90_000))
+    laptop.later = 5 * 86_400
+    laptop.write(NAME, OTHER)
+    laptop.exchange()
+    assert (young.exists(), old.exists()) == (True, False)
+    desktop.exchange()
+    assert desktop.files == {NAME: OTHER}
+
+
 def test_two_clones_on_one_machine_exchange_through_the_store(two: tuple[Machine, Machine], tmp_path: Path) -> None:
     laptop, _ = two
     clone = tmp_path / "clone-memory"
@@ -204,6 +244,26 @@ def test_two_clones_on_one_machine_exchange_through_the_store(two: tuple[Machine
     before = laptop.store.requests
     exchange(laptop.database, laptop.store, replicas, "laptop", 3.0)
     assert laptop.store.requests == before + 1
+
+
+def test_two_clones_with_the_same_file_agree_also_after_a_kill_between_their_turns(
+    two: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, _ = two
+    clone = tmp_path / "clone-memory"
+    clone.mkdir()
+    replicas = [laptop.replica, Replica(str(clone), PREFIX)]
+    laptop.write(NAME, FACT)
+    (clone / NAME).write_bytes(OTHER)
+    exchange(laptop.database, laptop.store, replicas, "laptop", 1.0)
+    assert laptop.files == {NAME: OTHER}
+    assert FACT in laptop.history
+    laptop.write(NAME, THIRD)
+    with monkeypatch.context() as patched:
+        patched.setattr(protocol, "RETRIES", 0)  # the first pass is made, and no other
+        exchange(laptop.database, laptop.store, replicas, "laptop", 2.0)
+    exchange(laptop.database, laptop.store, replicas, "laptop", 3.0)
+    assert (clone / NAME).read_bytes() == THIRD
 
 
 def test_a_directory_that_is_seen_later_gets_what_the_store_has(two: tuple[Machine, Machine]) -> None:

@@ -99,14 +99,9 @@ class GeminiClient(SessionFiles, HookDialect):
         return _home(paths)
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
-        from memoryd.clients.connections import settings_piece
-        from memoryd.clients.hook_dialect import server_entry
+        from memoryd.clients.connections import settings_pieces
 
-        return (
-            settings_piece(
-                os.path.join(_home(paths), "settings.json"), self.hook_entries(python), server_entry(python)
-            ),
-        )
+        return settings_pieces(os.path.join(_home(paths), "settings.json"), self.hook_entries(python), python)
 
     def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
         from memoryd.clients.connections import switched_off

@@ -7,6 +7,7 @@ import shlex
 import stat
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from memoryd.config.schema import Features
 from memoryd.diagnosis.facts import read_config_error
 from memoryd.diagnosis.problems import Check
 from memoryd.formatting import short
@@ -36,7 +37,8 @@ class ConfigFacts(NamedTuple):
 
 def read_config(world: World) -> ConfigFacts:
     paths = world.paths
-    off = tuple(name for name, is_on in world.config.features._asdict().items() if not is_on)
+    usual = Features()._asdict()
+    off = tuple(name for name, is_on in world.config.features._asdict().items() if usual[name] and not is_on)
     by_environment = tuple(name for name in off if name in paths.switched_off)
     exists = os.path.lexists(paths.config_file)
     return ConfigFacts(paths.config_file, paths.home, exists, read_config_error(paths), off, by_environment)

@@ -78,7 +78,13 @@ def dream(
         def work(taken: int) -> StagedDraft:
             turns = signal.turns[:taken]
             draft = StagedDraft(place, snapshot, StagedWrites(snapshot, review), signal.now, is_dream=True)
-            with ToolBox(place, draft.writes, mounts=folders.mounts, windowed=(dream_brief.TRANSCRIPTS,)) as box:
+            with ToolBox(
+                place,
+                draft.writes,
+                mounts=folders.mounts,
+                windowed=(dream_brief.TRANSCRIPTS,),
+                writable=snapshot.folders,
+            ) as box:
                 folders.write_into(box)
                 if dream_brief.REPOSITORY in box.shown:
                     review.add_repository(ReadRepository(box.shown[dream_brief.REPOSITORY], signal.project_root))

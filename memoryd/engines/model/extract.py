@@ -50,7 +50,7 @@ def extract(
         def work(taken: int) -> StagedDraft:
             brief = extraction_brief.brief_of(signal.exchanges[:taken], shared)
             draft = StagedDraft(place, snapshot, StagedWrites(snapshot, review), signal.now, is_dream=False)
-            with ToolBox(place, draft.writes) as box:
+            with ToolBox(place, draft.writes, writable=snapshot.folders) as box:
                 AgentRun(brief, model, box, ask, limits, now, note, repairs=Repairs(draft, review)).to_the_end()
             return draft
 

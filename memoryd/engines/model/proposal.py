@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.engines.model.progress import merging, topic_of
 from memoryd.memory.changeset import groups_of
 from memoryd.memory.document import parse
+from memoryd.memory.tier_names import is_global
 from memoryd.model import Revision
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class StagedWrites:
         if writing.after == before and writing.name not in self._snapshot.odd:
             self._by_name.pop(writing.name, None)
             return self._review.check_write(writing)  # which forgets the words that it had rested on
+        if writing.kept_in and is_global(writing.kept_in) != is_global(writing.name):
+            return f"{writing.kept_in} is in another directory; a memory is merged only into one of its own"
         writing = writing._replace(before=before)
         if problem := self._review.check_write(writing):
             return problem

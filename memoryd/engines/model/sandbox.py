@@ -86,11 +86,18 @@ class Sandbox:
 
     `mounts` are directories elsewhere, by the name that they have here; one that is not there is left out. Of the folders
     in `windowed` nothing is shown but by a look that `unguarded` gives. What is mounted or windowed is searched only where
-    it is named.
+    it is named. Memories are written into the directory itself, and into the folders of it that are `writable`.
     """
 
-    def __init__(self, root: str, mounts: Mapping[str, str] = _NONE, windowed: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        root: str,
+        mounts: Mapping[str, str] = _NONE,
+        windowed: Collection[str] = (),
+        writable: Collection[str] = (),
+    ) -> None:
         self.descriptor = os.open(root, _DIRECTORY)
+        self._writable = frozenset(writable)
         self._windowed = frozenset(windowed)
         self._mounts: dict[str, int] = {}
         for name, path in mounts.items():
@@ -233,16 +240,18 @@ class Sandbox:
             return None
 
     def memory_name(self, path: str) -> str:
-        """The plain name of a memory that may be written. Raises NotAllowedError for all other paths."""
+        """The name of a memory that may be written. Raises NotAllowedError for all other paths."""
         parts = parts_of(path)
-        if len(parts) != 1 or "/" in path.removeprefix("./"):
+        folder = parts[0] if len(parts) == 2 and parts[0] in self._writable else ""  # noqa: PLR2004 - folder and file
+        if "/".join(filter(None, (folder, parts[-1]))) != path.removeprefix("./"):
             raise NotAllowedError(f"{shown(path)} is not at the top level; only memories such as deploy.md are written")
-        name = parts[0]
+        name = parts[-1]
         if _folded(name) == _folded(INDEX_NAME):
             raise NotAllowedError(f"{INDEX_NAME} is rebuilt by code from the memories; write only those")
-        names = os.listdir(self.descriptor)
+        with self.open(f"{folder}/" if folder else ".") as opened:
+            names = os.listdir(opened.descriptor)
         if name in names and name.endswith(".md"):
-            return name
+            return f"{folder}/{name}" if folder else name
         if not _NEW_NAME.fullmatch(name) or unicodedata.normalize("NFC", name) != name:
             raise NotAllowedError(f"{shown(path)} is no name for a memory; letters, digits, _ . - and then .md")
         for other in names:
@@ -250,7 +259,7 @@ class Sandbox:
                 raise NotAllowedError(
                     f"{shown(name)} differs only in case or spelling from {shown(other)}, which exists"
                 )
-        return name
+        return f"{folder}/{name}" if folder else name
 
     def write(self, name: str, data: bytes | None) -> None:
         """Put a memory in place at once, or remove it. `name` is one that `memory_name` gave.
@@ -260,11 +269,13 @@ class Sandbox:
         """
         for key in [key for key in self._texts if key[0]]:
             del self._texts[key]
+        folder, _, plain = name.rpartition("/")
         try:
-            if data is None:
-                os.unlink(name, dir_fd=self.descriptor)
-            else:
-                _put(self.descriptor, name, data)
+            with self.open(f"{folder}/" if folder else ".") as opened:
+                if data is None:
+                    os.unlink(plain, dir_fd=opened.descriptor)
+                else:
+                    _put(opened.descriptor, plain, data)
         except OSError as error:
             raise ToolError(f"{shown(name)} cannot be written: {error.strerror}") from error
 

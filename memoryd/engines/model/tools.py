@@ -127,7 +127,7 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
         "Write",
         "Make a memory or replace all of it. Empty content removes it. MEMORY.md is rebuilt by code and cannot be written.",
         {
-            "file_path": "string: name of the memory: letters, digits, _ . - and then .md",
+            "file_path": "string: name of the memory: letters, digits, _ . - and then .md; global/ before it where it is about the user, whatever the project",
             "content": "string: the whole file, at most 64 KB",
             "quote": _QUOTE,
         },
@@ -151,11 +151,12 @@ class ToolBox:
         *,
         mounts: Mapping[str, str] | None = None,
         windowed: Collection[str] = (),
+        writable: Collection[str] = (),
         permits: frozenset[str] = TOOLS,
         seconds: float = bash_tool.SECONDS,
     ) -> None:
         self.refusals: list[str] = []
-        self._view = Sandbox(root, mounts or {}, windowed)
+        self._view = Sandbox(root, mounts or {}, windowed, writable)
         self._judge = judge
         self._permits = permits
         self._seconds = seconds

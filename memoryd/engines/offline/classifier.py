@@ -1,4 +1,4 @@
-"""Linear classifier: whether a sentence is worth remembering, what belongs to it, and which type of memory it would be.
+"""Linear classifier: whether a sentence is worth remembering, what belongs to it, its type, and whether it holds everywhere.
 
 Its weights are a file in the package, made by `python -m training` from the labelled messages in training/.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from memoryd.model import MemoryType
 
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
-Table = Literal["worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference"]
-TABLES: tuple[Table, ...] = ("worth", "joined", "joined_before", "reason", *TYPES)
+Table = Literal["worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference", "global"]
+TABLES: tuple[Table, ...] = ("worth", "joined", "joined_before", "reason", *TYPES, "global")
 WEIGHTS_FILE = "weights.bin"
 _LARGEST = 30.0
 """A score beyond it is as good as certain, and its exponential might not fit."""
@@ -86,6 +86,11 @@ def type_of(text: str) -> MemoryType:
     """What kind of memory these words make."""
     likely = type_probabilities(text)
     return max(TYPES, key=lambda kind: likely[kind])
+
+
+def is_manner(text: str) -> float:
+    """How likely feedback is about the person's own manner, or said to hold everywhere, and not about one project."""
+    return loaded().probability("global", text_features(text))
 
 
 def type_probabilities(text: str) -> dict[MemoryType, float]:

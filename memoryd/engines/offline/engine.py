@@ -9,6 +9,7 @@ from memoryd.language.same_words import statements_in
 from memoryd.language.titles import without_fillers
 from memoryd.memory.changeset import groups_of
 from memoryd.memory.document import body_of
+from memoryd.memory.tier_names import is_global
 from memoryd.model import HeldGroup, Progress, Proposal
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _SAID_ONCE = "You said this once. It is kept when you say it again in another session, or yes here."
-_CONTRADICTED = "What you said since may contradict this. Both stand until you answer."
+_CONTRADICTED = "What you said since may contradict this or take it back. It stands until you answer."
 
 
 class OfflineEngine:
@@ -40,7 +41,7 @@ class OfflineEngine:
         from memoryd.engines.offline.dream import consolidate  # noqa: PLC0415 - a tenth of a second
 
         found = consolidate(
-            snapshot.memories,
+            [memory for memory in snapshot.memories if not is_global(memory.name)],  # a dream of their own tidies those
             snapshot.index_text,
             signal.messages,
             signal.instructions,

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.offline.classifier import is_joined, is_joined_before, is_reason, worth_of
+from memoryd.engines.offline.scope import differ_in_scope
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
 from memoryd.language.cues import cues_of
@@ -166,6 +167,7 @@ def _spans(
         while (
             start > (spans[-1][1] if spans else 0)
             and not {start - 1, start} & apart
+            and not (seeds[start - 1] and differ_in_scope(sentences[start - 1], sentences[start]))
             and (
                 goes_on(sentences[start])
                 or (
@@ -178,6 +180,7 @@ def _spans(
         while (
             end < len(sentences)
             and not {end - 1, end} & apart
+            and not (seeds[end] and differ_in_scope(sentences[end - 1], sentences[end]))
             and _are_one_fact(sentences[end - 1], sentences[end], is_joined, JOINED)
         ):
             end += 1

@@ -18,10 +18,7 @@ from memoryd.language.certainty import is_meant
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import may_tell_anew, only_ends, says_again, swap_in, tells_anew
-from memoryd.language.subjects import (
-    mentions_taking_back,
-    shared_words,
-)
+from memoryd.language.subjects import mentions_taking_back, only_takes_back, shared_words
 from memoryd.language.taken_back import speaks_of, taken_back_by
 from memoryd.language.titles import slug_of, title_of
 from memoryd.language.tokens import words_of
@@ -30,7 +27,7 @@ from memoryd.model import Revision
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memoryd.model import StoredMemory, UserMessage
+    from memoryd.model import Evidence, StoredMemory, UserMessage
 
 _MOST_BEHIND = 2
 """Sentences of a message that can belong to the one before it as a whole."""
@@ -132,13 +129,13 @@ class FoundFacts:
             return True
         for one in ours:
             if may_tell_anew(fact_of(one.body), stated.text):
-                self._suspect(one, memory)
+                self._suspect(one, memory.evidence)
         return False
 
-    def _suspect(self, older: StoredMemory, newer: Revision) -> None:
-        """Ask the user whether a memory still holds beside newer words; both stand until then."""
-        line = f"you said since: {newer.evidence[-1].quote}"
-        self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=newer.evidence)
+    def _suspect(self, older: StoredMemory, newer: tuple[Evidence, ...]) -> None:
+        """Ask the user whether a memory still holds beside newer words; it stands until then."""
+        line = f"you said since: {newer[-1].quote}"
+        self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=newer)
 
     def _amends(self, said: UserMessage, stated: StatedFact, body: str) -> bool:
         """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one.
@@ -172,7 +169,7 @@ class FoundFacts:
         if only_ends(stated.text) and passed[about]:
             return self._withdraw(older, said)
         if self._is_certain:
-            self._suspect(older, memory)
+            self._suspect(older, memory.evidence)
             return False
         is_same = slug_of(memory.name) == slug_of(title_of(fact_of(older.body)))
         self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
@@ -288,7 +285,7 @@ class FoundFacts:
             if done or (not take_back.named and not take_back.is_bare and self._drop_spoken_of(said)):
                 return True
         if mentions_taking_back(said.text)[0]:
-            self._doubt_spoken_of(said)
+            self._doubt(said)
         return False
 
     def _spoken_of_here(self, said: UserMessage) -> list[_Fact]:
@@ -304,11 +301,19 @@ class FoundFacts:
         self._facts.remove(meant[0])
         return True
 
-    def _doubt_spoken_of(self, said: UserMessage) -> None:
-        """Let a fact wait that a message may be about: "forget that, the trip is cancelled". It may be about the task."""
-        for fact in self._spoken_of_here(said):
+    def _doubt(self, said: UserMessage) -> None:
+        """Let facts wait that "forget that" may be about, and ask about a memory. It may be about the task as well.
+
+        They share words with it, or it says nothing else and stands right behind them, and the assistant did not ask either.
+        """
+        before = said.after[:1] if only_takes_back(said.text) and "?" not in said.answer else ()
+        last = [fact for fact in self._facts if (fact.said.message_id,) == before and fact.stated.is_all]
+        for fact in {*self._spoken_of_here(said), *last}:
             stated = fact.stated._replace(likely=min(fact.stated.likely, UNCONFIRMED))
             self._facts[self._facts.index(fact)] = fact._replace(stated=stated)
+        for memory in self._memories() if before else ():
+            if memory.is_ours and rests_on(memory, before):
+                self._suspect(memory, (quote_of(said),))
 
     def _drop_named(self, said: UserMessage, named: frozenset[str]) -> bool:
         facts = [fact for fact in self._facts if speaks_of(fact.memory.body, named)]

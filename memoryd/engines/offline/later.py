@@ -9,8 +9,9 @@ from memoryd.engines.offline.facts import WRITTEN
 from memoryd.language.cues import cues_of
 from memoryd.language.expiry import has_only_past_dates
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import is_exception, without_change
+from memoryd.language.replaced import is_exception, said_beside_swap, swap_in, without_change
 from memoryd.language.subjects import (
+    content_words,
     is_contrasted,
     is_same_kind_of_value,
     shared_subjects,
@@ -19,6 +20,7 @@ from memoryd.language.subjects import (
     word_count,
 )
 from memoryd.language.taken_back import is_correction
+from memoryd.language.titles import without_fillers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +78,9 @@ def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int |
     subject = without_change(text)
     shared = [
         len(shared_subjects(fact, subject)) + (not is_limit and is_same_kind_of_value(fact, text))
-        if shared_subjects(fact, subject) and (is_limit or not is_contrasted(fact, text))
+        if shared_subjects(fact, subject)
+        and (is_limit or not is_contrasted(fact, text))
+        and not is_elsewhere(fact, text)
         else 0
         for fact in facts
     ]
@@ -94,10 +98,20 @@ def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int |
 def names_old(memory: StoredMemory, text: str, swap: Swap) -> bool:
     """Whether a sentence replaces a value of a memory by name, and is about the same thing.
 
-    The two have more in common than the value, or the memory says little else; and "npm in the web folder" is not "npm in
-    the api folder".
+    The two have more in common than the value, or the memory says little else.
     """
     fact = fact_of(memory.body)
     words = subject_of(fact) - subject_of(swap.old)
     is_shared = not words or bool(words & subject_of(text))
-    return swap.fits(fact) and is_shared and not is_contrasted(fact, text)
+    return swap.fits(fact) and is_shared and not is_elsewhere(fact, text) and not is_contrasted(fact, text)
+
+
+def is_elsewhere(fact: str, text: str) -> bool:
+    """Whether a sentence replaces a value by name, but not where the fact has it.
+
+    What the sentence says beside the two values is not in the fact: "spaces instead of tabs in Python files" changes no rule
+    about Go files.
+    """
+    swap = swap_in(text)
+    scope = content_words(without_fillers(without_change(said_beside_swap(text))))
+    return swap is not None and swap.fits(fact) and not scope <= content_words(fact)

@@ -9,12 +9,14 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.classifier import type_of
+from memoryd.engines.offline.scope import is_about_person
 from memoryd.language.approval import context_of, is_approval
 from memoryd.language.dates import day_of, with_absolute_dates
 from memoryd.language.evidence import evidence_of, quote_from
 from memoryd.language.lexicon import pattern
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import is_exception
+from memoryd.language.scope import says_everywhere
 from memoryd.language.titles import slug_of, title_of, without_fillers
 from memoryd.language.tokens import is_without_spaces
 from memoryd.model import Revision
@@ -38,7 +40,9 @@ def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = N
     if (context := context_of(text, said.answer)) and is_approval(fact.sentences[0]):
         text = f"{text} (Said of this: “{context}”)"
     evidence = fact_evidence(said, (*fact.sentences, *fact.why))
-    memory = memory_of(text, why, (evidence,), kind or type_of(fact.text))
+    # What is said to hold in all projects is a rule, whatever else the words sound like.
+    kind = kind or ("feedback" if says_everywhere(fact.text) and type_of(fact.text) != "user" else type_of(fact.text))
+    memory = memory_of(text, why, (evidence,), kind)
     if fact.key and fact.key != fact.sentences[0]:  # what opens the message is not what it is about
         key = _dated(fact.key, said)
         memory = memory._replace(name=slug_of(title_of(key)), description=description_of(key, why))
@@ -79,6 +83,7 @@ def memory_of(text: str, why: str, evidence: tuple[Evidence, ...], kind: MemoryT
         description=description_of(text, why),
         body=f"{text}\n\n**Why:** {why}\n" if why else f"{text}\n",
         evidence=evidence,
+        is_global=is_about_person(f"{text} {why}".strip(), kind),
     )
 
 

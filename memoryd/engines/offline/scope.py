@@ -1,0 +1,30 @@
+"""Scope of a memory: whether it goes with the person into every project, or stays in the one in which it was said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memoryd.engines.offline.classifier import is_manner, type_of
+from memoryd.language.scope import says_everywhere, says_here
+
+if TYPE_CHECKING:
+    from memoryd.model import MemoryType
+
+_MANNER = 0.5
+"""From here on feedback is taken to be about the person's manner. In doubt it belongs to the project: a rule that another
+project is given by mistake does harm there, one that it lacks is said again."""
+
+
+def is_about_person(text: str, kind: MemoryType) -> bool:
+    """What somebody is always is; feedback where it says so, or speaks of how the person wants to be talked to."""
+    if kind != "feedback":
+        return kind == "user"
+    return says_everywhere(text) or (not says_here(text) and is_manner(text) >= _MANNER)
+
+
+def differ_in_scope(first: str, second: str) -> bool:
+    """Whether one sentence names this project and the other is about the person: two facts, also in one breath."""
+    for one, other in ((first, second), (second, first)):
+        if says_here(one) and not says_here(other) and is_about_person(other, type_of(other)):
+            return True
+    return False

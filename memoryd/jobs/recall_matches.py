@@ -1,0 +1,155 @@
+"""Memories that match a prompt: the project's own, those about the person, the team's, and what waits to be confirmed."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from memoryd.errors import BusyError, StateError
+from memoryd.jobs.quotes_beside import quotes_beside
+from memoryd.memory.quick_parse import quick_parse
+from memoryd.memory.tier_names import as_global
+from memoryd.recall import choose, rank
+from memoryd.recall import team as team_recall
+from memoryd.recall.index import is_unchanged
+from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
+from memoryd.recall.reading import read_memory
+from memoryd.state.database import open_for_reading
+from memoryd.state.team import is_on as is_team_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from memoryd.clock import Clock
+    from memoryd.config import Config
+    from memoryd.memory.quick_parse import QuickParse
+    from memoryd.paths import Paths
+    from memoryd.recall.rank import Candidate
+    from memoryd.recall.store import Directory, Store
+    from memoryd.state.inbox import Quote
+
+_NEAREST = 20
+
+
+class Request(NamedTuple):
+    """Prompt, and what is known of the session that asks."""
+
+    prompt: str
+    session_id: str = ""
+    """Empty outside a session: no budget then, and nothing counts as shown."""
+    tools: tuple[str, ...] = ()
+    """In use right now."""
+    read: frozenset[str] = frozenset()
+    """Memories that the session has read or written by itself."""
+    least: float | None = None
+    """How probable a memory has to be; None: as many as there are tell."""
+    most_characters: int = 0
+    """Longest text that the client takes; 0: no limit."""
+    is_waited_for: bool = False
+    """Whether a client waits: then no more is read than a few files, and no model is asked."""
+
+
+class Match(NamedTuple):
+    """Candidate, with the present content of its file."""
+
+    candidate: Candidate
+    parsed: QuickParse
+    may_have_secret: bool
+    quote: Quote | None = None
+    """Of an unconfirmed memory, which has no file."""
+    author: str = ""
+    """Of a memory of the team, whose name then begins with its folder."""
+
+
+class RecallTask(NamedTuple):
+    """One prompt with everything that is needed to answer it."""
+
+    paths: Paths
+    config: Config
+    environment: Mapping[str, str]
+    clock: Clock
+    memory_dir: str
+    request: Request
+    floor: choose.Floor = choose.Floor(0.0, 0.0)
+
+
+def beside_memories(task: RecallTask) -> tuple[dict[str, Quote], bool]:
+    """The unconfirmed memories of a directory, by the names that their terms are kept under; whether its team's are shown."""
+    with suppress(StateError, BusyError):  # the memories themselves are worth more than these
+        database = open_for_reading(task.paths)
+        if database is not None:
+            with closing(database):
+                quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
+                return quotes, task.config.is_team_on and is_team_on(database, task.memory_dir)
+    return {}, False
+
+
+def quoted_matches(
+    task: RecallTask, store: Store, quotes: Mapping[str, Quote], query: rank.Query, known: frozenset[str]
+) -> list[Match]:
+    """The unconfirmed memories that are probable enough."""
+    texts = {name: one.text for name, one in quotes.items()}
+    wait = not task.request.is_waited_for
+    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now(), wait=wait)
+    found = rank.candidates(store, directory, query) if directory is not None else []
+    return [
+        Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
+        for one in found
+        if one.probability >= task.floor.others and one.memory.name not in known and one.memory.name in quotes
+    ]
+
+
+def team_matches(
+    task: RecallTask, store: Store, team: Directory, query: rank.Query, known: frozenset[str], own: Sequence[Candidate]
+) -> list[Match]:
+    """The team's memories that are probable enough, without those that the user has or has decided against."""
+    least = task.floor.others
+    found = [one for one in rank.candidates(store, team, query) if one.probability >= least]
+    # A rule of the user's own against one of the team's speaks of the same matter, and so is among the first.
+    overridden = {read_memory(task.memory_dir, one.memory.name).overrides for one in own[:_NEAREST]} if found else set()
+    return [
+        Match(one._replace(memory=one.memory._replace(name=shared.name)), shared.parsed, True, author=shared.author)
+        for one in found
+        if (shared := team_recall.shared_memory(task.memory_dir, one.memory.name)) is not None
+        and shared.name not in known | overridden
+    ]
+
+
+def probable_matches(task: RecallTask, memory_dir: str, found: Iterable[Candidate]) -> list[Match]:
+    """Candidates that are probable enough, with their files, the most probable first.
+
+    For a tool in use, manuals are left out and pitfalls get a bonus.
+    """
+    least = task.floor.others
+    names = choose.names_of_tools(task.request.tools)
+    matches = []
+    for candidate in found:
+        if candidate.probability + (choose.PITFALL_BONUS if names else 0.0) < least:
+            continue  # not read
+        probability = candidate.probability
+        parsed = read_memory(memory_dir, candidate.memory.name)
+        if names and choose.speaks_of(parsed, names):
+            if choose.is_manual(parsed):
+                continue
+            if choose.is_pitfall(parsed):
+                probability = min(1.0, probability + choose.PITFALL_BONUS)
+        if probability >= least:
+            # Checked after reading: a file that changed since it was indexed may have got a secret.
+            may_have_secret = candidate.memory.has_secret or not is_unchanged(memory_dir, candidate.memory)
+            matches.append(Match(candidate._replace(probability=probability), parsed, may_have_secret))
+    return sorted(matches, key=lambda match: -match.candidate.probability)
+
+
+def global_matches(
+    task: RecallTask, store: Store, person: Directory, query: rank.Query, known: frozenset[str]
+) -> list[Match]:
+    """The memories about the person that are probable enough, by the names that they have beside a project's."""
+    found = [one for one in rank.candidates(store, person, query) if as_global(one.memory.name) not in known]
+    return [
+        match._replace(
+            candidate=match.candidate._replace(
+                memory=match.candidate.memory._replace(name=as_global(match.candidate.memory.name))
+            )
+        )
+        for match in probable_matches(task, task.paths.global_dir, found)
+    ]

@@ -1,0 +1,95 @@
+"""Global memories: what a turn says of the person is kept once, for all projects; the way in, the way back, and sub-agents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memoryd.config import Config
+from memoryd.errors import MemorydError
+from memoryd.jobs.agent_memory import agent_memories
+from memoryd.jobs.index_repair import SETTLE_SECONDS, IndexWatch, repair_indexes
+from memoryd.jobs.move import move, personal_memories
+from memoryd.jobs.remember import remember
+from memoryd.memory.global_lines import HEADING
+from memoryd.state import history
+from tests.jobs.workspace import NOW, TABS, TABS_MD
+from tests.stores.machines import memory
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+    from tests.jobs.workspace import Workspace
+
+NURSE = "I was a nurse for eleven years and I am new to Rust"
+
+
+def names_in(place: str) -> list[str]:
+    return sorted(name for name in os.listdir(place) if name != "MEMORY.md" and not name.startswith("."))
+
+
+def test_a_session_brings_a_memory_of_the_project_and_one_about_the_person(workspace: Workspace) -> None:
+    workspace.say(NURSE, TABS)
+    ((outcome, saved),) = workspace.work()
+    assert outcome == "succeeded"
+    (about_person,) = (name for name in saved if name != TABS_MD)
+    assert about_person.startswith("global/user_")
+    assert names_in(str(workspace.memory)) == [TABS_MD]
+    assert names_in(workspace.paths.global_dir) == [about_person.removeprefix("global/")]
+    index = (workspace.memory / "MEMORY.md").read_text()
+    assert HEADING in index
+    assert "nurse" in index
+    with pytest.raises(MemorydError, match="says just that already"):  # in a second project
+        remember(workspace.database, str(workspace.memory.parents[1] / "-code-other" / "memory"), NURSE, NOW)
+    assert len(names_in(workspace.paths.global_dir)) == 1
+
+
+def test_moved_to_all_projects_and_back_it_keeps_its_words(workspace: Workspace) -> None:
+    database, person, project = workspace.database, workspace.paths.global_dir, str(workspace.memory)
+    (name,) = remember(database, project, "deploys go out on Tuesdays", NOW, "project")
+    assert move(database, project, person, name, person, NOW) == name
+    assert (names_in(project), names_in(person)) == ([], [name])
+    assert [piece.quote for piece in history.evidence_in(database, person)[name]] == ["deploys go out on Tuesdays"]
+    assert move(database, person, project, name, person, NOW) == name
+    assert (names_in(project), names_in(person)) == ([name], [])
+
+
+def test_memories_about_the_person_in_projects_are_found(workspace: Workspace) -> None:
+    workspace.memory.mkdir(parents=True, exist_ok=True)
+    for kind in ("user", "project"):
+        text = f'---\nname: x\ndescription: "A nurse"\ntype: {kind}\n---\nA nurse.\n'
+        (workspace.memory / f"{kind}_x.md").write_text(text)
+    found = personal_memories([str(workspace.memory), "/nowhere"])
+    assert [(one.memory_dir, one.name) for one in found] == [(str(workspace.memory), "user_x.md")]
+
+
+def test_an_index_that_is_behind_the_global_memories_is_noticed_and_made_right(workspace: Workspace) -> None:
+    workspace.say(TABS)
+    workspace.work()
+    Path(workspace.paths.global_dir).mkdir(parents=True)
+    Path(workspace.paths.global_dir, "user_role.md").write_bytes(memory("A nurse"))
+    later = NOW + 10 * SETTLE_SECONDS
+    assert IndexWatch().wrong(workspace.database, Config(), later) == [str(workspace.memory)]
+    assert repair_indexes(workspace.database, [str(workspace.memory)], later) == 1
+    assert "user_role.md" in (workspace.memory / "MEMORY.md").read_text()
+    assert IndexWatch().wrong(workspace.database, Config(), later) == []
+
+
+def test_agents_are_found_in_all_three_scopes_and_no_link_is_followed(paths: Paths, tmp_path: Path) -> None:
+    root = tmp_path / "code"
+    wanted = [
+        Path(paths.claude_dir, "agent-memory", "reviewer"),
+        root / ".claude/agent-memory/tester",
+        root / ".claude/agent-memory-local/tester",
+    ]
+    for place in wanted:
+        place.mkdir(parents=True)
+    (root / ".claude/agent-memory/linked").symlink_to(tmp_path)
+    found = list(agent_memories(paths, [str(root)]))
+    assert [(agent.path, agent.root) for agent in found] == [
+        (str(wanted[0]), ""),
+        (str(wanted[1]), str(root)),
+        (str(wanted[2]), str(root)),
+    ]

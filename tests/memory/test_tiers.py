@@ -1,0 +1,257 @@
+"""Two tiers: one commit over a project's directory and the global one, and the lines of the second in the index of the first."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memoryd.jobs.recovery import recover_commits
+from memoryd.memory.commit import reindex
+from memoryd.memory.directory import open_directory
+from memoryd.memory.global_lines import HEADING, MOST_GLOBAL_LINES
+from memoryd.memory.guards import RefusedError
+from memoryd.memory.index import LINE_CHARACTERS
+from memoryd.memory.limits import MOST_BYTES, MOST_LINES
+from memoryd.memory.tiers import tiers_of
+from memoryd.model import Changeset, Evidence, FileChange, Group
+from memoryd.state import changes, history
+from memoryd.state.database import open_database
+from tests.stores.machines import memory
+
+if TYPE_CHECKING:
+    from memoryd.paths import Paths
+    from memoryd.state.database import Database
+
+NOW = 2_000_000_000.0
+
+
+def group(name: str, before: bytes | None, after: bytes | None) -> Group:
+    return Group((FileChange(name, before, after),), "said", ((name, Evidence("s", f"m-{name}", "words", "e")),))
+
+
+@pytest.fixture
+def project(paths: Paths) -> Path:
+    place = Path(paths.transcripts_root, "-code-acme", "memory")
+    place.mkdir(parents=True)
+    Path(paths.global_dir).mkdir(parents=True)
+    return place
+
+
+def files(*places: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for place in places for path in sorted(place.iterdir())}
+
+
+def both() -> Changeset:
+    """A change of either directory: a memory made, one replaced, one removed."""
+    return Changeset(
+        "extract",
+        "what you said",
+        (
+            group("project_a.md", None, memory("Made here")),
+            group("project_b.md", memory("Old here"), memory("New here")),
+            group("global/user_c.md", None, memory("Made for all")),
+            group("global/user_d.md", memory("Old for all"), memory("New for all")),
+            group("global/user_e.md", memory("Gone for all"), None),
+        ),
+        session_id="s",
+        turn_ids=(1,),
+    )
+
+
+def prepare_world(database: Database, paths: Paths, project: Path) -> None:
+    (project / "project_b.md").write_bytes(memory("Old here"))
+    Path(paths.global_dir, "user_d.md").write_bytes(memory("Old for all"))
+    Path(paths.global_dir, "user_e.md").write_bytes(memory("Gone for all"))
+    for place in (str(project), paths.global_dir):
+        with open_directory(place) as directory:
+            reindex(database, directory, NOW)
+    database.execute(
+        "INSERT INTO transcripts (id, client, root, path, session_id, first_seen_at, history_bytes, device, inode,"
+        " mtime_ns, active_at) VALUES (1, 'c', '/r', '/r/t', 's', 1, 0, 1, 1, 1, 1)"
+    )
+    database.execute(
+        "INSERT INTO turns (id, transcript_id, generation, prompt_id, start, end, is_history, pending_calls,"
+        " answered, end_reason) VALUES (1, 1, 0, 'p', 0, 1, 0, '[]', 1, 'end_turn')"
+    )
+
+
+def commit_in_child(paths: Paths, project: Path, wanted: Changeset, call: int) -> bool:
+    """Commit in a process of its own that is killed at its so-manieth call of the file system; whether it came to an end."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def die(event: str, given: Any) -> None:
+            nonlocal count
+            is_made = event == "open" and isinstance(given[2], int) and given[2] & (os.O_WRONLY | os.O_RDWR)
+            if is_made or event in (
+                "os.rename",
+                "os.remove",
+                "os.utime",
+                "os.chmod",
+                "ctypes.call_function",
+                "fcntl.flock",
+            ):
+                count += 1
+                if count == call:
+                    os._exit(9)
+
+        database = open_database(paths)
+        with open_directory(str(project)) as directory:
+            sys.addaudithook(die)
+            tiers_of(database, str(project)).commit(database, directory, wanted, NOW)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def recover_all(paths: Paths) -> None:
+    """As the daemon does when it starts: directory by directory."""
+    with closing(open_database(paths)) as database:
+        for memory_dir in changes.directories_with_prepared(database):
+            recover_commits(database, memory_dir, NOW)
+
+
+def test_killed_at_any_call_both_directories_are_old_or_both_are_new(paths: Paths, project: Path) -> None:
+    with closing(open_database(paths)) as database:
+        prepare_world(database, paths, project)
+        wanted = both()
+    person = Path(paths.global_dir)
+    old = files(project, person)
+    call, seen_new, seen_old = 0, 0, 0
+    while True:
+        call += 1
+        is_done = commit_in_child(paths, project, wanted, call)
+        recover_all(paths)
+        now = files(project, person)
+        with closing(open_database(paths)) as database:
+            (outcome,) = database.query("SELECT outcome FROM turns")[0]
+            states = {row[0] for row in database.query("SELECT state FROM changes")}
+            assert "prepared" not in states
+        if now == old:
+            seen_old += 1
+            assert outcome is None
+            assert not is_done
+        else:
+            seen_new += 1
+            assert outcome == "succeeded"
+            assert (project / "project_a.md").read_bytes() == memory("Made here")
+            assert (project / "project_b.md").read_bytes() == memory("New here")
+            assert (person / "user_c.md").read_bytes() == memory("Made for all")
+            assert (person / "user_d.md").read_bytes() == memory("New for all")
+            assert not (person / "user_e.md").exists()
+            index = (project / "MEMORY.md").read_text()
+            assert [line for line in index.splitlines() if "Gone" in line or "Old" in line] == []
+            assert f"({person}/user_c.md)" in index
+            assert not [name for name in (*os.listdir(project), *os.listdir(person)) if name.startswith(".")]
+        if is_done:
+            break
+        for place in (project, person):
+            for path in place.iterdir():
+                path.unlink()
+        for name, data in old.items():
+            Path(name).write_bytes(data)
+        with closing(open_database(paths)) as database:
+            database.execute("UPDATE turns SET outcome = NULL")
+    assert seen_old
+    assert seen_new > 10
+
+
+def test_a_change_for_each_directory_is_one_commit_and_closes_the_turn_once(
+    database: Database, paths: Paths, project: Path
+) -> None:
+    prepare_world(database, paths, project)
+    with open_directory(str(project)) as directory:
+        done = tiers_of(database, str(project)).commit(database, directory, both(), NOW)
+    assert not done.conflicted
+    assert [change.memory_dir for change in history.recent(database)] == [paths.global_dir, str(project)]
+    assert [row[0] for row in database.query("SELECT outcome FROM turns")] == ["succeeded"]
+
+
+def test_an_edit_in_one_directory_leaves_the_turn_waiting(database: Database, paths: Paths, project: Path) -> None:
+    prepare_world(database, paths, project)
+    Path(paths.global_dir, "user_d.md").write_bytes(b"edited meanwhile")
+    with open_directory(str(project)) as directory:
+        done = tiers_of(database, str(project)).commit(database, directory, both(), NOW)
+    assert done.conflicted == (3,)
+    assert Path(paths.global_dir, "user_d.md").read_bytes() == b"edited meanwhile"
+    assert (project / "project_a.md").exists()
+    assert [row[0] for row in database.query("SELECT outcome FROM turns")] == [None]
+
+
+def test_a_group_over_both_directories_is_refused(database: Database, project: Path) -> None:
+    merged = Group((FileChange("global/user_a.md", None, b"x"), FileChange("user_a.md", b"x", None)), "merged")
+    with open_directory(str(project)) as directory, pytest.raises(RefusedError):
+        tiers_of(database, str(project)).commit(database, directory, Changeset("dream", "", (merged,)), NOW)
+
+
+# --- lines in the index -----------------------------------------------------------------------------------------------
+
+
+def index_of(database: Database, place: str) -> str:
+    with open_directory(place) as directory:
+        reindex(database, directory, NOW)
+    return Path(place, "MEMORY.md").read_text()
+
+
+def test_global_lines_stand_below_a_heading_with_absolute_links_and_stay_in_place(
+    database: Database, paths: Paths, project: Path
+) -> None:
+    (project / "a.md").write_bytes(memory("Mine"))
+    Path(paths.global_dir, "user_role.md").write_bytes(memory("A nurse for eleven years"))
+    first = index_of(database, str(project))
+    line = f"- [Note]({paths.global_dir}/user_role.md) — A nurse for eleven years\n"
+    assert first == f"- [Note](a.md) — Mine\n\n{HEADING}\n{line}"
+    (project / "b.md").write_bytes(memory("Mine too"))
+    assert index_of(database, str(project)) == first.replace("Mine\n", "Mine\n- [Note](b.md) — Mine too\n", 1)
+    Path(paths.global_dir, "user_role.md").unlink()
+    assert HEADING not in index_of(database, str(project))
+
+
+def test_neither_the_global_index_nor_a_teams_nor_an_agents_has_global_lines(
+    database: Database, paths: Paths, project: Path
+) -> None:
+    Path(paths.global_dir, "user_role.md").write_bytes(memory("A nurse for eleven years"))
+    for place in (paths.global_dir, str(project / "team"), f"{paths.claude_dir}/agent-memory/reviewer"):
+        os.makedirs(place, exist_ok=True)
+        Path(place, "x.md").write_bytes(memory("Something"))
+        assert HEADING not in index_of(database, place)
+
+
+def test_the_most_lines_hold_and_the_choice_stays_until_a_dream(
+    database: Database, paths: Paths, project: Path
+) -> None:
+    for number in range(40):
+        path = Path(paths.global_dir, f"user_{number:02}.md")
+        path.write_bytes(memory(f"Fact {number} " + "with many words that say more and more " * 6))
+        os.utime(path, (NOW + number, NOW + number))
+    first = index_of(database, str(project))
+    lines = [line for line in first.splitlines() if paths.global_dir in line]
+    assert len(lines) == MOST_GLOBAL_LINES
+    assert lines == sorted(lines)
+    assert all(len(line) - len(paths.global_dir) - len("/user_00.md") <= LINE_CHARACTERS for line in lines)
+    path = Path(paths.global_dir, "user_99.md")
+    path.write_bytes(memory("Newer than all"))
+    os.utime(path, (NOW + 99, NOW + 99))
+    assert index_of(database, str(project)) == first
+    Path(paths.global_dir, "user_39.md").unlink()
+    assert "Newer than all" in index_of(database, str(project))
+    for number in range(250):
+        (project / f"own_{number:03}.md").write_bytes(memory(f"Mine {number}"))
+    full = index_of(database, str(project))
+    assert full.count("\n") <= MOST_LINES
+    assert len(full.encode()) <= MOST_BYTES
+
+
+def test_an_index_that_is_left_to_somebody_else_is_not_touched(database: Database, paths: Paths, project: Path) -> None:
+    database.paths = paths._replace(is_index_written=False)
+    (project / "MEMORY.md").write_text("mine, and wrong: [gone](gone.md)\n")
+    prepare = Changeset("restore", "", (Group((FileChange("a.md", None, memory("A")),), ""),))
+    with open_directory(str(project)) as directory:
+        tiers_of(database, str(project)).commit(database, directory, prepare, NOW)
+    assert (project / "MEMORY.md").read_text() == "mine, and wrong: [gone](gone.md)\n"
+    assert (project / "a.md").exists()
