@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -194,7 +194,7 @@ def test_neither_setup_nor_uninstall_begins_while_the_other_is_asking(environmen
 def test_what_was_read_already_is_measured_again_for_the_choice_of_an_engine(
     environment: dict[str, str], home: Path
 ) -> None:
-    measured: list[list[str]] = []
+    measured: list[list[Any]] = []
     for _ in range(2):
         with Terminal(environment, "setup", "--no-service", columns=120) as terminal:
             if not measured:
