@@ -210,6 +210,7 @@ class _Setup(SetupTalk):
             self.tell("Left alone; memoryd backfill works on it later.")
             return
         from memoryd.formatting import count
+        from memoryd.jobs.call_hook import follow_commits
         from memoryd.setup.first_memories import has_history, keep, preview, read_sessions
         from memoryd.state import inbox
         from memoryd.state.database import open_database
@@ -231,6 +232,7 @@ class _Setup(SetupTalk):
                 self.tell("Nothing was kept; memoryd backfill does it later.")
                 return
             done = list(keep(database, self.paths, self.context.config, self.context.clock))
+            follow_commits(self.paths, self.context.clock.now())
             held = len(inbox.waiting(database))  # what one session left open, another may have confirmed
         self.note(self.record._replace(history_at=self.context.clock.now()))
         kept: set[tuple[str, str]] = set()  # what one session brought, another may have replaced

@@ -182,7 +182,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
         }
     ]
     assert memoryd(environment, "projects").stdout == (
-        "/code/acme\n    1 session of claude-code, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
+        "/code/acme\n    1 session of Claude Code, 1 turn waiting to be read, 1 from before memoryd came\n    memory: ~/.claude/projects/-code-acme/memory\n"
     )
 
 
