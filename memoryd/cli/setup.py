@@ -59,9 +59,10 @@ def execute(context: Context) -> int:
         raise UsageError("--json is for --show.", "memoryd setup --show --json")
     if not context.arguments.yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise UsageError("Setup asks before each step, and there is nobody to ask.", "memoryd setup --yes")
-    fresh = SetupRecord(context.paths.state_dir).with_folders_of(
-        [uninstaller(context.paths)]
-    )  # before the lock is there
+    # Before the lock and the first memories make them.
+    paths = context.paths
+    inside = (uninstaller(paths), os.path.join(paths.global_dir, "MEMORY.md"), os.path.join(paths.memory_root, "-"))
+    fresh = SetupRecord(paths.state_dir).with_folders_of(inside)
     with only_setup(context.paths):
         record = read_record(context.paths) or SetupRecord(context.paths.state_dir)
         folders = tuple(dict.fromkeys((*record.folders, *fresh.folders)))

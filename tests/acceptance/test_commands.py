@@ -273,6 +273,14 @@ def test_a_mistyped_line_exits_2_and_says_what_helps(
     assert done.stderr.endswith(" --help\n")
 
 
+def test_what_people_try_is_answered_with_what_helps(environment: dict[str, str], paths: Paths) -> None:
+    done = memoryd(environment, "config", "set", "engine", "claude")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"they are changed in the file.\n  fix: ${{EDITOR:-vi}} {paths.config_file}\n")
+    done = memoryd(environment, "forget", " ")
+    assert (done.returncode, done.stderr[:32]) == (2, "memoryd: Which memory is meant? ")
+
+
 @pytest.mark.parametrize("days", ["0", "-3", "nan", "inf"])
 def test_audit_refuses_days_that_are_none(environment: dict[str, str], days: str) -> None:
     done = memoryd(environment, "audit", f"--days={days}")
