@@ -144,6 +144,8 @@ def _about_words(explained: Explanation) -> list[Block]:
             f"{name} says that it rests on session {found.session_id}; memoryd has no record of the words, and they are not"
             " in a transcript that is still there."
         )
+    elif explained.document.metadata.get("evidence"):
+        told = f"memoryd wrote {name}, at your word; the history that had your words is gone."
     else:
         told = f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it."
     return [*blocks, Paragraph(told)]

@@ -131,7 +131,7 @@ def _result(second: Popen[bytes] | None, found: BinaryIO) -> list[LearntMemory] 
 
 def _as_row(memory: LearntMemory) -> tuple[Any, ...]:
     """A memory in plain values."""
-    return tuple(memory._replace(triggers=[(kind, key, pattern) for kind, key, pattern in memory.triggers]))
+    return tuple(memory._replace(triggers=[(*trigger,) for trigger in memory.triggers]))
 
 
 def main() -> None:

@@ -29,6 +29,8 @@ WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
 _MOST_KEYS = 500
 """Of one tool call; nobody reads a longer command."""
+_PLAIN = "('run', 'edit', 'text', 'work', 'files')"
+"""Kinds of triggers by which a memory is surely about calls; words and names may stand in any memory."""
 
 
 class IndexedMemory(NamedTuple):
@@ -67,8 +69,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
-    triggers: Sequence[tuple[str, str, str]] = ()
-    """Kind, key and pattern of each thing that it speaks of."""
+    triggers: Sequence[tuple[str, str, str, str]] = ()
+    """Kind, key, pattern and scope of each thing that it speaks of."""
 
 
 class Store:
@@ -164,7 +166,7 @@ class Store:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
-        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?)", triggers)
+        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)", triggers)
         before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
@@ -200,25 +202,26 @@ class Store:
 
     # --- tool calls ---------------------------------------------------------------------------------------------------
 
-    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
-        """Memory, kind, key and pattern of those that may fit a call with these keys."""
+    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str, str]]:
+        """Memory, kind, key, pattern and scope of those that may fit a call with these keys."""
         wanted = list(keys)[:_MOST_KEYS]
-        sql = (
-            f"SELECT memory_id, kind, key, pattern FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
-        )
+        sql = f"SELECT memory_id, kind, key, pattern, scope FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
 
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""
         rows = self._database.query(
-            "SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind != 'folder'", (directory_id,)
+            f"SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind IN {_PLAIN}",  # noqa: S608 - our own names
+            (directory_id,),
         )
         named = {number for (number,) in rows}
         return [one for one in self.known(directory_id) if one.id not in named]
 
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind NOT IN ('folder', 'name') LIMIT 1"))
+        return bool(
+            self._database.query(f"SELECT 1 FROM triggers WHERE kind IN {_PLAIN} OR kind LIKE 'deny-%' LIMIT 1")  # noqa: S608 - our own names
+        )
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""
