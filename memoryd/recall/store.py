@@ -27,6 +27,10 @@ BUSY_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
 WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
+EVERY_ANSWER = ("answer", "every answer", "")
+"""Kind, key and pattern of what a rule about answers as such speaks of."""
+NO_CALLS = ("folder", "name", EVERY_ANSWER[0])
+"""Kinds of triggers that name no call plainly."""
 _MOST_KEYS = 500
 """Of one tool call; nobody reads a longer command."""
 
@@ -210,15 +214,22 @@ class Store:
 
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""
-        rows = self._database.query(
-            "SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind != 'folder'", (directory_id,)
-        )
-        named = {number for (number,) in rows}
+        sql = f"SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind NOT IN ({_places(NO_CALLS)})"  # noqa: S608
+        named = {number for (number,) in self._database.query(sql, (directory_id, *NO_CALLS))}
         return [one for one in self.known(directory_id) if one.id not in named]
+
+    def about_every_answer(self, directory_id: int) -> list[IndexedMemory]:
+        """The rules about answers as such, the newest first."""
+        rows = self._database.query(
+            "SELECT memory_id FROM triggers WHERE directory_id = ? AND key = ?", (directory_id, EVERY_ANSWER[1])
+        )
+        found = self.known(directory_id, [number for (number,) in rows]) if rows else []
+        return sorted(found, key=lambda one: (-one.mtime_ns, one.name))
 
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind NOT IN ('folder', 'name') LIMIT 1"))
+        sql = f"SELECT 1 FROM triggers WHERE kind NOT IN ({_places(NO_CALLS)}) LIMIT 1"  # noqa: S608
+        return bool(self._database.query(sql, NO_CALLS))
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""
