@@ -253,7 +253,7 @@ class Store:
 
     def drop_directory(self, directory_id: int) -> None:
         """Everything about a directory that is no more. Inside a transaction."""
-        for table in ("postings", "triggers", "memories", "rot", "rot_checks"):
+        for table in ("postings", "triggers", "memories", "uses", "rot", "rot_checks"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 
@@ -262,6 +262,21 @@ class Store:
             "SELECT coalesce(max(ctime_ns), 0) FROM memories WHERE directory_id = ?", (directory_id,)
         )
         return int(rows[0][0])
+
+    # --- past use -----------------------------------------------------------------------------------------------------
+
+    def uses(self, directory_id: int, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """How many sessions had each of these memories, and how many did something with it."""
+        wanted = list(names)
+        sql = f"SELECT name, sessions, used FROM uses WHERE directory_id = ? AND name IN ({_places(wanted)})"  # noqa: S608
+        return {name: (sessions, used) for name, sessions, used in self._database.query(sql, (directory_id, *wanted))}
+
+    def record_uses(self, directory_id: int, uses: Mapping[str, tuple[int, int]]) -> None:
+        """In the place of what was counted before. Inside a transaction."""
+        self._database.execute("DELETE FROM uses WHERE directory_id = ?", (directory_id,))
+        self._database.execute_many(
+            "INSERT INTO uses VALUES (?, ?, ?, ?)", [(directory_id, name, *counts) for name, counts in uses.items()]
+        )
 
     # --- what the code has left behind --------------------------------------------------------------------------------
 
