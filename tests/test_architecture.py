@@ -41,6 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"recall/concepts", "rot/naming"}),
     frozenset({"rules"}),
     frozenset({"recall", "rot"}),
+    frozenset({"mcp/resources"}),
     frozenset({"jobs"}),
     frozenset({"recall/refresh"}),
     frozenset({"daemon/reporter"}),

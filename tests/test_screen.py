@@ -197,10 +197,35 @@ def test_where_there_is_no_room_the_last_column_goes_below(terminal: Callable[..
     ]
 
 
+NAME = "feedback_never_push_to_main_without_asking.md"
+
+
+@pytest.mark.parametrize("columns", [120, 60, 50, 40, 30])
+def test_a_name_is_never_broken_so_that_it_can_be_copied(terminal: Callable[..., list[str]], columns: int) -> None:
+    table = Table([Column("when"), Column(most=18), Column("what")], [["2 s ago", "shop", f"saved {NAME}"], ["", NAME]])
+    blocks: list[Block] = [
+        Paragraph(["it saved ", strong(NAME), " and another"], 2),
+        Rows([("binding", f"{NAME}: git push (1 refused, 0 allowed)"), ("engine", "offline: no model, no network")]),
+        Section("last", [table]),
+    ]
+    lines = [ESCAPE.sub("", line) for line in terminal(blocks, columns)]
+    assert sum(NAME in line for line in lines) == 4
+    assert all(width(line) <= columns or line.strip().startswith(NAME) for line in lines), "nothing else is too wide"
+    assert " ".join(" ".join(lines).split()).replace("when what ", "") == " ".join(piped(blocks).split()).replace(
+        "when what ", ""
+    )
+
+
+def test_one_row_that_does_not_fit_leaves_the_others_in_their_columns(terminal: Callable[..., list[str]]) -> None:
+    rows = Rows([("engine", "offline"), ("binding", f"{NAME}: git push"), ("turns", "none")])
+    lines = [ESCAPE.sub("", line) for line in terminal([rows], 50)]
+    assert lines == ["engine   offline", "binding", f"  {NAME}:", "  git push", "turns    none"]
+
+
 def test_in_a_frame_commands_are_broken_too(terminal: Callable[..., list[str]]) -> None:
     ours, its = pty.openpty()
     with open(its, "w", encoding="utf-8") as stream:
-        lines = Screen({"TERM": "xterm", "COLUMNS": "40"}, stream).lines([Command(LONG)], whole_commands=False)
+        lines = Screen({"TERM": "xterm", "COLUMNS": "40"}, stream).lines([Command(LONG)], is_whole=False)
     os.close(ours)
     assert len(lines) > 1
     assert terminal([Command(LONG)], 40, TERM="dumb") == [f"fix: {LONG}"]

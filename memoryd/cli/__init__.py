@@ -41,6 +41,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         "paths",
         "projects",
         "sync",
+        "docs",
         "completion",
     ),
     "have it work now": ("backfill", "extract-now", "dream-now", "dream-stop", "retry", "pause", "resume", "usage"),
@@ -96,6 +97,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the usage error, and name the nearest commands where the one that was typed does not exist."""
         import difflib
+        import re
 
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         is_top = self.prog == "memoryd"
@@ -114,6 +116,11 @@ class _Parser(argparse.ArgumentParser):
             fix = f"memoryd {near[0]} --help" if near else "memoryd --help all"
         elif is_top and words:
             fix = f"memoryd {words[0]} --help"
+        elif found := re.fullmatch(
+            r"argument (?P<option>[-\w/]+): invalid (?P<kind>int|float) value: (?P<given>.*)", message
+        ):
+            kind = "a whole number" if found["kind"] == "int" else "a number"
+            message = f"{found['option']} takes {kind}, not {found['given']}"
         from memoryd.cli.output import wrapped
 
         self.exit(2, wrapped(f"memoryd: {message}") + f"\n  fix: {fix}\n")
@@ -242,6 +249,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(wrapped(f"memoryd: {shown(error.sentence)}") + fix, file=sys.stderr)
         return _failed(arguments, environment, places, error)
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the shell's next prompt stands in a line of its own
         return INTERRUPTED
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json, print_message
+from memoryd.errors import UsageError
 from memoryd.formatting import count
 
 if TYPE_CHECKING:
@@ -37,11 +38,15 @@ def execute(context: Context) -> int:
     from memoryd.setup.record import read_record
 
     arguments = context.arguments
+    if not 0 < arguments.days < float("inf"):
+        raise UsageError("--days takes a number of days, more than 0.", "memoryd audit --days 30")
+    if arguments.limit < 0:
+        raise UsageError("--limit takes a number of things to show, 0 for all.", "memoryd audit --limit 0")
     report = audit(context.paths, context.config, context.clock.now(), arguments.days)
     if arguments.json:
         print_json(_as_json(report))
         return 0
-    limit = arguments.limit if arguments.limit > 0 else len(report.repetitions)
+    limit = arguments.limit or len(report.repetitions)
     Screen(context.environment).show(_blocks(report, limit))
     if hidden := len(report.repetitions) - limit if len(report.repetitions) > limit else 0:
         print_message(f"{hidden} more: memoryd audit --limit 0")

@@ -8,7 +8,7 @@
     memoryd enforce FILE --off                   it is background again, like the others
 
 Only a command or a path that is named refuses a call, never one that is like it. A memory that binds is changed by nobody but
-you. docs/rules.md has the rest.
+you. `memoryd docs rules` has the rest.
 """
 
 from __future__ import annotations

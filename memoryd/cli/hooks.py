@@ -4,7 +4,7 @@
     memoryd hooks status       which of them are there, and whether they will run
     memoryd hooks remove       take out of your settings what an older memoryd put there; all else stays as it is
 
-docs/hooks.md has the rest.
+`memoryd docs hooks` has the rest.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class _Terminal:
 
     def _fitting(self, blocks: list[Block], height: int) -> list[str]:
         """Lines that fit the height. The last block has the problems, so it is cut last."""
-        body, end = (self._screen.lines(some, whole_commands=False) for some in (blocks[:-1], blocks[-1:]))
+        body, end = (self._screen.lines(some, is_whole=False) for some in (blocks[:-1], blocks[-1:]))
         room = height - 1 - len(end)
         if len(body) > room:
             left_out = len(body) - max(room - 1, 1)

@@ -3,7 +3,7 @@
     codex mcp add memoryd -- memoryd mcp
 
 The project is the directory that the client starts it in. Tools: recall, search, remember, forget, why; resources: the index
-and each memory. docs/mcp.md has the rest.
+and each memory. `memoryd docs mcp` has the rest.
 """
 
 from __future__ import annotations

@@ -58,6 +58,8 @@ def execute(context: Context) -> int:
     from memoryd.jobs.team_answers import dirs_with_team
 
     arguments = context.arguments
+    for age in filter(None, (arguments.newer, arguments.older)):
+        _seconds(age)  # what is no age is said also where there are no memories
     project = None if arguments.all else project_of(context)
     own = project.memory_dir if project else ""
     places = (

@@ -14,7 +14,7 @@ _USUAL_WIDTH = 80
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, described in docs/json.md")
+    parser.add_argument("--json", action="store_true", help="print JSON, described by memoryd docs json")
 
 
 def print_json(value: Any) -> None:

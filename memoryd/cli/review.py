@@ -1,6 +1,6 @@
 """Say yes or no to changes that memoryd does not make unasked: what it was not sure of waits here.
 
-    memoryd review                  one after the other: y yes, n no, e edit, w why, l later, q quit
+    memoryd review                  one after the other: y yes, n no, e edit, w why, f file, l later, q quit
     memoryd review --list           a line each, with its number
     memoryd review accept 12 13     yes
     memoryd review reject 12        no: the same words are not proposed again

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.cli.answers import END, Answers
 from memoryd.cli.editor import edited_text
-from memoryd.cli.review_screen import changes_of, evidence_blocks, row_blocks
+from memoryd.cli.review_screen import changes_of, difference_blocks, evidence_blocks, row_blocks
 from memoryd.cli.screen import Paragraph, Screen, dim, good, warn
 from memoryd.clients import client_named
 from memoryd.errors import MemorydError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
     from memoryd.state.inbox import InboxRow
 
-QUESTION = "y yes · n no · e edit · w why · l later · q quit:"
+QUESTION = "y yes · n no · e edit · w why · f file · l later · q quit:"
 
 
 class Dialogue:
@@ -66,11 +66,16 @@ class Dialogue:
                 case "w":
                     self._explain(question.row)
                     continue
+                case "f":
+                    changes = changes_of(question.row, question.seen, question.text)
+                    self._screen.show(difference_blocks(changes))
+                    continue
                 case "l" | " " | "":
                     return "later"
                 case letter if letter == END:
                     return "ended"
-                case _ if self._answers.is_by_keys:
+                case letter if self._answers.is_by_keys:
+                    self._print(dim(f"{letter} is none of them."))
                     continue
                 case _:  # lines that nobody sees are not asked for twice
                     return "later"

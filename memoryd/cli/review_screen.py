@@ -1,12 +1,14 @@
-"""Rows of the inbox as a person sees them: the difference, the words behind it, the doubt; and their list."""
+"""Rows of the inbox as a person sees them: what would be told, the words behind it, the doubt; and their list."""
 
 from __future__ import annotations
 
+import difflib
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memoryd.cli.screen import Column, Gap, Paragraph, Table, bad, dim, good, strong, warn
 from memoryd.formatting import short
+from memoryd.memory.document import parse
 from memoryd.memory.history import diff
 from memoryd.review.inbox import difference_from
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _WORDS_SHOWN = 2
 _SESSION_LETTERS = 8
 _HEADER_LINES = 2
+_BOOKKEEPING = ("name", "description", "type", "metadata", "originSessionId", "evidence", "modified")
+_PARTS = ("**Why:**", "**How to apply:**")
 
 
 def row_blocks(
@@ -32,7 +36,10 @@ def row_blocks(
     if is_stale:
         yield Paragraph(warn("It was changed since: this is the difference to the file as it is now."))
     yield Gap()
-    yield from difference_blocks(changes)
+    for change in changes:
+        if len(changes) > 1:
+            yield Paragraph(dim(change.name))
+        yield from told_blocks(change)
     yield Gap()
     pieces = list(dict.fromkeys(piece for _, piece in row.group.evidence))
     for piece in pieces[-_WORDS_SHOWN:]:
@@ -40,6 +47,37 @@ def row_blocks(
     if len(pieces) > _WORDS_SHOWN:
         yield Paragraph(dim(f"and {len(pieces) - _WORDS_SHOWN} more: w shows them"))
     yield Paragraph([dim("the doubt: "), row.held.reason])
+
+
+def told_blocks(change: FileChange) -> Iterator[Block]:
+    """Lines that come and go, without what only memoryd reads; the file itself where nothing else differs."""
+    lines = list(difflib.unified_diff(told_lines(change.before), told_lines(change.after), n=0, lineterm=""))
+    if not lines:
+        yield from difference_blocks([change])
+    for line in lines[_HEADER_LINES:]:
+        if not line.startswith("@@"):
+            told = f"{line[0]} {line[1:]}"
+            yield Paragraph(good(told) if line[0] == "+" else bad(told))
+
+
+def told_lines(data: bytes | None) -> list[str]:
+    """What a memory tells: its type, its body, and of the frontmatter what the body does not say."""
+    document = parse(data or b"")
+    lines = [line for line in document.body.splitlines() if line.strip()]
+    if document.problem or not document.body_start:
+        return lines
+    fields = document.values | document.metadata
+    told = [f"{name}: {value}" for name, value in fields.items() if name not in _BOOKKEEPING]
+    if _letters(document.description) not in _letters(document.body):
+        told.insert(0, f"description: {document.description}")
+    return [f"type: {document.type or 'none'}", *told, *lines]
+
+
+def _letters(text: str) -> str:
+    """A text without what sets its words apart, and without the names of its parts."""
+    for part in _PARTS:
+        text = text.replace(part, "")
+    return "".join(letter for letter in text.lower() if letter.isalnum())
 
 
 def difference_blocks(changes: Sequence[FileChange]) -> Iterator[Block]:

@@ -5,7 +5,7 @@ A screen is a list of blocks:
 - `Paragraph(words, indent=0)`: a line, or several where it does not fit.
 - `Rows(pairs)`: names and what is said of them, in two columns.
 - `Table(columns, rows)`: the last column takes the room that is left; where there is too little of it, its cells go below
-  the others. A row may be shorter than the columns.
+  the others, and so does a single one with a word that does not fit. A row may be shorter than the columns.
 - `Command(text, before="fix: ")`: what a person copies; never broken into lines by us.
 - `Section(title, blocks)`: a title, and blocks below it, indented.
 - `Gap()`: an empty line. Sections bring their own.
@@ -16,18 +16,20 @@ the terminal cannot write is spelt in ASCII.
 
     Screen(context.environment).show([Section("problems", [Paragraph(bad("It hurts.")), Command("memoryd retry")])])
 
-On a terminal rich does it: width, wrapping, NO_COLOR, wide letters; TERM=dumb means no escape codes. Without one the
-text is never wrapped, so that a line can be found with grep, and rich is not imported.
+On a terminal rich does it: width, wrapping, NO_COLOR, wide letters; TERM=dumb means no escape codes. Lines end between words:
+the name of a file that is wider than the terminal is left to it, so that it can be copied whole. Without a terminal the text is never wrapped, so that a line can be found with grep, and rich is not imported.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 from memoryd.formatting import shown
 
@@ -144,10 +146,10 @@ class Screen:
         self._stream.write(codes)
         self._stream.flush()
 
-    def lines(self, blocks: Iterable[Block], *, whole_commands: bool = True) -> list[str]:
-        """The screen as lines, with escape codes on a terminal. `whole_commands`: as long as they are, for copying."""
+    def lines(self, blocks: Iterable[Block], *, is_whole: bool = True) -> list[str]:
+        """The screen as lines, with escape codes on a terminal. `is_whole`: commands and words as long as they are."""
         if self.is_terminal:
-            return [line for block in blocks for line in self._drawn(block, 0, whole_commands=whole_commands)]
+            return [line for block in blocks for line in self._drawn(block, 0, is_whole=is_whole)]
         return [line for block in blocks for line in _plain(block, 0, self._text)]
 
     @property
@@ -196,49 +198,72 @@ class Screen:
             _environ=self._environment,
         )
 
-    def _drawn(self, block: Block, indent: int, *, whole_commands: bool) -> Iterator[str]:
+    def _drawn(self, block: Block, indent: int, *, is_whole: bool) -> Iterator[str]:
         match block:
             case Paragraph(words, more):
-                yield from self._rendered(self._rich(words), indent + more)
+                yield from self._rendered(self._rich(words), indent + more, is_whole=is_whole)
             case Rows(pairs):
-                yield from self._rendered(self._grid([Column(), Column()], [[dim(a), b] for a, b in pairs]), indent)
+                yield from self._table([Column(), Column()], [[dim(a), b] for a, b in pairs], indent, is_whole=is_whole)
             case Table(columns, rows):
-                yield from self._table(columns, rows, indent)
+                yield from self._table(columns, rows, indent, is_whole=is_whole)
             case Command(text, before):
-                yield from self._rendered(self._rich([dim(before), text]), indent, is_whole=whole_commands)
+                yield from self._rendered(self._rich([dim(before), text]), indent, is_whole=is_whole, is_line=is_whole)
             case Section(title, blocks):
                 yield ""
-                yield from self._rendered(self._rich(strong(title) if isinstance(title, str) else title), indent)
+                title = strong(title) if isinstance(title, str) else title
+                yield from self._rendered(self._rich(title), indent, is_whole=is_whole)
                 for inner in blocks:
-                    yield from self._drawn(inner, indent + _INDENT, whole_commands=whole_commands)
+                    yield from self._drawn(inner, indent + _INDENT, is_whole=is_whole)
             case Gap():
                 yield ""
 
-    def _table(self, columns: Sequence[Column], rows: Sequence[Sequence[Words]], indent: int) -> Iterator[str]:
-        widths = _widths(columns[:-1], rows, self._text)
-        room = self._width(indent) - sum(widths) - len(_BETWEEN) * len(widths)
+    def _table(
+        self, columns: Sequence[Column], rows: Sequence[Sequence[Words]], indent: int, *, is_whole: bool
+    ) -> Iterator[str]:
         last = len(columns) - 1
-        longest = max((_width(_joined(row[last], self._text)) for row in rows if len(row) > last), default=0)
-        if room >= min(_LEAST_LAST, longest):
-            yield from self._rendered(self._grid(columns, rows), indent)
-            return
-        for row in rows:  # too narrow: what is short in one line, what is long below it
-            short: list[str | Word] = []
-            for cell, column in zip(row[:last], columns, strict=False):
-                if _joined(cell, self._text):
-                    short += [_BETWEEN, dim(f"{column.title} " if column.title else "")] if short else []
-                    short += _listed(cell)
-            if short:
-                yield from self._rendered(self._rich(short), indent)
-            if len(row) > last:
-                yield from self._rendered(self._rich(row[last]), indent + _INDENT)
+        widths = [
+            max(width, _widest_word((row[number] for row in rows if number < len(row)), self._text) if is_whole else 0)
+            for number, width in enumerate(_widths(columns[:-1], rows, self._text))
+        ]
+        room = self._width(indent) - sum(widths) - len(_BETWEEN) * len(widths)
+        cells = [row[last] for row in rows if len(row) > last]
+        longest = max((_width(_joined(cell, self._text)) for cell in cells), default=0)
+        has_room = room >= min(_LEAST_LAST, longest)
 
-    def _grid(self, columns: Sequence[Column], rows: Sequence[Sequence[Words]]) -> RenderableType:
+        def fits(row: Sequence[Words]) -> bool:
+            return has_room and (not is_whole or _widest_word(row[last:], self._text) <= room)
+
+        has_title = has_room and any(column.title for column in columns)
+        for is_fitting, some in groupby(rows, fits):
+            if is_fitting or has_title:
+                fitting = list(some) if is_fitting else []
+                yield from self._rendered(self._grid(columns, widths, fitting, has_title=has_title), indent)
+            has_title = False
+            for row in () if is_fitting else some:
+                yield from self._stacked(columns, row, indent, is_whole=is_whole)
+
+    def _stacked(
+        self, columns: Sequence[Column], row: Sequence[Words], indent: int, *, is_whole: bool
+    ) -> Iterator[str]:
+        """What is short in one line, what is long below it."""
+        last = len(columns) - 1
+        short: list[str | Word] = []
+        for cell, column in zip(row[:last], columns, strict=False):
+            if _joined(cell, self._text):
+                short += [_BETWEEN, dim(f"{column.title} " if column.title else "")] if short else []
+                short += _listed(cell)
+        if short:
+            yield from self._rendered(self._rich(short), indent, is_whole=is_whole)
+        if len(row) > last:
+            yield from self._rendered(self._rich(row[last]), indent + _INDENT, is_whole=is_whole)
+
+    def _grid(
+        self, columns: Sequence[Column], widths: Sequence[int], rows: Sequence[Sequence[Words]], *, has_title: bool
+    ) -> RenderableType:
         from rich import table
 
         grid = table.Table.grid(padding=(0, len(_BETWEEN), 0, 0), pad_edge=False)
         grid.header_style = ""
-        widths = _widths(columns[:-1], rows, self._text)
         for column, width in zip(columns, [*widths, None], strict=True):
             grid.add_column(
                 self._rich(dim(column.title)),
@@ -246,7 +271,7 @@ class Screen:
                 width=width,
                 overflow="fold",
             )
-        grid.show_header = any(column.title for column in columns)
+        grid.show_header = has_title
         for row in rows:
             grid.add_row(*(self._rich(cell) for cell in row))
         return grid
@@ -254,7 +279,7 @@ class Screen:
     def _rich(self, words: Words) -> Text:
         from rich.text import Text
 
-        text = Text(overflow="fold")
+        text = Text()
         for word in _listed(words):
             piece = word if isinstance(word, Word) else Word(word)
             text.append(self._text(piece.text), _STYLES[piece.meaning])
@@ -263,14 +288,32 @@ class Screen:
     def _width(self, indent: int) -> int:
         return max(_LEAST_WIDTH, self.size[0] - indent)
 
-    def _rendered(self, what: RenderableType, indent: int, *, is_whole: bool = False) -> list[str]:
+    def _rendered(
+        self, what: RenderableType, indent: int, *, is_whole: bool = False, is_line: bool = False
+    ) -> list[str]:
+        """Lines of something; `is_whole`: no word is broken, `is_line`: nor the line."""
+        from rich.text import Text
+
         console = self._console
         console.width = self._width(indent)
-        options: dict[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False} if is_whole else {}
+        if is_whole and not is_line and isinstance(what, Text):
+            what = Text("\n").join(what.divide(_line_starts(what.plain, console.width)))
         with console.capture() as captured:
-            console.print(what, **options)
+            console.print(what, overflow="ignore" if is_whole else "fold", crop=not is_whole)
         # Without the blanks that fill up a column.
         return [(" " * indent + line).rstrip() for line in captured.get().splitlines()]
+
+
+def _line_starts(text: str, width: int) -> list[int]:
+    """Where lines begin, but for the first: before words that do not fit behind the others."""
+    starts: list[int] = []
+    used = _width(text) - _width(text.lstrip())
+    for number, word in enumerate(re.finditer(r"\S+\s*", text)):
+        if number and used + _width(word[0].rstrip()) > width:
+            starts.append(word.start())
+            used = 0
+        used += _width(word[0])
+    return starts
 
 
 # --- without one ------------------------------------------------------------------------------------------------------
@@ -320,6 +363,10 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Words]], spelt: C
         cells = [column.title, *(_joined(row[number], spelt) for row in rows if number < len(row))]
         found.append(min(max(map(_width, cells)), column.most))
     return found
+
+
+def _widest_word(cells: Iterable[Words], spelt: Callable[[str], str]) -> int:
+    return max((_width(word) for cell in cells for word in _joined(cell, spelt).split()), default=0)
 
 
 def _padded(text: str, width: int, *, is_number: bool) -> str:

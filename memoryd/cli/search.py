@@ -49,6 +49,8 @@ def execute(context: Context) -> int:
     arguments = context.arguments
     if not SearchWords(arguments.words):
         raise UsageError("There is nothing to look for.", "memoryd search --help")
+    if arguments.limit is not None and arguments.limit < 0:
+        raise UsageError("--limit takes a number of results, 0 for all.", "memoryd search WORDS --limit 0")
     limit = arguments.limit if arguments.limit is not None else 0 if arguments.json else _MOST
     # One more than is shown, to tell whether there are more.
     hits = search(context.paths, context.config, arguments.words, limit + 1 if limit > 0 else None)

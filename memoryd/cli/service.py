@@ -5,7 +5,7 @@
     memoryd service restart      stop it cleanly, start it again
     memoryd service remove       stop it and take the unit away; memories and state stay
 
-docs/service.md has the rest.
+`memoryd docs service` has the rest.
 """
 
 from __future__ import annotations

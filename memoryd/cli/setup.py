@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.setup_show import show
-    from memoryd.setup.record import SetupRecord, read_record, uninstaller
+    from memoryd.setup.record import SetupRecord, only_setup, read_record, uninstaller
 
     if context.arguments.show:
         return show(context, read_record(context.paths))
@@ -59,29 +59,37 @@ def execute(context: Context) -> int:
         raise UsageError("--json is for --show.", "memoryd setup --show --json")
     if not context.arguments.yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise UsageError("Setup asks before each step, and there is nobody to ask.", "memoryd setup --yes")
-    record = read_record(context.paths) or SetupRecord(context.paths.state_dir)
-    record = record._replace(python=sys.executable).with_folders_of([uninstaller(context.paths)])
-    setup = _Setup(context, record)
-    setup.note(record)
-    steps: list[tuple[str, Callable[[], None]]] = [
-        ("Claude Code", setup.plugin),
-        *((client.title, partial(setup.connect, client)) for client in setup.others()),
-        ("Engine", partial(choose_engine, setup)),
-        ("First memories", setup.history),
-        ("Service", setup.service),
-    ]
-    for title, step in steps:
-        setup.begin(title)
-        try:
-            step()
-        except (ClientError, ConfigError, BusyError) as error:
-            setup.fail(error)
-    setup.end()
-    return 1 if setup.has_failed else 0
+    fresh = SetupRecord(context.paths.state_dir).with_folders_of(
+        [uninstaller(context.paths)]
+    )  # before the lock is there
+    with only_setup(context.paths):
+        record = read_record(context.paths) or SetupRecord(context.paths.state_dir)
+        folders = tuple(dict.fromkeys((*record.folders, *fresh.folders)))
+        setup = _Setup(context, record._replace(python=sys.executable, folders=folders))
+        setup.note(setup.record)
+        return setup.run()
 
 
 class _Setup(SetupTalk):
     """The steps, and how it ends."""
+
+    def run(self) -> int:
+        """All steps, one after the other; one that fails does not stop the others."""
+        steps: list[tuple[str, Callable[[], None]]] = [
+            ("Claude Code", self.plugin),
+            *((client.title, partial(self.connect, client)) for client in self.others()),
+            ("Engine", partial(choose_engine, self)),
+            ("First memories", self.history),
+            ("Service", self.service),
+        ]
+        for title, step in steps:
+            self.begin(title)
+            try:
+                step()
+            except (ClientError, ConfigError, BusyError) as error:
+                self.fail(error)
+        self.end()
+        return 1 if self.has_failed else 0
 
     def end(self) -> None:
         from memoryd.cli.screen import Command, Paragraph
@@ -225,9 +233,12 @@ class _Setup(SetupTalk):
             done = list(keep(database, self.paths, self.context.config, self.context.clock))
             held = len(inbox.waiting(database))  # what one session left open, another may have confirmed
         self.note(self.record._replace(history_at=self.context.clock.now()))
-        saved = sum(len(worked.outcome.saved) for worked in done)
+        kept: set[tuple[str, str]] = set()  # what one session brought, another may have replaced
+        for worked in done:
+            kept |= {(worked.memory_dir, name) for name in worked.outcome.saved}
+            kept -= {(worked.memory_dir, name) for name in worked.outcome.removed}
         more = f"; {count(held, 'change')} to say yes or no to: memoryd review" if held else ""
-        self.tell(f"Kept {saved} {'memory' if saved == 1 else 'memories'} from {count(len(done), 'session')}{more}.")
+        self.tell(f"Kept {count(len(kept), 'memory')} from {count(len(done), 'session')}{more}.")
 
     def service(self) -> None:
         if self.context.arguments.no_service:

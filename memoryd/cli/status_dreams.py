@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.cli.dream_wording import summary
-from memoryd.cli.screen import dim, good, strong, warn
+from memoryd.cli.screen import dim, good, warn
 from memoryd.formatting import ago, count
 from memoryd.model import Due, Wait
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from memoryd.diagnosis.status import Status
     from memoryd.state.dreams import DreamReport
 
-_GATE_WORDS = {
-    "switched_off": "off",
-    "paused": "paused",
-    "engine_stopped": "engine stopped",
-    "engine_busy": "engine busy",
-    "engine_missing": "claude is missing",
-    "engine_logged_out": "claude is logged out",
-    "engine_outdated": "claude is too old",
-    "engine_hung": "claude hung",
-    "engine_replaced": "claude was replaced",
-    "limit_reached": "limit reached",
-    "claude_at_work": "claude is at work",
-    "extraction_waits": "sessions are read first",
-    "budget_reached": "budget used up",
-    "backing_off": "waits after a failure",
-    "lock_held": "held",
+_WAITS_FOR = {
+    "switched_off": "only by memoryd dream-now, as dreams are switched off",
+    "paused": "not while memoryd is paused",
+    "engine_stopped": "not while the engine is stopped",
+    "engine_busy": "when the model has time again",
+    "engine_missing": "when there is a claude command",
+    "engine_logged_out": "when claude is logged in",
+    "engine_outdated": "when claude is newer",
+    "engine_hung": "when claude answers again",
+    "engine_replaced": "when claude was looked at again",
+    "limit_reached": "when the plan has room again",
+    "claude_at_work": "when claude has finished something else",
+    "extraction_waits": "when all sessions are read",
+    "budget_reached": "when the budget has room again",
+    "no_new_lines": "when a daily log has a new line",
+    "lock_held": "when another process has put these memories in order",
 }
 
 
@@ -51,33 +51,31 @@ def dream_step(at: float, phase: str, line: str, now: float) -> Words:
 
 
 def next_dream(dream: NextDream, status: Status) -> Iterator[str | Word]:
-    """Closed gates with what each waits for, then the open gates."""
+    """What it waits for: `in 4 h at the earliest, after 5 sessions (3 so far)`."""
     if isinstance(dream.decision, Due):
         yield good("at the next check" if status.running else "as soon as memoryd runs")
         yield f", {dream.decision.why}"
         return
-    for gate in dream.gates:
-        if isinstance(gate.decision, Wait):
-            yield strong(f"{gate.name} {_awaited(gate.decision, status.now)}")
-            yield dim(" · ")
+    waits = [gate.decision for gate in dream.gates if isinstance(gate.decision, Wait)]
+    if dream.gates and isinstance(dream.gates[0].decision, Wait):  # the switch: nothing else matters while it is off
+        waits = waits[:1]
+    if len(waits) > 1:  # when sessions are counted again tells nothing where something else is awaited too
+        waits = [wait for wait in waits if wait.reason != "counted_recently"]
+    yield ", ".join(_awaited(wait, status.now, is_all=len(waits) == 1) for wait in waits)
     if dream.lines:
-        yield f"{count(dream.lines, 'line')} of daily logs wait{'s' if dream.lines == 1 else ''} for it"
-        yield dim(" · ")
-    is_open = [gate.name for gate in dream.gates if isinstance(gate.decision, Due)]
-    yield dim(f"{', '.join(is_open) or 'none'} ok")
+        yield f"; {count(dream.lines, 'line')} of daily logs wait{'s' if dream.lines == 1 else ''} for it"
 
 
-def _awaited(decision: Wait, now: float) -> str:
-    """What a gate waits for: `in 5 h`, `2 of 5`."""
-    if decision.reason == "too_few_sessions":  # sessions are counted again earlier, so the time would mislead
-        return decision.why.partition(" sessions")[0]
-    if decision.reason == "no_new_lines":
-        return "none new"
-    said = _GATE_WORDS.get(decision.reason, "")
-    if decision.until is None:
-        return said
-    left = ago(decision.until - now)
-    return f"{said} for {left}" if said else f"in {left}"
+def _awaited(wait: Wait, now: float, *, is_all: bool) -> str:
+    if wait.reason == "too_few_sessions":
+        number, least = wait.why.split()[0:3:2]
+        return f"after {least} sessions ({number} so far)"
+    left = ago(wait.until - now) if wait.until is not None else ""
+    if known := _WAITS_FOR.get(wait.reason):
+        more = "for" if known.startswith("not while") else "in"
+        return f"{known}, {more} {left}" if left else known
+    failed = ", as the last one failed" if wait.reason == "backing_off" else ""
+    return f"in {left}{'' if is_all else ' at the earliest'}{failed}"
 
 
 def dream_ending(dream: DreamReport, status: Status) -> str:

@@ -132,7 +132,9 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
         yield "agents", ", ".join(f"{client_named(name).title} {number:,}" for name, number in status.clients.items())
     vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
     pending = totals.waiting_turns - status.skipped_turns
-    yield "turns", f"{pending:,} waiting, {totals.open_turns:,} open, {totals.history_turns:,} history{vanished}"
+    going_on = f", {totals.open_turns:,} going on" if totals.open_turns else ""
+    before = f", {totals.history_turns:,} from before memoryd came" if totals.history_turns else ""
+    yield "turns", f"{f'{pending:,}' if pending else 'none'} waiting to be read{going_on}{before}{vanished}"
     if status.skipped:
         reasons: dict[str, int] = {}
         for _, skip in status.skipped:
@@ -229,7 +231,7 @@ def _projects(status: Status) -> Iterator[Block]:
         if project.memory_dir in dreaming:
             rows.append(["", ["dream: ", good("now")]])
         elif project.dream is not None:
-            rows.append(["", ["dream: ", *next_dream(project.dream, status)]])
+            rows.append(["", ["next dream: ", *next_dream(project.dream, status)]])
     if person is not None and person.types:
         rows.append([strong("global"), _memories(person)])
     more = [Paragraph(dim(f"and {count(others, 'project')} more: memoryd projects"))] if others else []

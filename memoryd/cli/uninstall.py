@@ -42,6 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(context: Context) -> int:
+    from memoryd.setup.record import only_setup
+
+    if not os.path.isdir(context.paths.state_dir):  # nobody is at work there
+        return _uninstall(context)
+    with only_setup(context.paths):
+        return _uninstall(context)
+
+
+def _uninstall(context: Context) -> int:
     """1. ask  2. the service  3. hooks in settings  4. memories, if asked  5. plugin, config, state, by the record."""
     from memoryd.setup.record import as_dict, read_record
     from memoryd.setup.take_back import STILL_THERE, take_back

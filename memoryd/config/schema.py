@@ -89,7 +89,8 @@ class Features(NamedTuple):
     ] = True
 
     notes: Annotated[
-        bool, Key("Whether notes of live sessions are kept, and handed back after a compaction; see docs/notes.md.")
+        bool,
+        Key("Whether notes of live sessions are kept, and handed back after a compaction; see memoryd docs notes."),
     ] = True
     agent_memory: Annotated[
         bool, Key("Whether the memories of sub-agents (agent-memory/NAME) are consolidated like those of projects.")
@@ -123,7 +124,8 @@ class Dream(NamedTuple):
     least_sessions: Annotated[int, Key("And only when so many of its sessions have changed since then.", least=1)] = 5
     scan_minutes: Annotated[float, Key("How often the sessions of a project are counted for that.", least=0)] = 10.0
     night: Annotated[
-        str, Key("The time of day at which daily logs are distilled, by this machine's clock; see docs/daily-log.md.")
+        str,
+        Key("The time of day at which daily logs are distilled, by this machine's clock; see memoryd docs daily-log."),
     ] = "03:30"
 
 
@@ -355,7 +357,7 @@ class Config(NamedTuple):
     project: Annotated[
         Mapping[str, ProjectOptions],
         Key(
-            "Settings of single projects, by their roots; daily_log: lines in daily logs, distilled each night (docs/daily-log.md).",
+            "Settings of single projects, by their roots; daily_log: lines in daily logs, distilled each night (memoryd docs daily-log).",
             example='{ "~/assistant" = { daily_log = true } }',
         ),
     ] = MappingProxyType({})

@@ -33,10 +33,12 @@ class Estimate(NamedTuple):
     usd: float
 
 
-def estimate(database: Database, paths: Paths, config: Config, sessions: Iterable[WaitingSession]) -> Estimate:
+def estimate(
+    database: Database, paths: Paths, config: Config, sessions: Iterable[WaitingSession], *, again: bool = False
+) -> Estimate:
     """Tokens that would be sent, and what they would cost. Raises EngineStoppedError where the price is unknown.
 
-    The memories that exist by then are not known, and not counted.
+    The memories that exist by then are not known, and not counted. `again`: with the turns that were worked on already.
     """
     config = credentials.with_models(config)
     model = config.anthropic.extraction_model
@@ -44,10 +46,11 @@ def estimate(database: Database, paths: Paths, config: Config, sessions: Iterabl
     cap = None if config.engine == credentials.CLAUDE else price
     limits = extraction_brief.limits_of(config, model, cap, 0.0)
     static = extraction_brief.static_tokens()
-    fresh = again = runs = 0
+    fresh = cached = runs = 0
     seen: set[tuple[str, ...]] = set()
     for session in sessions:
-        turns = jobs.waiting_turns(database, session.transcript_id, history=True)
+        number = session.transcript_id
+        turns = jobs.ended_turns(database, number) if again else jobs.waiting_turns(database, number, history=True)
         try:
             exchanges = list(exchanges_of(session.client, session.path, turns, session.memory_dir).values())
         except (OSError, NotATranscriptError):
@@ -61,11 +64,11 @@ def estimate(database: Database, paths: Paths, config: Config, sessions: Iterabl
             exchanges = exchanges[taken:]
             runs += 1
             fresh += said + (0 if shared in seen else common)
-            again += (static + common) * _REQUESTS + said * (_REQUESTS - 1)
+            cached += (static + common) * _REQUESTS + said * (_REQUESTS - 1)
             seen.add(shared)
     if not runs:
         return Estimate(0, 0.0)
-    usage = Usage(cache_read=again, cache_created=fresh + static, output=runs * _OUTPUT_TOKENS)
+    usage = Usage(cache_read=cached, cache_created=fresh + static, output=runs * _OUTPUT_TOKENS)
     # By itself, since a price may depend on the length of a prompt, and this is many of them.
     per_run = Usage(*(count // runs for count in usage))
     return Estimate(fresh + static, usd_of(price, per_run) * runs)

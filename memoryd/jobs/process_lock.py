@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def only_process(paths: Paths, memory_dir: str, purpose: str, busy: str) -> Iterator[None]:
+def only_process(paths: Paths, memory_dir: str, purpose: str, busy: str, fix: str = "memoryd status") -> Iterator[None]:
     """Hold the lock. Raises BusyError with the sentence `busy` where another process has it."""
     place = paths.place_for(memory_dir, purpose)
     os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
@@ -26,7 +26,7 @@ def only_process(paths: Paths, memory_dir: str, purpose: str, busy: str) -> Iter
             os.utime(descriptor)  # so that a lock in use is not removed
             yield
     except _TakenError as error:
-        raise BusyError(busy, "memoryd status") from error
+        raise BusyError(busy, fix) from error
 
 
 class Cleared(NamedTuple):

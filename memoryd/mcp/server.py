@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memoryd import __version__
-from memoryd.mcp.protocol import McpAnswer, McpResource, McpServer, McpTool, ResourceSource, ServerIdentity
+from memoryd.mcp.protocol import McpAnswer, McpServer, McpTool, ResourceSource, ServerIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.config import Config
-    from memoryd.mcp.protocol import McpCall
+    from memoryd.mcp.protocol import McpCall, McpResource
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.paths import Paths
 
@@ -49,9 +49,6 @@ _QUERY_CHARACTERS = 8_000
 _ANSWER_CHARACTERS = 24_000
 _HITS = 20
 _HIT_CHARACTERS = 600
-_MOST_LISTED = 500
-_INDEX_URI = "memoryd://index"
-_MEMORY_URI = "memoryd://memory/"
 
 
 def _tool(name: str, description: str, *, is_read_only: bool, **arguments: str) -> McpTool:
@@ -156,10 +153,14 @@ class _Agent:
         return McpAnswer((_bounded(text),))
 
     def resources(self) -> list[McpResource]:
-        return self._attempt("resources", _listed) or []
+        from memoryd.mcp.resources import resources
+
+        return self._attempt("resources", lambda world: resources(_project(world), world.paths.global_dir)) or []
 
     def resource(self, uri: str) -> str | None:
-        return self._attempt("resources", lambda world: _text_of(world, uri))
+        from memoryd.mcp.resources import text_of
+
+        return self._attempt("resources", lambda world: text_of(_project(world), world.paths.global_dir, uri))
 
     def _attempt(self, what: str, function: Callable[[_World], T]) -> T | None:
         """What a function returns; None where it fails."""
@@ -358,53 +359,6 @@ def _only_one(given: str, found: list[str]) -> str:
     if found:
         raise MemorydError(f"{several_fit(given, found)} Give the whole name of the one that is meant.")
     raise MemorydError(f"No memory here is called {os.path.basename(given)[:200]}; recall tells the names.")
-
-
-def _listed(world: _World) -> list[McpResource]:
-    from memoryd.memory.directory import HEAD_BYTES
-    from memoryd.memory.document import parse
-    from memoryd.memory.tier_names import as_global
-    from memoryd.security.redact import redact
-
-    found: list[tuple[int, McpResource]] = []
-    project, person = _project(world), world.paths.global_dir
-    places = [place for place in dict.fromkeys((project, person)) if os.path.isdir(place)]
-    for place in places:
-        with _opened(place) as directory:
-            topics = directory.listing().topics
-            for name in sorted(topics, key=lambda name: -topics[name])[:_MOST_LISTED]:
-                state = directory.read(name, HEAD_BYTES)
-                description = parse(state.data).description if state else ""
-                shown_as = name if place == project else as_global(name)
-                resource = McpResource(_MEMORY_URI + _quoted(shown_as), shown_as, redact(description))
-                found.append((topics[name], resource))
-    newest = sorted(found, key=lambda pair: -pair[0])[:_MOST_LISTED]
-    index = McpResource(
-        _INDEX_URI, "MEMORY.md", "The index: a line for each memory of this project, and each global one."
-    )
-    return [index, *(resource for _, resource in newest)] if places else []
-
-
-def _text_of(world: _World, uri: str) -> str | None:
-    from urllib.parse import unquote
-
-    from memoryd.memory.tier_names import place_of
-    from memoryd.recall.context import index_of
-    from memoryd.security.redact import redact
-
-    if uri == _INDEX_URI:
-        return index_of(_project(world), global_dir=world.paths.global_dir).text or "There are no memories yet."
-    name = unquote(uri.removeprefix(_MEMORY_URI)) if uri.startswith(_MEMORY_URI) else ""
-    place, name = place_of(name, _project(world), world.paths.global_dir)
-    with _opened(place) as directory:
-        state = directory.read(name) if name in directory.listing().topics else None
-    return redact(state.data.decode("utf-8", "replace")) if state else None
-
-
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name)
 
 
 def _bounded(text: str) -> str:

@@ -27,12 +27,12 @@ BUSY_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
 WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
-EVERY_ANSWER = ("answer", "every answer", "")
-"""Kind, key and pattern of what a rule about answers as such speaks of."""
-NO_CALLS = ("folder", "name", EVERY_ANSWER[0])
-"""Kinds of triggers that name no call plainly."""
+EVERY_ANSWER = ("answer", "every answer", "", "")
+"""Kind, key, pattern and scope of what a rule about answers as such speaks of."""
 _MOST_KEYS = 500
 """Of one tool call; nobody reads a longer command."""
+PLAIN_CALLS = ("run", "edit", "text", "work", "files")
+"""Kinds of triggers by which a memory is surely about calls; words and names may stand in any memory."""
 
 
 class IndexedMemory(NamedTuple):
@@ -71,8 +71,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
-    triggers: Sequence[tuple[str, str, str]] = ()
-    """Kind, key and pattern of each thing that it speaks of."""
+    triggers: Sequence[tuple[str, str, str, str]] = ()
+    """Kind, key, pattern and scope of each thing that it speaks of."""
 
 
 class Store:
@@ -168,7 +168,7 @@ class Store:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
-        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?)", triggers)
+        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)", triggers)
         before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
@@ -204,18 +204,19 @@ class Store:
 
     # --- tool calls ---------------------------------------------------------------------------------------------------
 
-    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
-        """Memory, kind, key and pattern of those that may fit a call with these keys."""
+    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str, str]]:
+        """Memory, kind, key, pattern and scope of those that may fit a call with these keys."""
         wanted = list(keys)[:_MOST_KEYS]
-        sql = (
-            f"SELECT memory_id, kind, key, pattern FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
-        )
+        sql = f"SELECT memory_id, kind, key, pattern, scope FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
 
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""
-        sql = f"SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind NOT IN ({_places(NO_CALLS)})"  # noqa: S608
-        named = {number for (number,) in self._database.query(sql, (directory_id, *NO_CALLS))}
+        rows = self._database.query(
+            f"SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind IN {PLAIN_CALLS}",  # noqa: S608 - our own names
+            (directory_id,),
+        )
+        named = {number for (number,) in rows}
         return [one for one in self.known(directory_id) if one.id not in named]
 
     def about_every_answer(self, directory_id: int) -> list[IndexedMemory]:
@@ -228,8 +229,9 @@ class Store:
 
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        sql = f"SELECT 1 FROM triggers WHERE kind NOT IN ({_places(NO_CALLS)}) LIMIT 1"  # noqa: S608
-        return bool(self._database.query(sql, NO_CALLS))
+        return bool(
+            self._database.query(f"SELECT 1 FROM triggers WHERE kind IN {PLAIN_CALLS} OR kind LIKE 'deny-%' LIMIT 1")  # noqa: S608 - our own names
+        )
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""

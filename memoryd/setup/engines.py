@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd import atomic_file
 from memoryd.config import parse
 from memoryd.errors import ConfigError
-from memoryd.jobs.due import due
 from memoryd.jobs.estimate import estimate
+from memoryd.jobs.gates import left_alone
 from memoryd.setup.config_text import with_setting, without_setting
+from memoryd.state import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,16 +48,19 @@ class EngineChoice(NamedTuple):
 
 
 def recent_use(database: Database, paths: Paths, config: Config, now: float) -> RecentUse:
-    """Measured from the transcripts; nothing is sent. What was worked on already is not counted."""
-    waiting = due(database, paths, config, now, at_once=True, with_history=True)
-    sessions = [session for found in waiting.values() for session in found if session.active_at >= now - USED_SECONDS]
+    """Measured from the transcripts, also those that were read already; nothing is sent."""
+    sessions = [
+        session
+        for session in waiting.recent_sessions(database, now - USED_SECONDS)
+        if session.memory_dir and left_alone(session, config, paths.state_dir) is None
+    ]
     turns = sum(len(session.turn_ids) for session in sessions)
-    found = estimate(database, paths, config, sessions)
+    found = estimate(database, paths, config, sessions, again=True)
     return RecentUse(len(sessions), turns, found.tokens, found.usd)
 
 
 def in_words(name: str, use: RecentUse) -> str:
-    """What an engine would have used, for the user who chooses; empty where nothing is left to measure."""
+    """What an engine would have used, for the user who chooses; empty where there is nothing to measure."""
     if not use.turns:
         return ""
     if name == "claude":

@@ -10,10 +10,12 @@ import memoryd
 from memoryd import __version__, atomic_file
 from memoryd.clients.connections import PieceNote
 from memoryd.errors import StateError
+from memoryd.jobs.process_lock import only_process
 from memoryd.setup import take_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from memoryd.paths import Paths
 
@@ -67,6 +69,12 @@ def record_file(paths: Paths) -> str:
 def uninstaller(paths: Paths) -> str:
     """The script that takes everything back where memoryd itself is gone."""
     return os.path.join(os.path.dirname(record_file(paths)), take_back.SCRIPT)
+
+
+def only_setup(paths: Paths) -> AbstractContextManager[None]:
+    """The lock of setup and uninstall: one of them at a time. Raises BusyError."""
+    busy = "Another memoryd setup or uninstall is going on, in another terminal perhaps. Nothing was done here."
+    return only_process(paths, "", take_back.RECORD[0], busy, "memoryd setup --show")
 
 
 def read_record(paths: Paths) -> SetupRecord | None:

@@ -93,7 +93,11 @@ class Database:
 
     @classmethod
     def open_for_reading(cls, file: DatabaseFile, wait_seconds: float) -> Self | None:
-        """Open an existing file without ever writing to it; None where there is none."""
+        """Open an existing file without ever changing what it holds; None where there is none.
+
+        A disposable one is opened as a writer opens it: SQLite removes its side files when the last connection is closed, but not
+        if that one could only read, and a daemon that had looked last would leave them.
+        """
         try:
             os.stat(file.path)
         except FileNotFoundError:
@@ -101,9 +105,10 @@ class Database:
         except OSError as error:
             raise _unusable(file, "read", error) from error
         path = file.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # all that ends a path for SQLite
-        address = f"file:{path}?mode=ro"
+        address = f"file:{path}?mode={'rw' if file.is_disposable else 'ro'}"
         try:
             database = cls._connect(file, address, wait_seconds)
+            database.execute("PRAGMA query_only = ON")
             version = database.version()
         except StateError:
             if os.access(os.path.dirname(file.path), os.W_OK):

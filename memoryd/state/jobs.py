@@ -125,6 +125,12 @@ def waiting_turns(database: Database, transcript_id: int, *, history: bool = Fal
     return _turns_where(database, transcript_id, is_waiting, history)
 
 
+def ended_turns(database: Database, transcript_id: int) -> tuple[WaitingTurn, ...]:
+    """The turns of a session that have ended, also those that were worked on."""
+    is_ended = "end_reason IS NOT NULL AND generation = (SELECT generation FROM transcripts WHERE transcripts.id = ?)"
+    return _turns_where(database, transcript_id, is_ended, transcript_id)
+
+
 def fruitless_turns(database: Database, transcript_id: int) -> tuple[WaitingTurn, ...]:
     """The turns of a session that extraction read without result, and that no dream has looked at."""
     is_fruitless = (  # turns of a file that was rewritten since cannot be found any more
@@ -133,7 +139,7 @@ def fruitless_turns(database: Database, transcript_id: int) -> tuple[WaitingTurn
     return _turns_where(database, transcript_id, is_fruitless, "succeeded_no_output")
 
 
-def _turns_where(database: Database, transcript_id: int, condition: str, value: bool | str) -> tuple[WaitingTurn, ...]:
+def _turns_where(database: Database, transcript_id: int, condition: str, value: int | str) -> tuple[WaitingTurn, ...]:
     rows = database.query(
         "SELECT * FROM (SELECT *, lag(start) OVER near AS before, lead(said_at) OVER near AS next_said_at,"  # noqa: S608 - ours
         " lag(prompt_id) OVER near AS last, lag(prompt_id, 2) OVER near AS last_but_one, lag(prompt_id, 3) OVER near"

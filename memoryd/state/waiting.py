@@ -43,7 +43,7 @@ def forget_future_activity(database: Database, now: float) -> None:
         database.execute("UPDATE turns SET ended_at = ?1 WHERE outcome IS NULL AND ended_at > ?1", (now,))
 
 
-_WAITING = (
+_SESSIONS = (
     "SELECT transcripts.id, session_id, client, path, cwd, coalesce(projects.root, cwd) AS project_root, active_at,"
     " min(ended_at) AS first_ended_at, group_concat(turns.id) AS turn_ids, opted_out,"
     " missing_at IS NOT NULL AS is_gone, collides_with, coalesce(memory_dir, '') AS memory_dir, failures, retry_at,"
@@ -53,7 +53,10 @@ _WAITING = (
     " FROM turns JOIN transcripts ON transcripts.id = transcript_id"
     " LEFT JOIN projects ON projects.id = transcripts.project_id"
     " LEFT JOIN collisions ON collisions.project_id = projects.id"
-    " WHERE outcome IS NULL AND end_reason IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs AS leases"
+    " WHERE end_reason IS NOT NULL"
+)
+_WAITING = (
+    " AND outcome IS NULL AND NOT EXISTS (SELECT 1 FROM jobs AS leases"
     " WHERE leases.id = turns.job_id AND leases.outcome IS NULL AND kind = 'dream')"
 )
 # A literal, not a parameter: only then SQLite uses the partial index on waiting turns.
@@ -64,7 +67,16 @@ _BY_AGE = " GROUP BY transcripts.id ORDER BY retry_at IS NOT NULL, mtime_ns"
 
 def waiting_sessions(database: Database, *, with_history: bool = False) -> list[WaitingSession]:
     """Sessions with turns that have ended and nobody has worked on; nearest to deletion first. History only if asked."""
-    rows = database.query(_WAITING + ("" if with_history else _NOT_HISTORY) + _BY_AGE)
+    return _sessions(database, _WAITING + ("" if with_history else _NOT_HISTORY))
+
+
+def recent_sessions(database: Database, since: float) -> list[WaitingSession]:
+    """Sessions that were active since then, with all turns that have ended, also those that were worked on."""
+    return _sessions(database, " AND active_at >= ?", since)
+
+
+def _sessions(database: Database, condition: str, *values: float) -> list[WaitingSession]:
+    rows = database.query(_SESSIONS + condition + _BY_AGE, values)
     return [
         WaitingSession(
             row["id"],

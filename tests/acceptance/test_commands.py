@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.cli import COMMANDS, EVERYDAY
+from memoryd.cli import COMMANDS, EVERYDAY, command_of
+from memoryd.cli.docs import pages_by_name
 from memoryd.clients import ALL
 from memoryd.config import Config, load
 from memoryd.jobs.ingest import Ingester
@@ -20,8 +22,6 @@ from tests.acceptance.command import as_json, memoryd
 from tests.transcript import Session, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -61,7 +61,7 @@ def test_status_of_a_fresh_home_says_how_to_start(environment: dict[str, str], p
 def test_status_names_what_waits_and_what_was_left_out(environment: dict[str, str], looked: Session) -> None:
     done = memoryd(environment, "status")
     assert done.returncode == 3
-    assert "turns     1 waiting, 0 open, 1 history" in done.stdout
+    assert "turns     1 waiting to be read, 1 from before memoryd came" in done.stdout
     assert f"acme  {looked.id[:8]}  1 turn  once memoryd runs (session_active)" in done.stdout
     assert f"~/.claude/projects/-code-acme/{looked.id}.jsonl: 1x not JSON, left out" in done.stdout
     assert "~/.claude/projects/-code-acme/pipe.jsonl: fifo" in done.stdout
@@ -260,6 +260,8 @@ def test_the_config_can_name_the_clients_directory(environment: dict[str, str], 
         ([], "a command is missing; new here: `memoryd audit`"),
         (["status", "--jsn"], "unrecognized arguments: --jsn"),
         (["paths", "nowhere"], "argument name: invalid choice: 'nowhere'"),
+        (["audit", "--days", "x"], "--days takes a number, not 'x'"),
+        (["audit", "--limit", "1.5"], "--limit takes a whole number, not '1.5'"),
     ],
 )
 def test_a_mistyped_line_exits_2_and_says_what_helps(
@@ -269,6 +271,25 @@ def test_a_mistyped_line_exits_2_and_says_what_helps(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"memoryd: {message}")
     assert done.stderr.endswith(" --help\n")
+
+
+@pytest.mark.parametrize("days", ["0", "-3", "nan", "inf"])
+def test_audit_refuses_days_that_are_none(environment: dict[str, str], days: str) -> None:
+    done = memoryd(environment, "audit", f"--days={days}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "memoryd: --days takes a number of days, more than 0.\n  fix: memoryd audit --days 30\n"
+
+
+def test_every_page_that_a_help_text_names_can_be_shown(environment: dict[str, str]) -> None:
+    texts = [
+        (command_of(name).__doc__ or "") + memoryd(environment, name, "--help").stdout for name in ("status", "mcp")
+    ]
+    texts += [command_of(name).__doc__ or "" for name in COMMANDS if name != "docs"]
+    named = {name for text in texts for name in re.findall(r"memoryd docs ([a-z-]+)", " ".join(text.split()))}
+    assert {"json", "mcp", "rules"} <= named <= set(pages_by_name())
+    assert memoryd(environment, "docs", "json").stdout == Path(pages_by_name()["json"]).read_text()
+    done = memoryd(environment, "docs", "jsn")
+    assert (done.returncode, done.stderr) == (2, "memoryd: There is no page jsn.\n  fix: memoryd docs json\n")
 
 
 def test_help_of_every_command_can_be_learned_from(environment: dict[str, str]) -> None:

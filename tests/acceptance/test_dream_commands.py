@@ -384,12 +384,12 @@ def test_status_tells_which_gate_says_no_and_until_when(cluttered: Shop, paths: 
     ]
     assert asked["until"]
     assert asked["why"] == "the project was first seen less than 24 h ago"
-    assert "dream: time in 23 h · sessions 0 of 5 · switch, throttle, lock ok\n" in cluttered("status").stdout
+    assert "next dream: in 23 h at the earliest, after 5 sessions (0 so far)\n" in cluttered("status").stdout
 
     config = Path(paths.config_file)
     config.parent.mkdir(parents=True)
     config.write_text("[dream]\nleast_hours = 0\n[turns]\nquiet_seconds = 0\n")
-    assert "dream: sessions 0 of 5 · switch, time, throttle, lock ok\n" in cluttered("status").stdout
+    assert "next dream: after 5 sessions (0 so far)\n" in cluttered("status").stdout
     config.write_text("[dream]\nleast_hours = 0\nleast_sessions = 1\n[turns]\nquiet_seconds = 0\n")
     cluttered.say("and at the lexer")
     cluttered("extract-now")
@@ -429,7 +429,7 @@ def test_between_two_counts_status_tells_what_the_next_one_will_find(
     Path(paths.config_file).parent.mkdir(parents=True)
     Path(paths.config_file).write_text("[dream]\nleast_hours = 0\n")
     dreams.note_count(database, str(cluttered.memory), SystemClock().now())
-    assert "dream: throttle in 9 min · sessions 0 of 5 · switch, time, lock ok\n" in cluttered("status").stdout
+    assert "next dream: after 5 sessions (0 so far)\n" in cluttered("status").stdout
 
 
 def test_status_tells_what_came_of_the_last_dreams(cluttered: Shop) -> None:
@@ -451,7 +451,7 @@ def test_the_environment_turns_background_dreams_off(cluttered: Shop) -> None:
     cluttered("extract-now")
     cluttered.environment["MEMORYD_DISABLE_DREAM"] = "1"
     assert _ask_gates(cluttered)["reason"] == "switched_off"
-    assert "dream: switch off · time in 23 h · sessions 0 of 5 · throttle, lock ok\n" in cluttered("status").stdout
+    assert "next dream: only by memoryd dream-now, as dreams are switched off\n" in cluttered("status").stdout
     assert cluttered.json("config")["features"]["dream"] is False
     assert cluttered("dream-now", "--dry-run").returncode == 0, "asked for, it comes all the same"
     cluttered.environment["MEMORYD_DISABLE_DREAM"] = "0"

@@ -70,6 +70,7 @@ def test_everything_that_setup_needs_is_inside(wheel: Path) -> None:
         "memoryd/service/memoryd.service",
         "memoryd/service/local.memoryd.plist",
         "memoryd/setup/take_back.py",
+        *(f"memoryd/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
     } <= names
 
 

@@ -334,12 +334,16 @@ def test_on_a_terminal_single_keys_answer(shell: Shell) -> None:
     with shell.terminal() as terminal:
         first = terminal.until(KEYS)
         assert f"1 of 3 · {NAME} · held\n" in first
-        assert "-Under 400 lines.\n+Under 300 lines.\n" in first
+        assert "- Under 400 lines.\n+ Under 300 lines.\n" in first
         assert 'you said, 2026-09-21, in session s1: "maybe 300 lines would be better"\n' in first
         assert f"the doubt: {DOUBT}\n" in first
         assert termios.tcgetattr(terminal.its) != terminal.modes
-        terminal.press(b"z")  # no answer: asked again
-        terminal.until(KEYS)
+        terminal.press(b"z")
+        assert "z is none of them.\n" in terminal.until(KEYS)
+        terminal.press(b"f")
+        assert f"--- {NAME} before\n+++ {NAME} after\n" in terminal.until(KEYS), (
+            "the file as it is, with its frontmatter"
+        )
         terminal.press(b"y")
         second = terminal.until(KEYS)
         assert f"yes: {NAME}; memoryd undo 1 takes it back\n" in second
@@ -351,8 +355,8 @@ def test_on_a_terminal_single_keys_answer(shell: Shell) -> None:
         assert terminal.ended() == 0
         assert termios.tcgetattr(terminal.its) == terminal.modes
         assert "1 yes, 1 no, 1 left." in terminal.text
-        assert "\x1b[32m+Under 300 lines." in terminal.said
-        assert "31m-Under 400 lines." in terminal.said
+        assert "\x1b[32m+ Under 300 lines." in terminal.said
+        assert "31m- Under 400 lines." in terminal.said
     assert [row["file"] for row in shell.json()] == ["b.md"]
 
 
@@ -396,10 +400,10 @@ def test_what_is_stale_is_shown_from_the_file_as_it_is_and_once_more_if_that_cha
     with shell.terminal() as terminal:
         first = terminal.until(KEYS)
         assert "It was changed since: this is the difference to the file as it is now." in first
-        assert "-Under 400 lines, mostly.\n" in first
+        assert "- Under 400 lines, mostly.\n" in first
         (shell.memory / NAME).write_bytes(memory("Under 500 lines."))
         terminal.press(b"y")
-        assert "-Under 500 lines.\n+Under 300 lines.\n" in terminal.until(KEYS)
+        assert "- Under 500 lines.\n+ Under 300 lines.\n" in terminal.until(KEYS)
         assert (shell.memory / NAME).read_bytes() == memory("Under 500 lines.")
         terminal.press(b"y")
         terminal.until("left.")

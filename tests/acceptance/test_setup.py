@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.acceptance.command import as_json, memoryd
+from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
 from tests.acceptance.terminal import Terminal
 from tests.clients import old_hooks
 from tests.transcript import Session, line, write
@@ -157,6 +158,57 @@ def test_a_claude_that_is_not_there_is_told_when_it_is_chosen(environment: dict[
     assert done.returncode == 0
     assert "No claude command with a login was found here" in " ".join(done.stdout.split())
     assert "memoryd doctor" in done.stdout
+
+
+def test_several_setups_at_once_are_one_and_the_others_say_so(environment: dict[str, str], home: Path) -> None:
+    before = listing(home)
+    command = [sys.executable, "-m", "memoryd", "setup", "--yes"]
+    started = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    ends = [(*process.communicate(timeout=PATIENCE_SECONDS), process.returncode) for process in started]
+    assert {code for _, _, code in ends} <= {0, 75}
+    assert any(code == 0 for _, _, code in ends)
+    for out, err, code in ends:
+        assert (code == 0 and not err) or (not out and err.startswith("memoryd: Another memoryd setup or uninstall"))
+    assert sum("Kept 1 memory from 1 session." in out for out, _, _ in ends) == 1
+    assert len(memories(home)) == len(as_json(environment, "history", "--all")) == 1
+    assert memoryd(environment, "uninstall", "--purge", "--yes").returncode == 0
+    assert listing(home) == before, "also the folders that the first of them made"
+
+
+def test_neither_setup_nor_uninstall_begins_while_the_other_is_asking(environment: dict[str, str], home: Path) -> None:
+    with Terminal(environment, "setup") as terminal:
+        terminal.until("Make it? [Y/n] ")
+        found = listing(home)
+        for command in ("setup", "uninstall"):
+            done = memoryd(environment, command, "--yes")
+            assert (done.returncode, done.stdout) == (75, "")
+            assert "Nothing was done here.\n  fix: memoryd setup --show" in done.stderr
+        assert listing(home) == found
+        terminal.press(b"\x03")
+        assert terminal.ended() == 130
+
+
+def test_what_was_read_already_is_measured_again_for_the_choice_of_an_engine(
+    environment: dict[str, str], home: Path
+) -> None:
+    measured: list[list[Any]] = []
+    for _ in range(2):
+        with Terminal(environment, "setup", "--no-service", columns=120) as terminal:
+            if not measured:
+                terminal.until("Make it? [Y/n] ")
+                terminal.press(b"y\n")
+            measured.append(re.findall("your last 30 days: .*", terminal.until("1 to 4 [4]: ")))
+            terminal.press(b"\n")
+            if len(measured) == 1:
+                terminal.until("keep what matters? [Y/n] ")
+                terminal.press(b"y\n")
+            assert terminal.ended() == 0
+    assert len(measured[0]) == 4
+    assert measured[0] == measured[1]
+    assert len(memories(home)) == 1
 
 
 def test_nobody_to_ask_is_a_mistake_and_changes_nothing(environment: dict[str, str], home: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_pause_stands_at_the_top_and_is_no_problem(database: Database, paths: 
     lines = screen(found).splitlines()
     assert lines[3:5] == [f"  {pause.sentence}", "  go on: memoryd resume"]
     assert any("  once memoryd runs (paused): memoryd is paused" in line for line in lines)
-    assert any("dream: switch paused for 60 min · time in " in line for line in lines)
+    assert any("next dream: not while memoryd is paused, for 60 min" in line for line in lines)
     pauses.end(database)
     assert look(paths).pause is None
 
@@ -164,7 +164,7 @@ def test_a_project_in_three_lines(database: Database, paths: Paths, ingester: In
     assert (
         "  acme  1 session, active 60 min ago, read 4 min ago\n"
         "        5 memories: 1 user, 2 feedback, 1 reference, 1 without a type; index 5 of 200 lines, 0.1 of 25 kB\n"
-        "        dream: time in 23 h · sessions 0 of 5 · switch, throttle, lock ok\n"
+        "        next dream: in 23 h at the earliest, after 5 sessions (0 so far)\n"
     ) in screen(look(paths))
 
 
@@ -222,7 +222,7 @@ def test_skipped_sessions_are_counted_apart(paths: Paths, ingester: Ingester) ->
     assert [(session.project_root, type(decision)) for session, decision in found.waiting] == [("/code/acme", Due)]
     assert [(session.project_root, skip.reason) for session, skip in found.skipped] == [("/code/secret", "excluded")]
     shown = screen(found)
-    assert "\nturns     1 waiting, 0 open, 0 history\nskipped   1 turn of 1 session (1 excluded)\n" in shown
+    assert "\nturns     1 waiting to be read\nskipped   1 turn of 1 session (1 excluded)\n" in shown
     assert "secret" not in shown
 
 

@@ -70,8 +70,8 @@ GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
     ),
     "invisible characters stay": (
         joined_copy,
-        "_may_hide",
-        no,
+        "_invisible_of",
+        nothing,
         test_secrets.test_secrets_of_every_kind_are_redacted_in_every_place,
     ),
     "wrapped lines stay apart": (
@@ -88,15 +88,20 @@ GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
     ),
     "brackets and next lines": (
         by_name,
-        "_apart",
+        "apart",
         no,
         test_secrets.test_passwords_are_found_by_their_noun_in_many_languages,
     ),
-    "table columns": (by_name, "_in_column", no, test_secrets.test_passwords_are_found_by_their_noun_in_many_languages),
+    "table columns": (
+        by_name,
+        "in_column",
+        nothing,
+        test_secrets.test_passwords_are_found_by_their_noun_in_many_languages,
+    ),
     "values before their noun": (
         by_name,
-        "_before",
-        no,
+        "before_noun",
+        lambda *_: None,
         test_secrets.test_passwords_are_found_by_their_noun_in_many_languages,
     ),
     "nouns with accents": (

@@ -85,6 +85,8 @@ class FileFacts(NamedTuple):
     """The files in it."""
     memory: tuple[CheckedPath, ...]
     memory_left_out: int = 0
+    unreadable: tuple[str, ...] = ()
+    """Memories that are there and cannot be read."""
 
 
 def read_files(world: World) -> FileFacts:
@@ -99,7 +101,20 @@ def read_files(world: World) -> FileFacts:
         tuple(map(_read_path, files)),
         tuple(_read_path(path, follow=True) for path in memory[:MOST_DIRECTORIES]),
         max(0, len(memory) - MOST_DIRECTORIES),
+        tuple(path for folder in memory[:MOST_DIRECTORIES] for path in _unreadable_in(folder)),
     )
+
+
+def _unreadable_in(folder: str) -> list[str]:
+    """Memories of a directory that cannot be read; links are not followed. Empty where the directory itself cannot be."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [
+                entry.path for entry in entries if entry.name.endswith(".md") and entry.is_file(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+    return sorted(path for path in files if not os.access(path, os.R_OK, effective_ids=True))
 
 
 def _read_path(path: str, *, follow: bool = False) -> CheckedPath:
@@ -164,6 +179,15 @@ def _judge_private(place: CheckedPath, kind: Kind, facts: FileFacts) -> Iterator
 
 def _judge_memory(facts: FileFacts) -> Iterator[Check]:
     bad = [check for place in facts.memory for check in _judge_memory_dir(place, facts)]
+    bad += [
+        Check(
+            "memory_dirs",
+            "problem",
+            f"{short(path, facts.home)} cannot be read, so nobody is told what it says",
+            f"chmod u+r {shlex.quote(path)}",
+        )
+        for path in facts.unreadable
+    ]
     yield from bad
     made = sum(place.kind == "directory" for place in facts.memory)
     if not bad and made:

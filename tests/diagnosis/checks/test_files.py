@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from memoryd.diagnosis.checks import files
 from memoryd.diagnosis.facts import World
 from memoryd.diagnosis.problems import Check
 from tests.diagnosis.checks.checking import NOW, the, verdicts
+from tests.memory.test_directory import an_ordinary_user
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -100,3 +102,22 @@ def test_memory_directories_that_cannot_be_trusted_or_used(place: files.CheckedP
     nothing = files.CheckedPath("/x")
     facts = files.FileFacts("/home/me", 1000, 1000, nothing, nothing, (), (place,))
     assert the("memory_dirs", files.judge_files(facts)).fix == fix
+
+
+def test_a_memory_that_cannot_be_read_is_named(world: World, paths: Paths) -> None:
+    a_state(paths)
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o777)  # noqa: S103 - of a moment
+        with an_ordinary_user():
+            folder = os.path.join(place, "memory")
+            closed = os.path.join(folder, "closed.md")
+            os.mkdir(folder)
+            for name, mode in (("closed.md", 0), ("open.md", 0o600), ("closed.txt", 0)):
+                Path(folder, name).touch(mode)
+            os.symlink(closed, os.path.join(folder, "link.md"))
+            assert files._unreadable_in(folder) == [closed]
+            os.chmod(folder, 0)
+            assert files._unreadable_in(folder) == [], "the directory's own check tells that"
+            os.chmod(folder, 0o700)
+    check = the("memory_dirs", files.judge_files(files.read_files(world)._replace(unreadable=(closed,))))
+    assert (check.verdict, check.fix) == ("problem", f"chmod u+r {closed}")
