@@ -216,6 +216,8 @@ def test_at_night_past_use_is_counted_for_the_rank(room: Room) -> None:
         room.session = Session(number)
         room.show("liked.md", "unused.md")
     shown.record_use(room.paths, room.session.id, {"liked.md": "read"}, room.clock.at)
+    for file in Path(room.paths.state_dir, "recalled").iterdir():
+        os.utime(file, (room.clock.at, room.clock.at))
     nightly(room.paths, room.config, room.clock, [MemoryPlace(room.memory_dir, "")])
     with closing(open_store(room.paths)) as store:
         directory = store.directory(room.memory_dir)
