@@ -81,7 +81,7 @@ WORK = (
     ),
     Work(
         "release",
-        "release; version number; publish package",
+        "release; <version>; publish package",
         """
         git tag +; gh release create; glab release create; goreleaser; semantic-release; release-it; npm publish;
         pnpm publish; yarn publish; yarn npm publish; lerna publish; changeset publish; npm version; yarn version;
@@ -255,7 +255,7 @@ def commands_of(name: str) -> tuple[str, ...]:
 def done_in(name: str) -> re.Pattern[str] | None:
     """Pattern of the paths that a kind of work is done in."""
     paths = by_name()[name].paths
-    return re.compile(rf"(?:^|.*/)(?:{paths})") if paths else None
+    return re.compile(rf"(?:^|.*/)(?:{paths})", re.IGNORECASE) if paths else None
 
 
 @cache
