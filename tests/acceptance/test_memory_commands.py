@@ -229,7 +229,7 @@ def test_search_finds_a_memory_and_what_was_said_and_writes_nothing(shell: Shell
     write(shell.paths.transcripts_root, session, session.prompt("use pnpm") + session.reply("pnpm it is"), "-x")
     said = as_json(shell.environment, "search", "PNP")
     assert [list(hit) for hit in said] == 2 * [
-        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume", "author"]
+        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume", "author", "line"]
     ]
     assert [(hit["kind"], hit["who"], hit["text"]) for hit in said] == [
         ("said", "agent", "pnpm it is"),
