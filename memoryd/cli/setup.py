@@ -94,11 +94,11 @@ class _Setup(SetupTalk):
 
     def end(self) -> None:
         from memoryd.cli.screen import Command, Paragraph
-        from memoryd.clients import client_named
+        from memoryd.clients import title_of
 
         blocks: list[Block] = [Paragraph("")]
         titles = ["Claude Code"] if self.record.plugin_folder else []
-        titles += dict.fromkeys(client_named(piece.client).title for piece in self.record.pieces)
+        titles += dict.fromkeys(title_of(piece.client) for piece in self.record.pieces)
         if titles:
             blocks.append(Paragraph(f"The next session of {' or '.join(titles)} knows what is remembered."))
         blocks += [Command("memoryd status", before="what it does:  ")]

@@ -155,6 +155,7 @@ def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozen
     """What sessions were handed, and what they did then."""
     from memoryd.cli.screen import Paragraph
     from memoryd.formatting import count
+    from memoryd.recall.use import odds_factor
     from memoryd.rules.forbidden import forbidden_in
 
     name, document = explained.name, explained.document
@@ -166,6 +167,9 @@ def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozen
         if document is not None and (document.enforce or forbidden_in(document.description, document.body)):
             told += f" Afterwards {count(outcome.followed, 'call')} did what it forbids."
         told += f" You said it again {count(outcome.corrected, 'time')}."
+        factor = odds_factor(outcome.sessions, outcome.used + outcome.corrected)
+        if factor != 1:
+            told += f" For that it ranks a little {'higher' if factor > 1 else 'lower'}."
         blocks.append(Paragraph(told))
     if document is not None and document.enforce:
         counts = f"{count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed"

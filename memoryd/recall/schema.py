@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (
@@ -39,6 +39,13 @@ CREATE TABLE triggers (                      -- what a memory speaks of: which t
 ) STRICT;
 CREATE INDEX triggers_by_key ON triggers (directory_id, key);
 CREATE INDEX triggers_by_memory ON triggers (memory_id);
+CREATE TABLE uses (                          -- how many sessions had a memory, and how many did something with it
+    directory_id INTEGER NOT NULL REFERENCES directories (id),
+    name TEXT NOT NULL,
+    sessions INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (directory_id, name)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE rot (                           -- what a memory names and its repository no longer has
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     name TEXT NOT NULL,
