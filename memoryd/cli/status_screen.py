@@ -26,7 +26,6 @@ from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, runn
 from memoryd.cli.status_engine import engine_lines
 from memoryd.clients import MEMORY_READER, title_of
 from memoryd.formatting import ago, clock_time, count, short, size
-from memoryd.memory.daily_logs import split_names
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
 
@@ -300,6 +299,8 @@ def _last(status: Status) -> Iterator[Block]:
     found: list[tuple[float, str, Words]] = []
     for job in status.last:
         if job.outcome != "succeeded_no_output" or job.detail:
+            from memoryd.memory.daily_logs import split_names  # which imports what a fresh home does not need
+
             memories, logs = split_names(job.saved)
             what = [f"saved {', '.join(memories)}"] if memories else []
             what += [f"noted {count(lines, 'line')} in {log}" for log, lines in logs.items()]
