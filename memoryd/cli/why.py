@@ -115,6 +115,7 @@ def _about_merge(explained: Explanation) -> list[Block]:
 
 def _about_words(explained: Explanation) -> list[Block]:
     from memoryd.cli.screen import Paragraph
+    from memoryd.clients import client_named
     from memoryd.clock import iso
     from memoryd.language.evidence import is_of_repository
 
@@ -129,9 +130,11 @@ def _about_words(explained: Explanation) -> list[Block]:
             blocks += [Paragraph(f"The repository showed, in {place}{at}:"), Paragraph(f'"{piece.quote}"', indent=4)]
             continue
         when = iso(piece.said_at) if piece.said_at else "some time"
-        client = explained.clients.get(piece.session_id, "")
+        client = explained.clients.get(piece.session_id)
         where = (
-            f"in session {piece.session_id}{f' of {client}' if client else ''}" if piece.session_id else "to memoryd"
+            f"in session {piece.session_id}{f' of {client_named(client).title}' if client else ''}"
+            if piece.session_id
+            else "to memoryd"
         )
         blocks += [Paragraph(f"You said, {where}, at {when}:"), Paragraph(f'"{piece.quote}"', indent=4)]
     if explained.evidence or explained.document is None:
@@ -141,6 +144,8 @@ def _about_words(explained: Explanation) -> list[Block]:
             f"{name} says that it rests on session {found.session_id}; memoryd has no record of the words, and they are not"
             " in a transcript that is still there."
         )
+    elif explained.document.metadata.get("evidence"):
+        told = f"memoryd wrote {name}, at your word; the history that had your words is gone."
     else:
         told = f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it."
     return [*blocks, Paragraph(told)]

@@ -209,7 +209,7 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             words = _in_words(error, self._file)
             if isinstance(words, CorruptStateError):
                 self._remove_if_disposable()
@@ -339,7 +339,7 @@ def _unusable(file: DatabaseFile, what: str, error: OSError) -> StateError:
     return StateError(f"The {file.title} {file.path} cannot be {what}: {error.strerror}.", f"ls -ld {place}")
 
 
-def _in_words(error: sqlite3.Error, file: DatabaseFile) -> StateError | BusyError:
+def _in_words(error: sqlite3.Error | UnicodeDecodeError, file: DatabaseFile) -> StateError | BusyError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     path = file.path
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -347,7 +347,8 @@ def _in_words(error: sqlite3.Error, file: DatabaseFile) -> StateError | BusyErro
             f"Another process has kept the {file.title} {path} locked for seconds.",
             f"fuser -v {path}",
         )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    # SQLite's own sentence quotes a damaged schema, which Python then cannot read.
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
         return CorruptStateError(f"The {file.title} {path} is damaged ({error}).", "memoryd run")
     if code == sqlite3.SQLITE_FULL:
         return StateError(

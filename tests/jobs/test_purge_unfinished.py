@@ -10,15 +10,11 @@ import pytest
 from memoryd.jobs.purge import purge_memory, texts_of_memory
 from memoryd.jobs.upkeep import upkeep, upkeep_due
 from memoryd.state import purge
+from tests.jobs.dream_workspace import FastClock
 from tests.jobs.workspace import NOW, TABS, TABS_MD
 
 if TYPE_CHECKING:
     from tests.jobs.workspace import Workspace
-
-
-class Clock:
-    def now(self) -> float:
-        return NOW
 
 
 def test_the_upkeep_writes_the_database_anew_that_a_killed_purge_left(
@@ -37,7 +33,7 @@ def test_the_upkeep_writes_the_database_anew_that_a_killed_purge_left(
         killed.setattr(purge, "rewrite", die)
         list(purge_memory(workspace.paths, workspace.config, database, memory, TABS_MD, unwanted, {}, NOW))
     assert upkeep_due(database, NOW)
-    upkeep(database, workspace.paths, workspace.config, Clock())
+    upkeep(database, workspace.paths, workspace.config, FastClock())
     assert not upkeep_due(database, NOW)
     files = [Path(f"{workspace.paths.database}{suffix}") for suffix in ("", "-wal")]
     assert not [path.name for path in files if path.exists() and unwanted.is_in(path.read_bytes())]
