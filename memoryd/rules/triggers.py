@@ -50,6 +50,7 @@ _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
 _FOLDER = re.compile(r"(?<![\w<>{}$%=\\@~:/.*-])\.?[\w.-]*\w(?:/[\w.-]*\w)*/(?![\w*<{])", re.ASCII)
 """A folder is written with a slash at its end."""
+_NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.-]+", re.ASCII)
 _DONE = re.compile(r"\b\w+ed\b")
 _LEAST_LETTERS = 3
@@ -161,7 +162,7 @@ def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
     prose = (PATH_LIKE.sub(" ", CODE.sub(" ", text)) for text in texts)
     words = dict.fromkeys(word.lower() for text in prose for word in WORD.findall(text))
     for word in words.keys() - known:
-        if _PROGRAM.fullmatch(word) and not is_stop(word) and word not in ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys():
+        if _PROGRAM.fullmatch(word) and not is_stop(word) and word not in _NO_PROGRAMS:
             yield Trigger("program", word, "")
 
 
