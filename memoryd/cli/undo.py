@@ -54,6 +54,7 @@ def execute(context: Context) -> int:
                 raise _nothing_to_undo(context, database)
             # A turn may have changed the project and what is about you: that is taken back as it was made.
             last = max(found, key=lambda change: change.id)
+            _refuse_what_was_made_elsewhere(context, database, last)
             changes = [last, *history.of_same_commit(database, last.id)]
         return max(_undo(context, database, change) for change in changes)
     finally:
@@ -78,6 +79,23 @@ def _undo(context: Context, database: Database, change: Change) -> int:
         database,
         change.memory_dir,
         lambda _: undoing(database, change_meant(database, str(change.id))),  # perhaps undone meanwhile
+    )
+
+
+def _refuse_what_was_made_elsewhere(context: Context, database: Database, last: Change) -> None:
+    """Raise where a global change would go though another project was changed later: it may be known to nobody here."""
+    from memoryd.cli.project import project_root
+    from memoryd.errors import MemorydError
+    from memoryd.state import history
+
+    newest = history.last_undoable(database, None)
+    is_asked = context.arguments.is_global or last.memory_dir != context.paths.global_dir
+    if is_asked or newest is None or newest.id == last.id:
+        return
+    where = short(project_root(database, newest.memory_dir) or newest.memory_dir, context.paths.home)
+    raise MemorydError(
+        f"The last change here is {last.id}, of a memory about you in all projects; change {newest.id} in {where} is newer.",
+        f"memoryd undo {last.id}",
     )
 
 

@@ -323,7 +323,7 @@ def test_why_knows_the_words_after_a_rename_and_without_the_database(shell: Shel
     path.rename(path.with_name("feedback_renamed.md"))
     text = shell("why", "renamed")[1]
     assert (
-        f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id} of claude-code, " in text
+        f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id} of Claude Code, " in text
     )
     shutil.rmtree(shell.paths.state_dir)
     text = shell("why", "renamed")[1]
