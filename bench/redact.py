@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,13 @@ from bench import corpus, table
 from bench.measure import best
 from memoryd.security.redact import redact
 from tests.security.labelled import PLAIN, SECRETS
+from tests.torture.hostile_text import UNITS, hostile_text, names_without_values, nothing_but_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROUNDS = 7
+HOSTILE_BYTES, SLOWEST = 60_000, 12
 LITERAL = "gh" + "p_"
 IDENTIFIERS = ("id", "tool_use_id", "type", "name", "signature", "data", "media_type")
 
@@ -26,6 +29,7 @@ def run(_directory: str) -> None:
     else:
         print("\nno real transcripts beside the project: only made-up ones are measured")
     _measure(corpus.made_up(), "a made-up session")
+    _measure_hostile()
     missed = sum(any(secret in redact(sample.text) for secret in sample.secrets) for sample in SECRETS)
     alarms = sum(redact(sample.text) is not sample.text for sample in PLAIN)
     print(f"  of {len(SECRETS)} sentences with a secret {missed} keep it; of {len(PLAIN)} without {alarms} are changed")
@@ -54,6 +58,26 @@ def _measure(block: bytes, name: str) -> None:
     )
     markers = sum(redact(text).count("[redacted: ") - text.count("[redacted: ") for text in texts)
     print(f"  taken for secrets: {markers:,}, {markers / (size / 1e6):.2f} per MB")
+
+
+def _measure_hostile() -> None:
+    """The slowest of texts that are made to take long, beside ordinary ones."""
+    ordinary = list(_texts_of(corpus.some()))
+    dice = random.Random(7)
+    texts = {repr(unit): hostile_text(unit, HOSTILE_BYTES) for unit in UNITS}
+    texts["names of secrets without values"] = names_without_values(dice, HOSTILE_BYTES)
+    texts["a password in every line"] = nothing_but_secrets(dice, HOSTILE_BYTES)
+    work: dict[str, Callable[[], object]] = {name: partial(redact, text) for name, text in texts.items()}
+    taken = best(3, {"ordinary": partial(_each, redact, ordinary), **work})
+    texts["ordinary"] = "".join(ordinary)
+    speeds = {name: len(texts[name].encode("utf-8", "replace")) / seconds for name, seconds in taken.items()}
+    slowest = sorted(speeds, key=lambda name: speeds[name])[:SLOWEST]
+    table.show(
+        f"redact: the slowest of {len(work)} hostile texts ({HOSTILE_BYTES // 1000} kB each):",
+        ("", "MB/s", "to ordinary"),
+        [(name, f"{speeds[name] / 1e6:,.1f}", table.times(speeds[name], speeds["ordinary"])) for name in slowest],
+    )
+    print(f"  slower than a quarter of ordinary: {sum(speed < speeds['ordinary'] / 4 for speed in speeds.values())}")
 
 
 def _each(work: Callable[[str], object], texts: list[str]) -> None:

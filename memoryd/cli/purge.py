@@ -47,8 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.state.database import open_database
+    from memoryd.state.purge import is_unfinished, rewrite
 
     with closing(open_database(context.paths)) as database:
+        if is_unfinished(database):
+            rewrite(database)
         unwanted = (_purged_memory if context.arguments.file else _purged_text)(context, database)
         return 0 if unwanted is None else _proof(context, database, unwanted)
 

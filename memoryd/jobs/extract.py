@@ -13,7 +13,7 @@ from memoryd.jobs.exclusion import covered_turns
 from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
-from memoryd.jobs.team_proposals import propose_sharing
+from memoryd.jobs.team_proposals import sharing_proposals, withdraw_outdated
 from memoryd.log.reader import reason_of
 from memoryd.memory.daily_logs import split_names
 from memoryd.memory.directory import open_directory
@@ -288,11 +288,12 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
         return Outcome(session_id, "succeeded_no_output", detail=detail, held=_waiting(held))
     answered = tuple(row_id for group in groups for row_id in group.answers)
     changeset = Changeset("extract", _why(groups), groups, session_id, turns, task.job.id, held=held, accepts=answered)
+    if task.review_mode != "off":
+        changeset = changeset._replace(elsewhere=sharing_proposals(task.database, task.memory_dir, groups))
     with open_directory(task.memory_dir, create=True) as directory:
         if task.tiers.commit(task.database, directory, changeset, task.time()).conflicted:
             raise ChangedMeanwhileError
-    if task.review_mode != "off":
-        propose_sharing(task.database, task.memory_dir, groups, session_id, task.time())
+    withdraw_outdated(task.database, task.memory_dir, task.time())
     changed = [change for group in groups for change in group.changes]
     memories, logs = split_names(change.name for change in changed if change.after is not None)
     removed = tuple(change.name for change in changed if change.after is None)

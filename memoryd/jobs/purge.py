@@ -144,7 +144,7 @@ def purge_text(
     for path in _memory_files(paths, config, database):  # daily logs, and what is no memory
         _mask_file(path, unwanted)
     stores = list(_cleaned_stores(paths, config, database, unwanted, environment, now))
-    purge.mask(database, unwanted, is_in_stores=any(store.error for store in stores))
+    purge.mask(database, unwanted, now, is_in_stores=any(store.error for store in stores))
     _purge_state(paths, database, unwanted)
     purge.rewrite(database)
     yield from stores

@@ -14,7 +14,7 @@ from memoryd.jobs.team import author_of, team_dir_of
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import DocumentError, parse
 from memoryd.model import FileChange, Group, HeldGroup
-from memoryd.state import inbox, inbox_intake, team
+from memoryd.state import inbox, team
 from memoryd.stores.keys import refusal_of_content, refusal_of_name
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ _TYPES = ("project", "reference")
 _REASON = "It may be of use to everybody who works on this project: share it with the team?"
 
 
-def propose_sharing(database: Database, memory_dir: str, groups: Sequence[Group], session_id: str, now: float) -> None:
-    """Ask, for each of these groups that was committed, whether the team shall have it, where the project has one."""
+def sharing_proposals(
+    database: Database, memory_dir: str, groups: Sequence[Group]
+) -> tuple[tuple[str, HeldGroup], ...]:
+    """The question, for each of these groups that will be committed, whether the team shall have it, where the project has one."""
     answer = team.answers(database).get(memory_dir)
     if answer is None or not answer.is_on:
-        return
-    withdraw_outdated(database, memory_dir, now)
+        return ()
     team_dir = team_dir_of(memory_dir)
     room = MOST_WAITING - len(inbox.waiting(database, team_dir))
     asked = [
@@ -43,10 +44,7 @@ def propose_sharing(database: Database, memory_dir: str, groups: Sequence[Group]
         for change in group.changes
         if (proposed := _proposed(team_dir, change, answer.author)) is not None
     ]
-    if asked[: max(0, room)]:
-        with database.transaction():
-            rows = inbox_intake.add(database, team_dir, asked[: max(0, room)], session_id=session_id)
-            inbox_intake.publish(database, rows, now)
+    return tuple((team_dir, row) for row in asked[: max(0, room)])
 
 
 def withdraw_outdated(database: Database, memory_dir: str, now: float) -> None:

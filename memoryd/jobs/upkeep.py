@@ -16,7 +16,7 @@ from memoryd.clock import hour_of
 from memoryd.errors import BusyError, CorruptStateError, StateError
 from memoryd.jobs import gates
 from memoryd.model import Due
-from memoryd.state import inbox, jobs, retention, settings
+from memoryd.state import inbox, jobs, purge, retention, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,6 +73,8 @@ def upkeep_due(database: Database, now: float) -> bool:
     if known is None:
         settings.put(database, settings.UPKEEP, {"tried_at": None, "did": None}, now)
         return False
+    if purge.is_unfinished(database):
+        return True
     return isinstance(gates.upkeep(known.at, known.value["tried_at"], now, hour_of(now)), Due)
 
 
@@ -197,14 +199,15 @@ def _give_back(database: Database, paths: Paths) -> tuple[int, str]:
         with database.waiting(_DATABASE_SECONDS):  # whoever else uses the database goes first
             retention.optimize(database)
             before = retention.database_size(database)
-            if not before.is_wasted:
+            is_purged = purge.is_unfinished(database)
+            if not before.is_wasted and not is_purged:
                 return 0, ""
             if jobs.number_running(database):
                 return 0, "a job was running"
             needed = 2 * (before.bytes - before.free_bytes)  # a copy, which then goes through the log
             if shutil.disk_usage(paths.state_dir).free < needed + _SPARE_BYTES:
                 return 0, "the disk has no room for a copy"
-            retention.compact(database)
+            (purge.rewrite if is_purged else retention.compact)(database)
             return before.bytes - retention.database_size(database).bytes, ""
     except BusyError:
         return 0, "another process used the database"

@@ -191,6 +191,7 @@ def _split(changeset: Changeset) -> _Split:
         held=tuple(held[1]),
         accepts=tuple(row_id for row_id in changeset.accepts if row_id in answered),
         index_edit=Changeset("reindex", "", ()).index_edit,
+        elsewhere=(),
     )
     return _Split(own, person, *numbers)
 

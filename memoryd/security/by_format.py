@@ -16,6 +16,7 @@ from memoryd.security.shapes import SHAPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.security.searched_text import SearchedText
     from memoryd.security.shapes import Shape
 
 
@@ -31,46 +32,49 @@ class Span(NamedTuple):
     kind: str
 
 
-_RUN = re.compile(rb" ([^ ]{16,})")
+_SHORTEST_RUN = b"x" * 16
 _START_SIZES = (3, 4)
 # The `\n` of an escaped text is not the first letter of what follows; but for npm_, r8_, tskey- behind a backslash.
 _ESCAPE = re.compile(rb"\\[nrt](?!pm_|tn_|vapi-|8_|k_|ubygems_|vly-|skey-)")
-_OUTSIDE_OF_RUNS = bytes(
-    place if chr(place).isascii() and (chr(place).isalnum() or chr(place) in "_.-") else ord(" ")
-    for place in range(256)
-)
+_IN_RUNS = bytes(chr(place).isascii() and (chr(place).isalnum() or chr(place) in "_.-") for place in range(256))
+_AS_RUNS = bytes(ord("x" if inside else " ") for inside in _IN_RUNS)
+_OUTSIDE_OF_RUNS = bytes(place if inside else ord(" ") for place, inside in enumerate(_IN_RUNS))
 
-# Shapes that something else than a prefix gives away, each with the piece without which it cannot be there: of a text,
-_OTHERS = (
-    ("an Asana token", "/1", r"/1\d{15}(?:/\d{16})?:[0-9a-f]{32}"),
-    ("a Google token", "1//0", r"1//0[\w-]{40,}"),
-    ("an Okta token", "SSWS", r"(?<=SSWS )00[\w-]{38,}"),
-    ("a web hook", "webhook.office.com/", r"webhook\.office\.com/[\w/@-]{40,}"),
-    ("a web hook", "hooks.zapier.com/", r"hooks\.zapier\.com/hooks/catch/\d{4,}/\w{5,}"),
-    ("a PayPal token", "access_token$", r"access_token\$(?:production|sandbox)\$\w{8,}\$[0-9a-f]{32}"),
-    ("an eBay token", "v^1.1#", r"v\^1\.1#[\w^#+/=-]{60,}"),
-    ("a PagerDuty token", "u+", r"(?<![\w+])(?:pdus|u)\+(?=[\w-]{0,19}\d)(?=[\w-]{0,19}[A-Z])[\w-]{18,30}(?![\w-])"),
-    ("an OpenShift token", "sha256~", r"sha256~[\w-]{40,}"),
-    ("a Firebase key", ":APA91b", r"(?<![\w-])[\w-]{11}:APA91b[\w-]{100,}"),
-    ("an API key", "endr+", r"endr\+(?=[A-Za-z]{0,15}\d)[A-Za-z0-9-]{16,}"),
-    ("an Azure key", "Q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,}"),
-    ("an Azure key", "sig=", r"(?<=sig=)[A-Za-z0-9%+/]{40,}[=%A-Z0-9]*"),
-    (
+# Shapes that something else than a prefix gives away, each with what cannot be missing. One of the words that are searched for;
+_BY_WORD = {
+    b"sig=": ("an Azure key", r"(?<=sig=)[A-Za-z0-9%+/]{40,}[=%A-Z0-9]*"),
+    b"hooks": (
         "a web hook",
-        "hooks",
         r"https://(?:hooks\.slack\.com/[a-z]{1,20}|[a-z.]{0,20}discord(?:app)?\.com/api/webhooks/\d{1,30})/[\w/-]{20,}",
     ),
+    b"fm2_": ("a Fly token", r"fm2_[\w+/=-]{40,}"),
+    b"whsec_": ("a Stripe key", r"whsec_[A-Za-z0-9+/=]{24,}"),
+}
+# a sign, which is found a hundred times as fast as two letters, and a piece around it;
+_BY_SIGN = (
+    ("a PayPal token", "$", "access_token$", r"access_token\$(?:production|sandbox)\$\w{8,}\$[0-9a-f]{32}"),
+    ("an eBay token", "^", "v^1.1#", r"v\^1\.1#[\w^#+/=-]{60,}"),
+    (
+        "a PagerDuty token",
+        "+",
+        "u+",
+        r"(?<![\w+])(?:pdus|u)\+(?=[\w-]{0,19}\d)(?=[\w-]{0,19}[A-Z])[\w-]{18,30}(?![\w-])",
+    ),
+    ("an OpenShift token", "~", "sha256~", r"sha256~[\w-]{40,}"),
+    ("an API key", "+", "endr+", r"endr\+(?=[A-Za-z]{0,15}\d)[A-Za-z0-9-]{16,}"),
+    ("an Azure key", "~", "Q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,}"),
 )
-# or of a text that may have no run, as slashes interrupt it;
-_WITH_SLASHES = (
-    ("a Fly token", "fm2_", r"fm2_[\w+/=-]{40,}"),
-    ("a Stripe key", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}"),
-    ("an Adyen key", "AQE", r"(?<![A-Za-z0-9])AQE(?=[A-Za-z+/]{0,40}\d)[A-Za-z0-9+/=.-]{80,}"),
-)
-# or of its runs, which are fewer.
+_ADYEN = re.compile(r"(?<![A-Za-z0-9])AQE(?=[A-Za-z+/]{0,40}\d)[A-Za-z0-9+/=.-]{80,}", re.ASCII)
+# or a piece of the runs, which are fewer letters than the text.
 _RANDOM = r"(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[a-z])(?=(?:[A-Za-z]{0,20}\d){3})[A-Za-z0-9]{16,}"
 """Letters of both cases and three digits: the name of a test has hardly so many."""
 _OTHERS_IN_RUNS = (
+    ("an Asana token", " 1", r"/1\d{15}(?:/\d{16})?:[0-9a-f]{32}"),
+    ("a Google token", " 0", r"1//0[\w-]{40,}"),
+    ("an Okta token", " 00", r"(?<=SSWS )00[\w-]{38,}"),
+    ("a web hook", "webhook.office.com", r"webhook\.office\.com/[\w/@-]{40,}"),
+    ("a web hook", "hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/\d{4,}/\w{5,}"),
+    ("a Firebase key", " APA91b", r"(?<![\w-])[\w-]{11}:APA91b[\w-]{100,}"),
     ("a Vault token", " s.", rf"(?<![\w.])s\.{_MIXED}[A-Za-z0-9]{{24}}(?![\w.(])"),
     ("a New Relic key", "NRAL", r"(?<!\w)[0-9a-f]{34,36}(?:FFFF)?NRAL(?!\w)"),
     ("a MaxMind key", "_mmk", r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
@@ -107,12 +111,12 @@ _LAST_LINE = re.compile(_AROUND + r"[A-Za-z0-9+/=]{4,}" + _AROUND)
 _FULL_LINE = re.compile(_AROUND + r"[A-Za-z0-9+/=]{30,}" + _AROUND)
 
 
-def secrets_by_format(text: str, letters: bytes) -> Iterator[Span]:
-    """Every secret with a shape of its own, in no order; spans may overlap. `letters` is the text in ASCII."""
+def secrets_by_format(forms: SearchedText) -> Iterator[Span]:
+    """Every secret with a shape of its own, in no order; spans may overlap."""
+    text, letters = forms.text, forms.letters
     if b"\\" in letters:
         letters = _ESCAPE.sub(b"  ", letters)
-    letters = b" " + letters.translate(_OUTSIDE_OF_RUNS)
-    runs = _RUN.findall(letters)
+    runs = _runs(letters)
     if runs:
         joined = " " + b" ".join(runs).decode()
         for shape, match in _tokens(text, letters, runs, joined):
@@ -124,21 +128,44 @@ def secrets_by_format(text: str, letters: bytes) -> Iterator[Span]:
                 yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
         if _MAILGUN_RUN.search(joined):
             yield from (Span(*match.span(), "a Mailgun key") for match in _MAILGUN.finditer(text))
-        for kind, piece, pattern in _OTHERS:
-            if piece in text:
+        for kind, sign, piece, pattern in _BY_SIGN:
+            if sign in text and piece in text:
                 yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
-    for kind, head, pattern in _WITH_SLASHES:
-        if head in text:
-            yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
-    if "PRIVATE KEY" in text:
+    if "Q" in text and "AQE" in text:
+        yield from (Span(*match.span(), "an Adyen key") for match in _ADYEN.finditer(text))
+    if forms.words:
+        yield from _by_word(text, forms.words)
+
+
+def _by_word(text: str, words: dict[bytes, list[int]]) -> Iterator[Span]:
+    for word in _BY_WORD.keys() & words.keys():
+        kind, pattern = _BY_WORD[word]
+        yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
+    if b"private key" in words:
         yield from _private_keys(text)
-    for match in _PUTTY.finditer(text) if "Private-Lines: " in text else ():
+    for match in _PUTTY.finditer(text) if b"private-lines" in words else ():
         yield Span(match.start(), _end_of_lines(text, match.end()), "a private key")
+
+
+def _runs(letters: bytes) -> list[bytes]:
+    """The runs of letters and digits that are long enough to be a secret."""
+    inside = letters.translate(_AS_RUNS)
+    runs = []
+    start = inside.find(_SHORTEST_RUN)
+    while start >= 0:
+        end = inside.find(b" ", start)
+        if end < 0:
+            end = len(letters)
+        runs.append(letters[start:end])
+        start = inside.find(_SHORTEST_RUN, end)
+    return runs
 
 
 def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterator[tuple[Shape, re.Match[str]]]:
     starts, inside = _starts()
-    for start in starts.keys() & {run[:size] for run in runs for size in _START_SIZES}:
+    found = starts.keys() & {run[:size] for run in runs for size in _START_SIZES}
+    letters = b" " + letters.translate(_OUTSIDE_OF_RUNS) if found else b""
+    for start in found:
         # There is one more letter in front, so that the space before a run is where the run begins in the text.
         place = letters.find(b" " + start)
         while place >= 0:

@@ -7,9 +7,10 @@ text takes long. What they lead to must look like a secret (values.py), the more
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.security.by_format import Span
+from memoryd.security.by_layout import apart, before_noun, in_column
 from memoryd.security.nouns import (
     EASTERN_PASSWORDS,
     EASTERN_SECRETS,
@@ -19,17 +20,20 @@ from memoryd.security.nouns import (
     near_hints,
     noun_at,
     nouns_in,
+    places,
 )
-from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_jumble, is_masked, strength
+from memoryd.security.value_at import read_value, span_of
+from memoryd.security.values import LIKELY, RANDOM, STRONG, is_call, is_code, is_masked, is_scrambled, strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.security.searched_text import SearchedText
+    from memoryd.security.value_at import Value
+
 # -- what leads from a noun to its value ------------------------------------------------------------------------------
 
 _SPACE = r"[^\S\n]"
-_QUOTES = dict(zip("\"'`“„«‘「『", "\"'`”“»’」』", strict=True))  # noqa: RUF001
-_ALL_QUOTES = "".join({*_QUOTES, *_QUOTES.values()})
 
 _ASSIGNED = re.compile(
     rf"\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
@@ -59,110 +63,84 @@ _PAIR = re.compile(
     rf"(?i)(?:{_SPACE}{{0,3}}(?:[:=]|are|is|sind|{_SPACE})){{1,4}}[*_`\"']{{0,3}}[\w.@\\-]{{1,40}}{_SPACE}{{0,2}}[/:]{_SPACE}{{0,2}}"
 )
 _LOGIN_PAIR = re.compile(rf"{_SPACE}{{0,2}}[:=]{_SPACE}{{0,2}}[\w.@-]{{1,40}}{_SPACE}{{1,2}}/{_SPACE}{{1,2}}")
-_ARROWS = ("<-", "<--", "←")
-_BACK = frozenset(("is", "as", "ist", "als", "como", "comme", *_ARROWS))
-_WORDS_BACK = 5
 _LOGIN = ("login", "user", "account")
-_BRACKETED = re.compile(rf"{_SPACE}{{0,2}}[(\[{{]")
-_LINE_BREAK = rf"{_SPACE}{{0,4}}\r?\n"
-_NEXT_LINE = re.compile(
-    rf"[*_`]{{0,3}}{_SPACE}{{0,2}}(?P<sign>[:=]?)[*_]{{0,3}}(?:{_LINE_BREAK}){{1,2}}{_SPACE}{{0,12}}(?:[-*>] )?"
-)
-_LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|\Z)")
-_SEPARATOR_LINE = re.compile(r"[ \t]{0,8}\|?(?:[ \t]{0,8}:?-{1,80}:?[ \t]{0,8}\|){1,20}[ \t:-]{0,80}\r?\n")
-_ROWS, _LONGEST_ROW, _CELL_END = 20, 400, 40
 # Words as in BIP 39: three to eight small letters each, 12, 15, 18, 21 or 24 of them.
 _SEED_PHRASE = re.compile(
     r"(?i:(?:seed|recovery|backup|secret) (?:phrase|words)|mnemonic(?: phrase)?)(?: (?:is|are|was))?[\s:=\"'`]{1,6}"
     r"([a-z]{3,8}(?:[ ,\n]{1,3}[a-z]{3,8}){11,23})(?=\s{0,3}(?:[\"'`.;)]|\n|\Z))"
 )
+_OF_SEED_PHRASES = frozenset((b"mnemonic", b" phrase", b"seed words"))
 _SEED_WORDS = (12, 15, 18, 21, 24)
-
-# -- values -----------------------------------------------------------------------------------------------------------
-
-_LONGEST, _LONGEST_TO_JUDGE, _LONGEST_OF_ALL = 300, 100, 4000
-_IN_QUOTES = re.compile(rf"[bBrRfFuU]?\\{{0,2}}([{''.join(_QUOTES)}])")
-_EASTERN = r"\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef"
-_LETTER = (
-    rf"(?:[^\s\"'`“”„«»‘’「」『』<>,;&\\{_EASTERN}]|\\(?![nrt\"'`])"  # noqa: RUF001
-    r"|[,&](?![\s\"'`)\]}]|$|[\w.-]{1,40}[=:;]|\#x?\w))"
-)
-_PLAIN = re.compile(f"{_LETTER}{{1,{_LONGEST_TO_JUDGE}}}")
-_REST = re.compile(f"{_LETTER}{{0,{_LONGEST_OF_ALL}}}")
 _WORD_LENGTH, _NAME_LENGTH, _TOKEN_LENGTH, _LONG = 4, 6, 8, 20
 """From how many letters on a value counts: where any is a secret; in quotes; of a token; of what has no clear name."""
+_IS_REDACTED = re.compile(r"[\"'`]{0,2}\s{0,3}[:=]?\s{0,3}[\"'`]{0,2}\[redacted: ")
+_NAME, _LONGEST_NAME = re.compile(r"[\w.-]*"), 60
+_LOOKS_BACK, _LOOKS_AHEAD = 130, 1000
+"""So much of the text around a noun decides what is found there, but for table columns."""
 
 
-class _Value(NamedTuple):
-    text: str
-    """Its beginning, if it is very long: enough to judge by."""
-    start: int
-    end: int
-    quote: str
-
-
-def secrets_by_name(text: str, lowered: str) -> Iterator[Span]:
-    """Every value that is called a secret and looks like one, in no order; spans may overlap.
-
-    `lowered` is the text in lower case and ASCII, with a question mark for all other letters.
-    """
-    for matches in nouns_in(text, lowered):
+def secrets_by_name(forms: SearchedText) -> Iterator[Span]:
+    """Every value that is called a secret and looks like one, in no order; spans may overlap."""
+    text = forms.text
+    for matches in nouns_in(forms):
         past = 0  # a noun inside of a secret says nothing
+        nearby = _Nearby(text)
         for match in matches:
-            if match.start() >= past and (span := _behind(text, match)):
+            if match.start() < past:
+                continue
+            noun, span = nearby.at(match)
+            if span is not None:
                 past = span.end
                 yield span
-    if not text.isascii() and IDEOGRAMS.search(text):
+            elif noun is not None:
+                yield from in_column(text, noun)
+    if forms.others and IDEOGRAMS.search(forms.others):
         yield from _in_the_east(text)
-    if "mnemonic" in lowered or " phrase" in lowered or "seed words" in lowered:
+    if not _OF_SEED_PHRASES.isdisjoint(forms.words):
         for match in _SEED_PHRASE.finditer(text):
             if len(re.findall(r"[a-z]+", match[1])) in _SEED_WORDS:
                 yield Span(*match.span(1), "a seed phrase")
 
 
-def _behind(text: str, match: re.Match[str]) -> Span | None:
-    noun = noun_at(text, match)
-    if noun is None:
-        return None
+class _Nearby:
+    """The noun at a place and the secret near it. Where the same text stands around a place as around the one before, the same is
+    found there: a text that says one thing again and again takes no time.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._around, self._before = "", 0
+        self._found: tuple[Noun | None, Span | None] = None, None
+
+    def at(self, match: re.Match[str]) -> tuple[Noun | None, Span | None]:
+        place = match.start()
+        if self._around and self._text.startswith(self._around, place - _LOOKS_BACK):
+            noun, span = self._found
+            ahead = place - self._before
+            return noun and noun.moved(ahead), span and Span(span.start + ahead, span.end + ahead, span.kind)
+        noun = noun_at(self._text, match)
+        span = _near(self._text, noun) if noun is not None else None
+        self._found, self._before, self._around = (noun, span), place, ""
+        if place >= _LOOKS_BACK and (span is None or span.end < place + _LOOKS_AHEAD):
+            self._around = self._text[place - _LOOKS_BACK : place + _LOOKS_AHEAD]
+        return noun, span
+
+
+def _near(text: str, noun: Noun) -> Span | None:
     if noun.word == " pin":
         return _pin(text, noun)
     if noun.word in PAIRS:
         return _pair(text, noun)
-    return _assigned(text, noun) or _said(text, noun) or _next(text, noun) or _in_layout(text, noun)
+    if _IS_REDACTED.match(text, noun.end):
+        return before_noun(text, noun)
+    return (
+        _assigned(text, noun) or _said(text, noun) or _next(text, noun) or apart(text, noun) or before_noun(text, noun)
+    )
 
 
 def _start_of_name(text: str, start: int) -> int:
-    limit = max(0, start - 60)
-    while start > limit and (text[start - 1].isalnum() or text[start - 1] in "_-."):
-        start -= 1
-    return start
-
-
-def _read(text: str, place: int) -> _Value | None:
-    """The value at a place: up to the closing quote, or else to a space or what ends a sentence or an expression."""
-    quote = _IN_QUOTES.match(text, place)
-    if quote is not None:
-        place = quote.end()
-        end = text.find(_QUOTES[quote[1]], place, place + _LONGEST)
-        value = text[place:end].rstrip("\\") if end > place else ""
-        if value and "\n" not in value:
-            return _Value(value[:_LONGEST_TO_JUDGE], place, place + len(value), quote[1])
-    plain = _PLAIN.match(text, place)
-    if plain is None:
-        return None
-    if len(plain[0]) >= _LONGEST_TO_JUDGE:
-        return _Value(plain[0], place, plain.end(), "")
-    value = plain[0].rstrip(".,;:?…").removesuffix("**")
-    while value[-1:] in (")", "]", "}") and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
-        value = value[:-1].rstrip(".,;:?…")
-    return _Value(value, place, place + len(value), quote[1] if quote else "") if value else None
-
-
-def _span(text: str, value: _Value, kind: str) -> Span:
-    """Of a value that is a secret; now all of it."""
-    is_cut = not value.quote and len(value.text) >= _LONGEST_TO_JUDGE
-    rest = _REST.match(text, value.end) if is_cut else None
-    return Span(value.start, rest.end() if rest is not None else value.end, kind)
+    before = _NAME.match(text[max(0, start - _LONGEST_NAME) : start][::-1])
+    return start - before.end() if before is not None else start
 
 
 def _assigned(text: str, noun: Noun) -> Span | None:
@@ -178,12 +156,12 @@ def _assigned(text: str, noun: Noun) -> Span | None:
     else:
         is_flag = text.startswith("-", name_start)
         match = _ELSEWHERE.match(text, noun.end) or (_FLAG.match(text, noun.end) if is_flag else None)
-    value = _read(text, match.end()) if match is not None else None
+    value = read_value(text, match.end()) if match is not None else None
     if value is None or is_masked(value.text) or (" " in value.text and noun.word != "passphrase"):
         return None
     if text.startswith("::", name_start - 2) or (sign == ">" and not text.startswith("</", value.end)):
         return None
-    if not value.quote and is_code(value.text) and (not is_literal or _is_call(value.text) or "/" in value.text):
+    if not value.quote and is_code(value.text) and (not is_literal or is_call(value.text) or "/" in value.text):
         return None
     much, length = strength(value.text), len(value.text)
     if not noun.is_sure:
@@ -193,17 +171,11 @@ def _assigned(text: str, noun: Noun) -> Span | None:
     elif value.quote or is_literal:
         is_secret = much >= STRONG or (much >= LIKELY and length >= _TOKEN_LENGTH)
     else:
-        is_secret = much >= (RANDOM if is_spaced else STRONG) or (much >= LIKELY and _is_scrambled(value.text))
-    return _span(text, value, noun.kind) if is_secret else None
+        is_secret = much >= (RANDOM if is_spaced else STRONG) or (much >= LIKELY and is_scrambled(value.text))
+    return span_of(text, value, noun.kind) if is_secret else None
 
 
-def _is_scrambled(value: str) -> bool:
-    """Whether it is long, with a digit and nothing between, and in one case or a jumble: kwknw21ftqiijbz85cwqaxl9lm."""
-    is_alike = value.islower() or value.isupper() or is_jumble(value)
-    return is_alike and value.isalnum() and len(value) >= _LONG and any(map(str.isdigit, value))
-
-
-def _is_weak_password(noun: Noun, value: _Value, sign: str, *, is_literal: bool) -> bool:
+def _is_weak_password(noun: Noun, value: Value, sign: str, *, is_literal: bool) -> bool:
     """Whether it is a password although it does not look like one: a word, a number, a sentence."""
     length = len(value.text)
     if is_literal:
@@ -214,7 +186,7 @@ def _is_weak_password(noun: Noun, value: _Value, sign: str, *, is_literal: bool)
     return sign in (":", "=") and length >= _NAME_LENGTH and (is_word or value.text.isdigit())
 
 
-def _is_passphrase(noun: Noun, value: _Value) -> bool:
+def _is_passphrase(noun: Noun, value: Value) -> bool:
     return (
         noun.word == "passphrase"
         and bool(value.quote)
@@ -226,13 +198,13 @@ def _is_passphrase(noun: Noun, value: _Value) -> bool:
 def _said(text: str, noun: Noun) -> Span | None:
     """After a verb: "the password for the VPN is still …"."""
     match = _SAID.match(text, noun.end) or _SAID_IN_THE_EAST.match(text, noun.end)
-    value = _read(text, match.end()) if match is not None else None
+    value = read_value(text, match.end()) if match is not None else None
     if (
         match is None
         or value is None
         or is_masked(value.text)
         or (" " in value.text and not _is_passphrase(noun, value))
-        or (not value.quote and _is_call(value.text))
+        or (not value.quote and is_call(value.text))
     ):
         return None
     much = strength(value.text)
@@ -247,11 +219,7 @@ def _said(text: str, noun: Noun) -> Span | None:
     else:
         is_phrase = value.text.count("-") > 2  # noqa: PLR2004 - correct-horse-battery-staple
         is_secret = much >= LIKELY or is_phrase or (bool(value.quote) and len(value.text) >= _NAME_LENGTH)
-    return _span(text, value, noun.kind) if is_secret else None
-
-
-def _is_call(value: str) -> bool:
-    return "(" in value or "[" in value
+    return span_of(text, value, noun.kind) if is_secret else None
 
 
 def _next(text: str, noun: Noun) -> Span | None:
@@ -259,7 +227,7 @@ def _next(text: str, noun: Noun) -> Span | None:
     words = text[max(0, noun.start - 120) : noun.start].split()
     is_login = noun.is_password and len(words) > 1 and words[-2] in _LOGIN
     match = (_FLAG if is_login else _NEXT).match(text, noun.end)
-    value = _read(text, match.end()) if match is not None else None
+    value = read_value(text, match.end()) if match is not None else None
     if value is None or is_masked(value.text) or " " in value.text or is_code(value.text):
         return None
     much = strength(value.text)
@@ -269,111 +237,33 @@ def _next(text: str, noun: Noun) -> Span | None:
         is_secret = much >= STRONG and not value.text.isalnum()
     elif noun.is_password:
         is_year = value.text.isalnum() and sum(map(str.isdigit, value.text)) > 1
-        is_secret = (much >= STRONG or (much >= LIKELY and is_year)) and not _is_call(value.text)
+        is_secret = (much >= STRONG or (much >= LIKELY and is_year)) and not is_call(value.text)
     else:
         is_secret = noun.is_sure and much >= RANDOM
-    return _span(text, value, noun.kind) if is_secret else None
-
-
-def _in_layout(text: str, noun: Noun) -> Span | None:
-    return _apart(text, noun) or _in_column(text, noun) or _before(text, noun)
-
-
-def _apart(text: str, noun: Noun) -> Span | None:
-    """In a bracket, or alone on one of the next lines. As nothing says that it is meant, it must look like a secret itself."""
-    match = _BRACKETED.match(text, noun.end)
-    is_line = match is None
-    if match is None:
-        match = _NEXT_LINE.match(text, noun.end)
-    value = _read(text, match.end()) if match is not None else None
-    if match is None or value is None or not noun.is_sure or is_masked(value.text) or " " in value.text:
-        return None
-    if not value.quote and (is_code(value.text) or _is_call(value.text)):
-        return None
-    much = strength(value.text)
-    if is_line:
-        is_bare = not match["sign"]  # the line after "Add password" in a log may hold a hash
-        if not _LINE_ENDS.match(text, value.end) or (is_bare and (not noun.is_password or much == RANDOM)):
-            return None
-    is_secret = much >= STRONG or (much >= LIKELY and _is_scrambled(value.text))
-    return _span(text, value, noun.kind) if is_secret else None
-
-
-def _in_column(text: str, noun: Noun) -> Span | None:
-    """Below its noun, in a table: the first row whose cell looks like a secret. The others are found when it is gone."""
-    if text[noun.end : noun.end + _CELL_END].lstrip(" \t*`_")[:1] not in ("|", "\r", "\n"):
-        return None
-    line_start = text.rfind("\n", max(0, noun.start - _LONGEST_ROW), noun.start) + 1
-    line_end = text.find("\n", noun.end, noun.end + _LONGEST_ROW)
-    if (
-        line_end < 0
-        or noun.end - line_start > _LONGEST_ROW
-        or "|" not in text[line_start : noun.start] + text[noun.end : noun.end + 3]
-    ):
-        return None
-    separator = _SEPARATOR_LINE.match(text, line_end + 1)
-    if separator is None or not noun.is_sure:
-        return None
-    column = text.count("|", line_start, noun.start) - (text[line_start:line_end].lstrip()[:1] == "|")
-    start = separator.end()
-    for _ in range(_ROWS):
-        end = text.find("\n", start, start + _LONGEST_ROW)
-        row = text[start : end if end >= 0 else start + _LONGEST_ROW]
-        if "|" not in row:
-            return None
-        shift = len(row) - len(row.lstrip().removeprefix("|"))
-        cells = row[shift:].split("|")
-        if column < len(cells):
-            cell = cells[column]
-            place = start + shift + sum(len(before) + 1 for before in cells[:column]) + len(cell) - len(cell.lstrip())
-            value = _read(text, place)
-            if value and not is_masked(value.text) and " " not in value.text and not _is_call(value.text):
-                much = strength(value.text)
-                if much >= STRONG or (much >= LIKELY and _is_scrambled(value.text)):
-                    return _span(text, value, noun.kind)
-        if end < 0:
-            return None
-        start = end + 1
-    return None
-
-
-def _before(text: str, noun: Noun) -> Span | None:
-    """Before its noun: "log in with … as the password"."""
-    offset = max(0, noun.start - 100)
-    before = text[offset : noun.start]
-    words = before.split()[-_WORDS_BACK:]
-    link = next((place for place in range(1, len(words)) if words[place] in _BACK), None)
-    if link is None or not noun.is_sure or noun.is_verb:
-        return None
-    value = words[link - 1].strip(_ALL_QUOTES + "(")
-    is_on_one_line = "\n" not in before[before.rindex(words[link - 1]) :] and _LINE_ENDS.match(text, noun.end)
-    if words[link] in _ARROWS and not is_on_one_line:
-        return None
-    if is_masked(value) or is_code(value) or strength(value) < STRONG:
-        return None
-    start = offset + before.rindex(value)
-    return Span(start, start + len(value), noun.kind)
+    return span_of(text, value, noun.kind) if is_secret else None
 
 
 def _pair(text: str, noun: Noun) -> Span | None:
     """After a name: "creds: admin / …"."""
     match = (_PAIR if noun.word != "login" else _LOGIN_PAIR).match(text, noun.end)
-    value = _read(text, match.end()) if match is not None else None
+    value = read_value(text, match.end()) if match is not None else None
     if value is None or is_masked(value.text) or is_code(value.text) or strength(value.text) < LIKELY:
         return None
-    return _span(text, value, "a password")
+    return span_of(text, value, "a password")
 
 
 def _pin(text: str, noun: Noun) -> Span | None:
     match = _SAID.match(text, noun.end) or _ASSIGNED.match(text, noun.end)
-    value = _read(text, match.end()) if match is not None else None
-    return _span(text, value, "a PIN") if value is not None and re.fullmatch(r"\d{4,8}", value.text) else None
+    value = read_value(text, match.end()) if match is not None else None
+    return span_of(text, value, "a PIN") if value is not None and re.fullmatch(r"\d{4,8}", value.text) else None
 
 
 def _in_the_east(text: str) -> Iterator[Span]:
     for word in EASTERN_PASSWORDS + EASTERN_SECRETS:
         if word in text:
-            for place in near_hints(text, text, word):
+            for place in near_hints(text, places(text, word)):
                 noun = Noun(word, place, place + len(word), word in EASTERN_PASSWORDS, is_sure=True)
-                if span := _assigned(text, noun) or _said(text, noun) or _next(text, noun) or _in_layout(text, noun):
+                if span := _near(text, noun):
                     yield span
+                else:
+                    yield from in_column(text, noun)

@@ -13,6 +13,8 @@ from memoryd.security.values import LIKELY, RANDOM, STRONG, is_code, is_masked, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.security.searched_text import SearchedText
+
 # A port is no password: host:8080/@vite. The first way allows a slash in a password, the second what begins a query.
 _IN_URL = re.compile(
     r"://[^\s/?#@:\"'`<>\[]{0,128}:(?![:/]|\d{1,5}/)([^\s\"'`<>?#]{1,256}|[^\s\"'`<>/]{1,256})@(?=[\w\[.%$-])"
@@ -23,16 +25,18 @@ _LONGEST_SCHEME = 26
 _ALONE_IN_URL = re.compile(r"://([\w.~-]{16,256})@(?=[\w\[.-])")
 
 _FLAG = re.compile(r" -(?:[upaU]|-user|-proxy-user)")
+# A command, the flag behind which its password stands, and how far behind the beginning of the command that may be.
 _COMMANDS = (
     (
-        "curl",
-        re.compile(r"curl\b[^\n]{0,200}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"']{3,200})"),
+        re.compile(r"curl\b"),
+        re.compile(r" (?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"']{3,200})"),
+        210,
     ),
-    ("mysql", re.compile(r"mysql\w{0,8}\s[^\n]{0,200}?\s-p[\"']?((?!\d+:)[^\s\"'=]{3,200})")),
-    ("sshpass", re.compile(r"sshpass\s{1,4}-p\s{0,4}[\"']?([^\s\"']{3,200})")),
-    ("redis-cli", re.compile(r"redis-cli\b[^\n]{0,200}?\s-a\s{1,4}[\"']?([^\s\"']{3,200})")),
-    (" login ", re.compile(r"\slogin\s[^\n]{0,200}?\s-p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})")),
-    ("%", re.compile(r"\s-U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})")),  # smbclient
+    (re.compile(r"mysql\w{0,8}\s"), re.compile(r" -p[\"']?((?!\d+:)[^\s\"'=]{3,200})"), 210),
+    (re.compile(r"sshpass\s"), re.compile(r" -p\s{0,4}[\"']?([^\s\"']{3,200})"), 11),
+    (re.compile(r"redis-cli\b"), re.compile(r" -a\s{1,4}[\"']?([^\s\"']{3,200})"), 210),
+    (re.compile(r"login\s(?<=\slogin\s)"), re.compile(r" -p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})"), 210),
+    (re.compile(r"\s"), re.compile(r" -U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})"), 1),  # smbclient
 )
 
 _QUOTE = r"\\{0,2}[\"'`]?"
@@ -50,8 +54,9 @@ _COOKIE = re.compile(r"[\w.$-]{1,60}=([^;\s\"'`,\\]{1,4000})(?:;\s{0,3})?")
 _SHORTEST_COOKIE, _MOST_COOKIES = 12, 50
 
 
-def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
+def secrets_by_position(forms: SearchedText) -> Iterator[Span]:
     """Every password in such a place, in no order; spans may overlap."""
+    text, words = forms.text, forms.words
     if "://" in text:
         for match in _IN_URL.finditer(text):
             if not is_masked(match[1]):
@@ -61,20 +66,19 @@ def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
             if strength(match[1]) >= RANDOM:
                 yield Span(*match.span(1), "a password in a URL")
     if _FLAG.search(text):
-        for word, pattern in _COMMANDS:
-            if word in text:
-                for match in pattern.finditer(text):
-                    if not is_masked(match[1]):
-                        yield Span(*match.span(1), "a password")
-    if "bearer" in lowered:
+        for command, flag, most in _COMMANDS:
+            for match in flag.finditer(text):
+                if not is_masked(match[1]) and _is_behind(text, match.start(), command, most):
+                    yield Span(*match.span(1), "a password")
+    if b"bearer" in words:
         for match in _BEARER.finditer(text):
             if len(match[1]) >= _SHORTEST_BEARER and _is_credible(match[1]):
                 yield Span(*match.span(1), "a bearer token")
-    if "cookie" in lowered or " -b " in text:
+    if b"cookie" in words or " -b " in text:
         yield from _cookies(text)
-    if "auth" not in lowered:
+    if b"auth" not in words:
         return
-    if "authorization" in lowered:
+    if "authorization" in forms.lowered:
         for match in _AUTHORIZATION.finditer(text):
             if match["scheme"].lower() == "basic" and _is_basic(match[2]):
                 yield Span(*match.span(2), "a password in a header")
@@ -84,6 +88,12 @@ def secrets_by_position(text: str, lowered: str) -> Iterator[Span]:
         for match in _DOCKER_AUTH.finditer(text):
             if _is_basic(match[1]):
                 yield Span(*match.span(1), "a password")
+
+
+def _is_behind(text: str, place: int, command: re.Pattern[str], most: int) -> bool:
+    """Whether a command begins before a place, on the same line."""
+    begin = max(0, place - most)
+    return command.search(text, max(begin, text.rfind("\n", begin, place)), place + 1) is not None
 
 
 def _cookies(text: str) -> Iterator[Span]:

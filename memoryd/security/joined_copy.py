@@ -11,16 +11,18 @@ from memoryd.security.invisible import ANY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memoryd.security.searched_text import SearchedText
+
 _DIGIT = re.compile(r"\d")
-_NOT_ASCII = re.compile("[^\x00-\x7f]")
 _INVISIBLE = f"[{ANY}]+"
+_FORMS_OF_EMOJI = "\ufe0e\ufe0f\u200d"
+_EMOJI = ("\u2190", "\u2bff"), ("\U0001f000", "\U0001faff")
+"""Behind one of these a form or a joiner is part of it: it splits nothing, and every other answer of an agent has some."""
 # A line that ends in a long run of letters and digits, and one that begins with one. It begins with the newline, which is found
 # faster than anything.
 _LETTERS = r"[\w+/=%.~:$@^#-]{5}"
-_WRAP, _WRAP_OTHERWISE = (
-    re.compile(rf"{end}(?<={_LETTERS}{end})[ \t]{{0,16}}(?:[>|+] ?)?(?={_LETTERS})", re.ASCII)
-    for end in (r"\n", r"(?:\r|\\)\n")
-)
+_WRAP = re.compile(rf"\n(?:(?<={_LETTERS}\n)|(?<={_LETTERS}[\r\\]\n))[ \t]{{0,16}}(?:[>|+] ?)?(?={_LETTERS})".encode())
+_BEFORE_NEWLINE = b"\r\\"
 _LONGEST_RUN, _SHORTEST_SECRET = 80, 16
 _AROUND = 300
 """So much of the text around what is split is in a copy: a secret, and the words that call it one."""
@@ -49,11 +51,14 @@ class JoinedCopy:
         return self._wraps[bisect_left(self._wraps, (start, 0)) : bisect_left(self._wraps, (end, 0))]
 
 
-def joined_copies(text: str) -> Iterator[JoinedCopy]:
+def joined_copies(searched: SearchedText) -> Iterator[JoinedCopy]:
     """A copy of each part of the text in which something is split."""
-    gaps = [match.span() for match in re.finditer(_INVISIBLE, text)] if _may_hide(text) else []
-    ends = (_WRAP, _WRAP_OTHERWISE) if "\r\n" in text or "\\\n" in text else (_WRAP,)
-    gaps += [match.span() for end in ends for match in end.finditer(text) if _is_torn(text, *match.span())]
+    text = searched.text
+    gaps = _hidden(text, hiding) if (hiding := _invisible_of(searched.others)) else []
+    if b"\n" in searched.letters:
+        gaps += _wraps(searched)
+    if not gaps:
+        return
     near: list[tuple[int, int]] = []
     past = 0
     for start, end in sorted(gaps):
@@ -67,17 +72,42 @@ def joined_copies(text: str) -> Iterator[JoinedCopy]:
         yield _copy(text, near)
 
 
-def _may_hide(text: str) -> bool:
-    """Whether there are invisible characters. Few different letters are not ASCII: they are looked at once each."""
-    return not text.isascii() and re.search(_INVISIBLE, "".join(set(_NOT_ASCII.findall(text)))) is not None
+def _invisible_of(others: str) -> list[str]:
+    """The invisible characters of a text. Few of its letters differ: they are looked at once each."""
+    return re.findall(_INVISIBLE, "".join(sorted(set(others)))) if others else []
+
+
+def _hidden(text: str, hiding: list[str]) -> list[tuple[int, int]]:
+    # A search is as slow as it has ranges: mostly there is one character.
+    spans = (match.span() for match in re.finditer(f"[{hiding[0]}]+" if hiding[0] == hiding[-1] else _INVISIBLE, text))
+    return [span for span in spans if not _is_part_of_emoji(text, *span)]
+
+
+def _is_part_of_emoji(text: str, start: int, end: int) -> bool:
+    if text[start] not in _FORMS_OF_EMOJI or text[start:end].strip(_FORMS_OF_EMOJI):
+        return False
+    before = text[start - 1 : start]
+    return any(first <= before <= last for first, last in _EMOJI)
 
 
 def _copy(text: str, gaps: list[tuple[int, int]]) -> JoinedCopy:
     return JoinedCopy(text, max(0, gaps[0][0] - _AROUND), min(len(text), gaps[-1][1] + _AROUND), gaps)
 
 
+def _wraps(searched: SearchedText) -> list[tuple[int, int]]:
+    text, letters = searched.text, searched.letters
+    wraps = []
+    for match in _WRAP.finditer(letters):
+        start, end = match.span()
+        if letters[start - 1] in _BEFORE_NEWLINE:
+            start -= 1
+        if _is_torn(text, start, end):
+            wraps.append((start, end))
+    return wraps
+
+
 def _is_torn(text: str, start: int, end: int) -> bool:
     """Whether the words around a newline could be one: there is a digit in them, and they are long together."""
-    before, behind = text[max(0, start - _LONGEST_RUN) : start].split(), text[end : end + _LONGEST_RUN].split(None, 1)
-    both = before[-1] + behind[0] if before and behind else ""
+    before = text[max(0, start - _LONGEST_RUN) : start].rsplit(None, 1)[-1]
+    both = before + text[end : end + _LONGEST_RUN].split(None, 1)[0]
     return len(both) >= _SHORTEST_SECRET and _DIGIT.search(both) is not None

@@ -6,32 +6,35 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-# Where to look, in lower case; the noun around it is read by the pattern. str.find is ten times as fast as a pattern.
+    from memoryd.security.searched_text import SearchedText
+
+# Where to look, in lower case; the noun there is read by the pattern.
 _PLACES = (
-    *("pass", "secret", "token", "key", "pw", "cred", " pin", "_auth", "login"),
-    *("kennwort", "zugangsdaten", "contrase", "clave", "mdp", "jeton"),
-    *("senha", "wachtwoord", "heslo", "parola"),
+    *(b"pass", b"secret", b"token", b"key", b"pw", b"cred", b" pin", b"auth", b"login"),
+    *(b"kennwort", b"zugangsdaten", b"contrase", b"clave", b"mdp", b"jeton"),
+    *(b"senha", b"wachtwoord", b"heslo", b"parola"),
 )
 _PLACES_WITH_ACCENTS = (
-    "chlüssel",
-    "lé",
-    "ароль",
-    "asło",
-    "ösenord",
-    "ifre",
-    "ासवर्ड",
-    "لمة المرور",
-    "لمة مرور",
-    "لمة السر",
+    ("ü", "chlüssel"),
+    ("é", "lé"),
+    ("ь", "ароль"),
+    ("ł", "asło"),
+    ("ö", "ösenord"),
+    ("ş", "ifre"),
+    ("Ş", "ifre"),
+    ("ड", "ासवर्ड"),
+    ("ة", "لمة المرور"),
+    ("ة", "لمة مرور"),
+    ("ة", "لمة السر"),
 )
-"""Without the first letter, which may be a capital."""
+"""A letter without which it cannot be there, and a noun without its first letter, which may be a capital."""
 _NOUN_WITH_ACCENTS = re.compile(
     "[Ss]chlüssel|[Cc]lé|[Пп]ароль|[Hh]asło|[Ll]ösenord(?:et)?|[Şş]ifre(?:si|miz|niz|m)?|पासवर्ड|كلمة (?:المرور|مرور|السر)"
 )
 _NOUN = re.compile(
-    r"pass(?:word|wort|wd|phrase|code|e(?<=mot de passe))?|secret|token|key|pwd?|cred(?:ential)?s| pin|_auth|login"
+    r"pass(?:word|wort|wd|phrase|code|e(?<=mot de passe))?|secret|token|key|pwd?|cred(?:ential)?s| pin|auth(?<=_auth)|login"
     r"|kennwort|zugangsdaten|contrase[n?]a|clave|mdp|jeton|senha|wachtwoord|heslo|parola(?: d['?]ordine)?"
 )
 PASSWORDS = frozenset(
@@ -81,7 +84,9 @@ _NO_SECRET = re.compile(
 )
 _MARKER_LENGTH = 40
 # Without a digit, a sign or a very long word around it, nothing there is a secret.
-_HINT = re.compile(r"\d|[^\w\s.,]|_|[A-Za-z]{20}")
+_HINT = re.compile(
+    r"\d|[!@#$%^&*+~?§;<\-\"'`“”„«»‘’「」『』]|(?<![a-z])=|[A-Za-z_/.]{16}"  # noqa: RUF001
+)
 _NEAR = 160
 _REST_OF_NAME = re.compile(r"[\w-]{0,40}")
 _LONG_RUN_SOON = re.compile(r"[^\w+/~-]{0,12}(?:\w{1,8}[^\w+/~-]{1,4}){0,2}[\w+/~-]{20}")
@@ -104,6 +109,9 @@ class Noun(NamedTuple):
         if self.is_password:
             return "a password"
         return "a token" if self.word in ("token", "jeton") else "a secret" if self.word == "secret" else "a key"
+
+    def moved(self, ahead: int) -> Noun:
+        return self._replace(start=self.start + ahead, end=self.end + ahead)
 
 
 def noun_at(text: str, match: re.Match[str]) -> Noun | None:
@@ -132,26 +140,25 @@ def noun_at(text: str, match: re.Match[str]) -> Noun | None:
     return Noun(word, start, end, word in PASSWORDS, is_sure, is_verb)
 
 
-def nouns_in(text: str, lowered: str) -> Iterator[list[re.Match[str]]]:
-    """The places of nouns, a list for each way to write one. `lowered` is the text in lower case, a question mark for other letters."""
-    for piece in _PLACES:
-        if piece in lowered:
-            yield _nouns(text, lowered, piece, _NOUN, 0)
-    if not text.isascii():
-        for piece in _PLACES_WITH_ACCENTS:
-            if piece in text:
-                yield _nouns(text, text, piece, _NOUN_WITH_ACCENTS, 1)
+def nouns_in(forms: SearchedText) -> Iterator[list[re.Match[str]]]:
+    """The places of nouns, a list for each way to write one."""
+    text, others = forms.text, forms.others
+    if forms.words:
+        for piece in _PLACES:
+            if piece in forms.words:
+                near = near_hints(text, forms.words[piece])
+                yield [match for place in near if (match := _NOUN.match(forms.lowered, place))]
+    if others:
+        for letter, rest in _PLACES_WITH_ACCENTS:
+            if letter in others and rest in text:
+                near = near_hints(text, places(text, rest))
+                yield [match for place in near if (match := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
 
 
-def _nouns(text: str, searched: str, piece: str, pattern: re.Pattern[str], letters_before: int) -> list[re.Match[str]]:
-    found = (pattern.match(searched, max(0, place - letters_before)) for place in near_hints(text, searched, piece))
-    return [match for match in found if match]
-
-
-def near_hints(text: str, searched: str, piece: str) -> Iterator[int]:
-    """Places of a piece that something stands near which no plain word has. Where that is, is looked for once for all of them."""
+def near_hints(text: str, nouns: Iterable[int]) -> Iterator[int]:
+    """Those places of nouns that something stands near which no plain word has. Where that is, is looked for once for all."""
     hint = -1
-    for place in places(searched, piece):
+    for place in nouns:
         if hint < place - _NEAR:
             match = _HINT.search(text, max(0, place - _NEAR))
             hint = match.start() if match else len(text) + 2 * _NEAR

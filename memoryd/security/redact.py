@@ -12,12 +12,14 @@ from memoryd.security.by_format import Span, secrets_by_format
 from memoryd.security.by_name import secrets_by_name
 from memoryd.security.by_position import secrets_by_position
 from memoryd.security.joined_copy import joined_copies
+from memoryd.security.searched_text import searched
 from memoryd.security.values import LIKELY, STRONG, is_jumble, strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.security.joined_copy import JoinedCopy
+    from memoryd.security.searched_text import SearchedText
 
 _SHORTEST = 6
 _ROUNDS = 4
@@ -92,8 +94,9 @@ def _spans(text: str) -> list[Span]:
     """The secrets in order. Of those that overlap one is made: a shape says more of its kind than the words around it."""
     if len(text) < _SHORTEST:
         return []
-    found = _search(text)
-    for copy in joined_copies(text):
+    forms = searched(text)
+    found = _search(forms)
+    for copy in joined_copies(forms):
         found += list(_only_joined(text, copy, found))
     if not found:
         return []
@@ -108,12 +111,12 @@ def _spans(text: str) -> list[Span]:
     return [span for span, _ in joined]
 
 
-def _search(text: str) -> list[tuple[Span, int]]:
-    # Every other letter becomes a question mark, so that places stay the same: in lower case some letters become two.
-    letters = text.encode("ascii", "replace")
-    lowered = text.lower() if text.isascii() else letters.lower().decode("ascii")
-    searches = (secrets_by_format(text, letters), secrets_by_position(text, lowered), secrets_by_name(text, lowered))
-    return [(span, rank) for rank, spans in enumerate(searches) for span in spans]
+def _search(forms: SearchedText) -> list[tuple[Span, int]]:
+    found = [(span, 0) for span in secrets_by_format(forms)]
+    found += [(span, 1) for span in secrets_by_position(forms)]
+    if forms.words or forms.others:
+        found += [(span, _BY_NAME) for span in secrets_by_name(forms)]
+    return found
 
 
 def _only_joined(text: str, copy: JoinedCopy, known: list[tuple[Span, int]]) -> Iterator[tuple[Span, int]]:
@@ -121,7 +124,7 @@ def _only_joined(text: str, copy: JoinedCopy, known: list[tuple[Span, int]]) -> 
     follows looks like the rest of one.
     """
     ends = {span.end for span, _ in known}
-    for span, rank in _search(copy.text):
+    for span, rank in _search(searched(copy.text)):
         start, end = copy.place(span.start), copy.place(span.end - 1) + 1
         if end - start == span.end - span.start and not copy.has_invisible:
             continue

@@ -50,7 +50,7 @@ _STANDS_FOR_ONE = re.compile(
 )
 
 _LONGEST_WORDS = 40
-_SHORTEST, _SHORTEST_STRONG, _SHORTEST_MIXED, _SHORTEST_RANDOM = 5, 7, 8, 16
+_SHORTEST, _SHORTEST_STRONG, _SHORTEST_MIXED, _SHORTEST_RANDOM, _SHORTEST_SCRAMBLED = 5, 7, 8, 16, 20
 _LETTERS_IN_A_PIECE, _LETTERS_WITHOUT_DIGITS, _LETTERS_IN_A_JUMBLE = 3.6, 2.6, 3.2
 """Words have longer pieces than this, random letters shorter ones: `Aa9` are three pieces, `userName2` too."""
 
@@ -87,6 +87,16 @@ def is_jumble(value: str) -> bool:
     """Whether letters of both cases or digits go to and fro, or consonants follow each other, as in a piece of a random value."""
     is_scattered = len(value) < _LETTERS_IN_A_JUMBLE * len(_PIECES.findall(value))
     return len(value) >= _SHORTEST_MIXED and (is_scattered or _CONSONANTS.search(value) is not None)
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether it is long, with a digit and nothing between, and in one case or a jumble: kwknw21ftqiijbz85cwqaxl9lm."""
+    is_alike = value.islower() or value.isupper() or is_jumble(value)
+    return is_alike and value.isalnum() and len(value) >= _SHORTEST_SCRAMBLED and any(map(str.isdigit, value))
+
+
+def is_call(value: str) -> bool:
+    return "(" in value or "[" in value
 
 
 def is_masked(value: str) -> bool:

@@ -112,14 +112,10 @@ def _prepare(database: Database, part: Part, now: float) -> int:
         if group.said:
             log_lines.add(database, change_id, number, memory_dir, group)
     log_lines.plan_cursors(database, change_id, changeset.log_cursors)
-    inbox_intake.add(
-        database,
-        memory_dir,
-        changeset.held,
-        session_id=changeset.session_id,
-        job_id=changeset.job_id,
-        change_id=change_id,
-    )
+    for place, held in ((memory_dir, changeset.held), *((place, (row,)) for place, row in changeset.elsewhere)):
+        inbox_intake.add(
+            database, place, held, session_id=changeset.session_id, job_id=changeset.job_id, change_id=change_id
+        )
     for row_id in changeset.accepts:
         inbox_intake.begin_acceptance(database, row_id, change_id)
     return change_id

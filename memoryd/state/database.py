@@ -93,7 +93,11 @@ class Database:
 
     @classmethod
     def open_for_reading(cls, file: DatabaseFile, wait_seconds: float) -> Self | None:
-        """Open an existing file without ever writing to it; None where there is none."""
+        """Open an existing file without ever changing what it holds; None where there is none.
+
+        A disposable one is opened as a writer opens it: SQLite removes its side files when the last connection is closed, but not
+        if that one could only read, and a daemon that had looked last would leave them.
+        """
         try:
             os.stat(file.path)
         except FileNotFoundError:
@@ -101,9 +105,10 @@ class Database:
         except OSError as error:
             raise _unusable(file, "read", error) from error
         path = file.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # all that ends a path for SQLite
-        address = f"file:{path}?mode=ro"
+        address = f"file:{path}?mode={'rw' if file.is_disposable else 'ro'}"
         try:
             database = cls._connect(file, address, wait_seconds)
+            database.execute("PRAGMA query_only = ON")
             version = database.version()
         except StateError:
             if os.access(os.path.dirname(file.path), os.W_OK):
@@ -204,7 +209,7 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             words = _in_words(error, self._file)
             if isinstance(words, CorruptStateError):
                 self._remove_if_disposable()
@@ -334,7 +339,7 @@ def _unusable(file: DatabaseFile, what: str, error: OSError) -> StateError:
     return StateError(f"The {file.title} {file.path} cannot be {what}: {error.strerror}.", f"ls -ld {place}")
 
 
-def _in_words(error: sqlite3.Error, file: DatabaseFile) -> StateError | BusyError:
+def _in_words(error: sqlite3.Error | UnicodeDecodeError, file: DatabaseFile) -> StateError | BusyError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     path = file.path
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -342,7 +347,8 @@ def _in_words(error: sqlite3.Error, file: DatabaseFile) -> StateError | BusyErro
             f"Another process has kept the {file.title} {path} locked for seconds.",
             f"fuser -v {path}",
         )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    # SQLite's own sentence quotes a damaged schema, which Python then cannot read.
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
         return CorruptStateError(f"The {file.title} {path} is damaged ({error}).", "memoryd run")
     if code == sqlite3.SQLITE_FULL:
         return StateError(

@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clock import elapsed
+from memoryd.state import settings
 from memoryd.state.changes import INDEX_GROUP, digest
 from memoryd.state.retention import compact
 
@@ -68,7 +69,7 @@ def found_paths(database: Database, unwanted: Unwanted) -> list[str]:
     )
 
 
-def mask(database: Database, unwanted: Unwanted, *, is_in_stores: bool) -> int:
+def mask(database: Database, unwanted: Unwanted, now: float, *, is_in_stores: bool) -> int:
     """Mask the text in every column, in one transaction; returns how many rows held it.
 
     While a store still has files with the text in their names, our record of these names stays: without it, the next exchange
@@ -76,6 +77,7 @@ def mask(database: Database, unwanted: Unwanted, *, is_in_stores: bool) -> int:
     """
     with database.transaction():
         database.execute("PRAGMA defer_foreign_keys = ON")
+        settings.put(database, settings.PURGED, None, now)
         rows = _mask_contents(database, unwanted, "SELECT hash, data FROM blobs")
         for table in _tables(database):
             rows += _mask_rows(database, table, unwanted, without=(*_PATHS, "key") if is_in_stores else _PATHS)
@@ -93,6 +95,7 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
     )  # what is freed is zeroed at once: a kill before `rewrite` leaves none of it
     with database.transaction():
         database.execute("PRAGMA defer_foreign_keys = ON")
+        settings.put(database, settings.PURGED, None, now)
         its, others = (_HASHES.format(which=which) for which in (_ITS, f"NOT {_ITS}"))
         rows = database.execute(
             f"UPDATE blobs SET data = x'', dropped_at = ?3 WHERE hash IN ({its}) AND hash NOT IN ({others})",  # noqa: S608 - ours
@@ -155,8 +158,15 @@ def rewrite(database: Database) -> None:
     """Write the file anew without freed pages, and empty the WAL. Others who read keep that back: it is tried for a while."""
     until = elapsed() + _WAIT_SECONDS
     compact(database)
-    while database.query("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] and elapsed() < until:
+    while (is_kept := database.query("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]) and elapsed() < until:
         threading.Event().wait(_RETRY_SECONDS)
+    if not is_kept:
+        settings.drop(database, settings.PURGED)
+
+
+def is_unfinished(database: Database) -> bool:
+    """Whether a purge was killed before `rewrite` was done: then its last step has to be made by the next one, or by the upkeep."""
+    return settings.get(database, settings.PURGED) is not None
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ CLAUDE = "claude"
 """The `claude` command that was used last: where it is, what tells it from another, its version."""
 LOGGED = "logged"
 """The last job that has its line in the log."""
+PURGED = "purged"
+"""Something was purged, and freed pages or the WAL may still hold it: the file is to be written anew."""
 MODEL_WINDOWS = "model_windows"
 """How much each model can read at once, as its endpoint has told."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.jobs import team_proposals
+import pytest
+
+from memoryd.jobs import extract, team_proposals
 from memoryd.jobs.team_proposals import withdraw_outdated
 from memoryd.memory.document import parse
 from memoryd.review.inbox import accept, reject
@@ -12,8 +14,6 @@ from memoryd.state import inbox, team
 from tests.jobs.workspace import NOW, TABS
 
 if TYPE_CHECKING:
-    import pytest
-
     from memoryd.state.inbox import InboxRow
     from tests.jobs.workspace import Workspace
 
@@ -45,6 +45,20 @@ def test_what_may_be_of_use_to_all_is_proposed_and_shared_by_a_yes_alone(workspa
     assert (shared.type, shared.metadata["author"]) == ("project", "Mara")
     assert f"(team/{row.first.name})" in (workspace.memory / "MEMORY.md").read_text()
     assert proposals(workspace) == []
+
+
+def test_a_process_that_dies_right_after_the_commit_has_asked(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    join(workspace)
+    workspace.say(FREEZE)
+    monkeypatch.setattr(extract, "withdraw_outdated", die)
+    with pytest.raises(KeyboardInterrupt):
+        workspace.work()
+    assert len(proposals(workspace)) == 1
 
 
 def test_a_no_is_the_end_of_it_and_leaves_the_memory(workspace: Workspace) -> None:

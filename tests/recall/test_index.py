@@ -24,7 +24,7 @@ from memoryd.paths import Paths, paths_from
 from memoryd.recall import reading
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.reading import read_memory
-from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, Store, open_store
+from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, Store, open_store, store_to_look
 from memoryd.recall.terms import PIECE
 from tests.recall.memories import FIVE, NOW, RELEASE, Library, topic
 
@@ -47,6 +47,17 @@ def library(paths: Paths, tmp_path: Path) -> Library:
 def store(paths: Paths) -> Iterator[Store]:
     with closing(open_store(paths)) as opened:
         yield opened
+
+
+def test_a_look_that_is_closed_last_leaves_no_side_files(paths: Paths) -> None:
+    """As a daemon looks while a child writes, and is stopped afterwards."""
+    writer = open_store(paths)
+    look = store_to_look(paths)
+    assert look is not None
+    look.unfinished()
+    writer.close()
+    look.close()
+    assert not [name for name in os.listdir(paths.state_dir) if name.startswith("recall.sqlite3-")]
 
 
 def look(store: Store, library: Library, now: float = NOW, *, thorough: bool = False) -> Directory:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memoryd.security import by_format
 from memoryd.security.redact import find_secret, redact, redacted_end, redacted_excerpt
+from memoryd.security.searched_text import searched
 from memoryd.security.shapes import SHAPES
 from tests.security.labelled import BASE64, PLAIN, SECRETS, fake
 from tests.torture.secret_kinds import BARE, kinds, value_of
@@ -91,12 +92,10 @@ def test_the_first_secret_in_the_text_is_the_one_that_is_told() -> None:
 
 def test_every_shape_has_an_example() -> None:
     named = {shape.kind for shape in SHAPES}
-    named |= {kind for kind, _, _ in (*by_format._OTHERS, *by_format._OTHERS_IN_RUNS)}
+    named |= {kind for kind, *_ in (*by_format._BY_WORD.values(), *by_format._BY_SIGN, *by_format._OTHERS_IN_RUNS)}
     dice = random.Random(7)
     texts = [sample.text for sample in SECRETS] + [value_of(kind, dice) for kind in kinds(BARE)]
-    assert named <= {
-        span.kind for text in texts for span in by_format.secrets_by_format(text, text.encode("ascii", "replace"))
-    }
+    assert named <= {span.kind for text in texts for span in by_format.secrets_by_format(searched(text))}
 
 
 def test_the_secret_half_of_a_key_is_one_only_beside_the_other_half() -> None:

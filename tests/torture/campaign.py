@@ -123,6 +123,6 @@ and the document is not written.
 {rows}
 
 `make torture SEED=number` repeats a run; without it every campaign takes a new seed and prints it. `make test` runs a short part of
-every campaign with the seed {SHORT_SEED}. Guards are broken on purpose, one at a time, to prove that the short run notices:
-`tests/torture/test_mutations.py`. What is not promised stands in [SECURITY.md](../SECURITY.md).
+every campaign with the seed {SHORT_SEED}. *Guards broken on purpose* prove that the short run notices: one guard at a time is taken away,
+and a row says how many attacks got through then; a guard that nothing needs fails the command. What is not promised stands in [SECURITY.md](../SECURITY.md).
 """

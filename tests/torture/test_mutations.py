@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from memoryd.language import quotations
 from memoryd.language.sentences import sentences_of
 from memoryd.paths import paths_from
-from memoryd.review import doubts
+from memoryd.recall import surface
+from memoryd.review import doubts, meaning
 from memoryd.security import by_name, by_position, joined_copy, nouns, redact, values
-from tests.torture import test_paths, test_poisoning, test_secrets
+from tests.torture import test_handed_back, test_paths, test_poisoning, test_secrets
 from tests.torture.campaign import SHORT_SEED, Campaign
 from tests.torture.planted_text import IN_PROMPTS, SENTENCES
 
@@ -42,6 +44,7 @@ def planted_words_are_heard(campaign: Campaign) -> None:
             campaign.tried("poisoning", kind, len(texts), heard)
 
 
+NO_MATCH = re.compile(r"(?!)")
 _PATHS = paths_from({"HOME": "/"})
 GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
     "no shape is known": (
@@ -70,8 +73,8 @@ GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
     ),
     "invisible characters stay": (
         joined_copy,
-        "_may_hide",
-        no,
+        "_invisible_of",
+        nothing,
         test_secrets.test_secrets_of_every_kind_are_redacted_in_every_place,
     ),
     "wrapped lines stay apart": (
@@ -88,15 +91,20 @@ GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
     ),
     "brackets and next lines": (
         by_name,
-        "_apart",
+        "apart",
         no,
         test_secrets.test_passwords_are_found_by_their_noun_in_many_languages,
     ),
-    "table columns": (by_name, "_in_column", no, test_secrets.test_passwords_are_found_by_their_noun_in_many_languages),
+    "table columns": (
+        by_name,
+        "in_column",
+        nothing,
+        test_secrets.test_passwords_are_found_by_their_noun_in_many_languages,
+    ),
     "values before their noun": (
         by_name,
-        "_before",
-        no,
+        "before_noun",
+        lambda *_: None,
         test_secrets.test_passwords_are_found_by_their_noun_in_many_languages,
     ),
     "nouns with accents": (
@@ -118,6 +126,24 @@ GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
     "quotes": (quotations, "_outside_of_quotes", as_it_is, planted_words_are_heard),
     "mails": (quotations, "_before_mail", as_it_is, planted_words_are_heard),
     "rules": (quotations, "_outside_of_rules", as_it_is, planted_words_are_heard),
+    "the mark around what is handed back": (
+        surface,
+        "_TAG",
+        NO_MATCH,
+        test_handed_back.test_hostile_text_in_notes_stays_inside_of_the_mark,
+    ),
+    "quotes around the team's words": (
+        surface,
+        "_shared_of",
+        lambda memory, said, *_: surface.Piece(memory.name, f"### {memory.name}\n{said}\nend"),
+        test_handed_back.test_hostile_text_of_a_team_is_quoted_and_named_as_somebody_elses,
+    ),
+    "elements of the review request": (
+        meaning,
+        "_escaped",
+        as_it_is,
+        test_handed_back.test_hostile_text_in_the_request_for_a_review_makes_no_element,
+    ),
     "a relative home": (
         test_paths,
         "paths_from",
@@ -127,19 +153,28 @@ GUARDS: dict[str, tuple[Any, str, Any, Callable[[Campaign], None]]] = {
 }
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("guard", GUARDS)
-def test_a_broken_guard_is_noticed(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_guard_is_noticed(guard: str, monkeypatch: pytest.MonkeyPatch, campaign: Campaign) -> None:
     module, name, broken, check = GUARDS[guard]
-    monkeypatch.setattr(module, name, broken)
-    campaign = Campaign(SHORT_SEED, is_long=False)
-    check(campaign)
-    with pytest.raises(AssertionError, match="got through"):
-        campaign.check()
+    with monkeypatch.context() as patched:
+        patched.setattr(module, name, broken)
+        unguarded = Campaign(SHORT_SEED, is_long=False)
+        check(unguarded)
+    _count(campaign, guard, unguarded)
 
 
-def test_a_review_without_doubts_is_noticed(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.torture
+def test_a_review_without_doubts_is_noticed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, campaign: Campaign
+) -> None:
     monkeypatch.setattr(doubts, "_is_pasted", no)
-    campaign = Campaign(SHORT_SEED, is_long=False)
-    test_poisoning.test_planted_text_is_not_remembered("below a request", workspace, campaign)
-    with pytest.raises(AssertionError, match="got through"):
-        campaign.check()
+    unguarded = Campaign(SHORT_SEED, is_long=False)
+    test_poisoning.test_planted_text_is_not_remembered("below a request", workspace, unguarded)
+    _count(campaign, "doubts of the review", unguarded)
+
+
+def _count(campaign: Campaign, guard: str, unguarded: Campaign) -> None:
+    noticed = sum(count.through for count in unguarded.counts)
+    failures = [] if noticed else [f"without {guard!r} nothing got through"]
+    campaign.tried("guards broken on purpose", f"{guard}: {noticed} attacks got through, so it is noticed", 1, failures)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.security.redact import redact
+from tests.torture.hostile_text import UNITS, hostile_text, names_without_values
 from tests.torture.ordinary_text import ordinary_texts
 from tests.torture.secret_kinds import BARE, NAMED, kinds, value_of
 
@@ -217,49 +218,27 @@ def test_ordinary_texts_stay_as_they_are(campaign: Campaign) -> None:
 def test_hostile_text_takes_no_longer_than_four_times_ordinary_text(campaign: Campaign) -> None:
     size = 200_000 if campaign.is_long else 6_000
     ordinary = "\n".join(ordinary_texts(campaign.random, size // 150))
-    units = (
-        *(
-            "password ",
-            "password: ",
-            "key=",
-            "| password |\n",
-            "a1B2c3D4\n",
-            "eyJ",
-            "gh" + "p_",
-            'passphrase is "',
-            "cookie: a=",
-        ),
-        *(
-            "\u200b",
-            "a\u200b1",
-            "://a:",
-            "AKIA",
-            "-----BEGIN PRIVATE KEY-----\n",
-            "senha\n\n",
-            "seed phrase: word ",
-            "şifre (",
-            "/1",
-        ),
-        *(
-            "token\n",
-            "sk-\n",
-            "x" * 15 + "\n",
-            "a" * 70 + "\n",
-            "s.A1b",
-            "пароль ",
-            "密码",
-            "services/T",
-            "u+A1",
-            "<- password ",
-        ),
-    )
-    unhurried = []
+    texts = {unit: hostile_text(unit, size) for unit in UNITS}
+    texts["names without values"] = names_without_values(campaign.random, size)
     limit = 4 * _seconds(ordinary) / len(ordinary)
-    for unit in units:
-        text = unit * (size // len(unit))
-        if _seconds(text) / len(text) > limit:
-            unhurried.append(f"{unit!r}: {len(text) / _seconds(text) / 1e6:.1f} MB/s")
-    campaign.tried("secrets", "hostile text that takes long", len(units), unhurried)
+    speeds = {name: len(text) / _seconds(text) for name, text in texts.items()}
+    slow = [f"{name!r}: {speed / 1e6:.1f} MB/s" for name, speed in speeds.items() if speed < 1 / limit]
+    campaign.tried("secrets", "hostile text that takes long", len(texts), slow)
+
+
+@pytest.mark.torture
+def test_of_many_secrets_none_is_left(campaign: Campaign) -> None:
+    """However many there are: in a table, in a list, in lines that all look alike."""
+    rows = 400 if campaign.is_long else 40
+    values = [password(campaign.random) + str(at) for at in range(rows)]
+    table = "| host | password |\n|---|---|\n" + "".join(f"| db{at} | {value} |\n" for at, value in enumerate(values))
+    said = "".join(f"the password of db{at} is {value}, as before.\n" for at, value in enumerate(values))
+    same = f"DB_PASSWORD={values[0]}\n" * rows
+    for kind, text in (("table", table), ("list", said), ("line said again", same)):
+        redacted = redact(text)
+        left = [value for value in values if value in redacted]
+        campaign.tried("secrets", f"one of many, {kind}", rows, left)
+    assert redact(same) == "DB_PASSWORD=[redacted: password]\n" * rows
 
 
 def _seconds(text: str) -> float:

@@ -1,0 +1,27 @@
+"""Many words are found in a few passes: the same places as by a search for each."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.security import many_words
+
+WORDS = [word for group in many_words._groups() for words in group.words.values() for word, _ in words]
+PIECES = [piece for group in many_words._groups() for piece in (*group.words, group.alike)]
+TEXTS = st.lists(st.one_of(st.sampled_from(WORDS + PIECES), st.binary(max_size=5)), max_size=12).map(b"".join)
+
+
+def places_one_by_one(text: bytes) -> dict[bytes, list[int]]:
+    found = {word: [place for place in range(len(text)) if text.startswith(word, place)] for word in WORDS}
+    return {word: places for word, places in found.items() if places}
+
+
+@given(TEXTS)
+def test_every_place_of_every_word_is_found_and_nothing_else(text: bytes) -> None:
+    assert many_words.places_of_words(text) == places_one_by_one(text)
+
+
+def test_words_of_a_group_read_alike() -> None:
+    for alike, letters, words in many_words._groups():
+        assert {piece.translate(letters) for piece in words} == {alike}
