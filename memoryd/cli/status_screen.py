@@ -341,7 +341,7 @@ def _notes(status: Status) -> Iterator[Block]:
             notes.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
         notes += _more(len(status.damaged), _NAMES)
     if status.odd:
-        notes.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
+        notes.append(Paragraph(f"{len(status.odd):,} named like a transcript and not read"))
         notes += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
         notes += _more(len(status.odd), _NAMES)
     if notes:
