@@ -10,12 +10,12 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bench import table
 from bench.measure import best
 from bench.world import has_room
-from memoryd.clients.aider import AiderClient
+from memoryd.clients.aider import INPUTS_NAME, AiderClient
 from memoryd.clients.goose import GooseClient
 from memoryd.clients.opencode import OpencodeClient
 from memoryd.model import Cursor
@@ -25,15 +25,16 @@ from memoryd.transcripts.tail import read_new_turns
 from tests.clients.databases import GooseDatabase, OpencodeDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from memoryd.clients.base import CodingClient
 
 SIZE = 1_000_000_000
 PARSED_BYTES = 50_000_000
 ROUNDS = 3
-PHASE_SECONDS = 8.0
-PHASES = 5
+PHASE_SECONDS = 3.0
+PHASES = 20
+_KINDS = ("alone", "beside a process that computes", "beside memoryd")
 SESSIONS = 400
 TURN_BYTES = 17_500
 """What a turn takes in the database."""
@@ -99,7 +100,12 @@ def _sessions(home: Path) -> Iterator[tuple[CodingClient, str, Callable[[], list
     history = home / "read" / ".aider.chat.history.md"
     turn = f"\n#### {_QUESTION}  \n\n{_ANSWER}\n\na.py\n```\n{_OUTPUT}```\n\n> Tokens: 2.4k sent, 40 received.  \n"
     chat = "\n# aider chat started at 2026-10-18 09:00:{:02}\n\n> Aider v0.86.2  \n" + turn * 20
-    history.write_text("".join(map(chat.format, range(min(60, PARSED_BYTES // len(chat))))))
+    chats = range(min(60, PARSED_BYTES // len(chat)))
+    history.write_text("".join(map(chat.format, chats)))
+    typed = f"\n# 2026-10-18 09:00:{{:02}}.500000\n+{_QUESTION}\n"  # what was not typed is not the user's
+    history.with_name(INPUTS_NAME).write_text(
+        "".join(map(typed.format, (number for number in chats for _ in range(20))))
+    )
     yield AiderClient(), str(history), lambda: [history.read_bytes()]
 
 
@@ -133,6 +139,52 @@ def _split(raw: Callable[[], list[bytes]]) -> int:
 
 
 def _measure_writer(home: Path) -> None:
+    """One writer throughout, and phases in turns: alone, beside a process that only computes, and beside memoryd.
+
+    On a machine with other work a writer's slowest transactions wait for a processor, whoever has it. The process that only
+    computes tells how much of that is so; it never looks at the database.
+    """
+    path = _big_database(home)
+    waits: dict[str, list[list[float]]] = {kind: [] for kind in _KINDS}
+    held: list[tuple[float, float]] = []
+    passes = 0
+    with _Worker("writer", home) as writer, _Worker("computer", home) as computer, _Worker("reader", home) as reader:
+        beside = {_KINDS[1]: computer, _KINDS[2]: reader}
+        for number in range(PHASES):
+            for kind in _KINDS if number % 2 else reversed(_KINDS):
+                if kind in beside:
+                    beside[kind].tell("begin")
+                writer.tell(f"write {PHASE_SECONDS}")
+                waits[kind].append(writer.told())
+                if kind in beside:
+                    beside[kind].tell("end")
+                    told = beside[kind].told()
+                    held += told.get("held", ())
+                    passes += told.get("passes", 0)
+        names = sorted(name for name in os.listdir(path.parent) if name != path.name)
+    rows = []
+    for kind, phases in waits.items():
+        taken = [seconds for phase in phases for seconds in phase]
+        at = [table.milliseconds(_at(taken, share)) for share in (0.5, 0.99)]
+        rows.append((kind, f"{len(taken):,}", *at, *(_to(waits, kind, other) for other in _KINDS[:2])))
+    table.show(
+        f"databases: transactions of a writer into an opencode database of {os.path.getsize(path) / 1e6:,.0f} MB, by the"
+        f" clock, {PHASES} phases of {PHASE_SECONDS:.0f} s for each row, in turns. p99 to that of another row: all phases, and"
+        " the middle half of the rounds. memoryd, with the priority of its service, reads all of it from the first row, and"
+        " then again",
+        ("writer", "transactions", "median", "p99", "to alone", "to computing"),
+        rows,
+    )
+    by_clock, by_processor = (sorted(times) for times in zip(*held, strict=True))
+    print(
+        f"  memoryd's read transactions: {len(held):,} in {passes} passes over all sessions, 999 of 1,000 within"
+        f" {_at(by_clock, 0.999) * 1e3:.1f} ms by the clock, {sum(taken > 0.05 for taken in by_clock)} over 50 ms, the"
+        f" longest {by_clock[-1] * 1e3:.1f} ms; of the processor the longest took {by_processor[-1] * 1e3:.1f} ms."
+        f" Load of the machine: {os.getloadavg()[0]:.0f}. Beside the database: {', '.join(names)}"
+    )
+
+
+def _big_database(home: Path) -> Path:
     opencode = OpencodeDatabase(home)
     opencode.writer.execute("PRAGMA synchronous = OFF")
     for number in range(SESSIONS):
@@ -143,50 +195,52 @@ def _measure_writer(home: Path) -> None:
         opencode.writer.execute("COMMIT")
     opencode.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     opencode.close()
-    size = os.path.getsize(opencode.path)
-    waits: dict[bool, list[float]] = {False: [], True: []}
-    held: list[float] = []
-    read = 0
-    for _ in range(PHASES):
-        for with_reader in (False, True):
-            reader = _start("reader", home) if with_reader else None
-            waits[with_reader] += json.loads(_start("writer", home).communicate()[0])
-            if reader is not None:
-                told = json.loads(reader.communicate("stop\n")[0])
-                held += told["held"]
-                read += told["passes"]
-    rows = []
-    for with_reader, name in ((False, "alone"), (True, "while memoryd reads")):
-        taken = sorted(waits[with_reader])
-        at = [taken[int(len(taken) * share)] for share in (0.5, 0.99, 0.999)]
-        rows.append((name, f"{len(taken):,}", *map(table.milliseconds, at)))
-    p99 = [sorted(waits[is_read])[int(len(waits[is_read]) * 0.99)] for is_read in (True, False)]
-    beside = sorted(name for name in os.listdir(opencode.path.parent) if name != opencode.path.name)
-    table.show(
-        f"databases: transactions of a writer into an opencode database of {size / 1e6:,.0f} MB, by the clock. memoryd reads"
-        f" all of it from the first row, and then again; {PHASES} phases of {PHASE_SECONDS:.0f} s each, in turns",
-        ("writer", "transactions", "median", "p99", "p99.9"),
-        rows,
-    )
-    print(f"  p99 with memoryd to alone: {table.times(*p99)}; {read} passes over all sessions")
-    held = sorted(held) or [0.0]
-    most, longest = held[int(len(held) * 0.9999)], held[-1]
-    print(
-        f"  memoryd's read transactions: {len(held):,}, 9,999 of 10,000 within {most * 1e3:.1f} ms, the longest"
-        f" {longest * 1e3:.1f} ms, {sum(one > 0.05 for one in held)} over 50 ms; beside the database: {', '.join(beside)}"
-    )
+    return opencode.path
 
 
-def _start(role: str, home: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "bench.database_worker", role, str(home), str(PHASE_SECONDS)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def _at(taken: Sequence[float], share: float) -> float:
+    return sorted(taken)[int(len(taken) * share)]
 
 
-def write(home: str, seconds: float) -> list[float]:
+def _to(waits: dict[str, list[list[float]]], kind: str, other: str) -> str:
+    """The p99 of a row to that of another."""
+    if kind == other:
+        return ""
+    rounds = [_at(mine, 0.99) / _at(theirs, 0.99) for mine, theirs in zip(waits[kind], waits[other], strict=True)]
+    all_of, beside = (_at([seconds for phase in waits[row] for seconds in phase], 0.99) for row in (kind, other))
+    return f"{table.times(all_of, beside)} ({_at(rounds, 0.25):.2f}-{_at(rounds, 0.75):.2f})"
+
+
+class _Worker:
+    """A process that is told what to do, line by line."""
+
+    def __init__(self, role: str, home: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bench.database_worker", role, str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def told(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def write(opencode: OpencodeDatabase, seconds: float) -> list[float]:
     """Stream answers as opencode does: a part is inserted, and then updated as it grows; the seconds that each took."""
-    opencode = OpencodeDatabase(Path(home))
-    opencode.count = time.time_ns() // 1_000_000 % 1_000_000_000
-    opencode.writer.execute("PRAGMA synchronous = NORMAL")
     taken: list[float] = []
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -202,31 +256,47 @@ def write(home: str, seconds: float) -> list[float]:
             taken.append(time.perf_counter() - began)
             time.sleep(0.002)
         opencode.end_reply(reply)
-    opencode.close()
     return taken
 
 
-def read(home: str, is_over: Callable[[], bool]) -> dict[str, Any]:
-    """Read the database as the daemon does, from the first row, again and again; how long transactions were."""
-    held: list[float] = []
-    fetch = ForeignDatabase._fetch  # noqa: SLF001 - there is no other place at which a transaction begins and ends
-
-    def timed(self: ForeignDatabase, sql: str, values: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], bool]:
-        began = time.perf_counter()
-        try:
-            return fetch(self, sql, values)
-        finally:
-            held.append(time.perf_counter() - began)
-
-    ForeignDatabase._fetch = timed  # type: ignore[method-assign]  # noqa: SLF001
-    client = OpencodeClient()
-    place = OpencodeDatabase.file.rpartition("/")[0]
-    passes = 0
+def compute(is_over: Callable[[], bool]) -> dict[str, Any]:
+    """Take the processor without a look at the database."""
+    text = json.dumps({"output": _OUTPUT})
     while not is_over():
-        for found in client.inventory(SessionPlace(os.path.join(home, place), ())).found:
-            if is_over():
-                break
-            read_new_turns(client, found.path, Cursor(), ())
-        else:
-            passes += 1
-    return {"held": held, "passes": passes}
+        json.loads(text)
+    return {}
+
+
+class Reader:
+    """Reads the database as the daemon does, from the first row, again and again."""
+
+    def __init__(self, home: str) -> None:
+        self.held: list[tuple[float, float]] = []
+        self.passes = 0
+        self._sessions = self._read(SessionPlace(os.path.join(home, OpencodeDatabase.file.rpartition("/")[0]), ()))
+        fetch = ForeignDatabase._fetch  # noqa: SLF001 - there is no other place at which a transaction begins and ends
+
+        def timed(database: ForeignDatabase, sql: str, values: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], bool]:
+            began, used = time.perf_counter(), time.thread_time()
+            try:
+                return fetch(database, sql, values)
+            finally:
+                self.held.append((time.perf_counter() - began, time.thread_time() - used))
+
+        ForeignDatabase._fetch = timed  # type: ignore[method-assign, assignment]  # noqa: SLF001
+
+    def read(self, is_over: Callable[[], bool]) -> dict[str, Any]:
+        """Go on reading; how long transactions were by the clock and of the processor, and passes over all sessions."""
+        self.held.clear()
+        self.passes = 0
+        while not is_over():
+            next(self._sessions)
+        return {"held": self.held, "passes": self.passes}
+
+    def _read(self, place: SessionPlace) -> Iterator[None]:
+        client = OpencodeClient()
+        while True:
+            for found in client.inventory(place).found:
+                yield
+                read_new_turns(client, found.path, Cursor(), ())
+            self.passes += 1

@@ -2,13 +2,16 @@
 
     python -m evaluation.clients DIRECTORY
 
-DIRECTORY holds homes as `evaluation/clients.json` names them, each with what was typed there. Every home is read twice by the
-ingester, as the daemon does; the words of its turns are compared with that list, as they are and how often.
+DIRECTORY holds homes as `evaluation/clients.json` names them, each with what was typed there. A copy of every home is read twice
+by the ingester, as the daemon does; the words of its turns are compared with that list, as they are and how often. The project
+of each was a git repository, which the homes do not hold: the copy gets an empty one, as aider's history is read only where git
+shows that it did not come with the repository.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -22,6 +25,7 @@ from memoryd.projects import Project
 from memoryd.state import projects
 from memoryd.state.database import open_database
 from memoryd.transcripts.read import TurnPlace, read_turns
+from tests.clients.other_homes import make_repository
 
 _TYPED = Path(__file__).with_name("clients.json")
 
@@ -33,7 +37,14 @@ def score(homes: Path) -> bool:
         if not (homes / name).is_dir():
             print(f"{name}: not there")
             continue
-        said, unknown = _read(homes / name)
+        with tempfile.TemporaryDirectory() as place:
+            home = Path(place, "home")
+            shutil.copytree(homes / name, home, symlinks=True)
+            for folder in (home, home / "acme"):
+                folder.mkdir(exist_ok=True)
+                folder.chmod(0o700)
+            make_repository(home / "acme")
+            said, unknown = _read(home)
         missing, injected = Counter(typed) - said, said - Counter(typed)
         print(
             f"{name}: {said.total()} messages of {len(typed)}, missing {missing.total()}, injected or twice"

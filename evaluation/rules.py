@@ -2,8 +2,8 @@
 
     python -m evaluation.rules [FILE] [dev|heldout|…] [--verbose]
 
-FILE has the same form as `rule_calls.json`, which is read without one: `rules` with `id`, `description` and `body`, `calls` with
-`half`, `tool`, `input`, `rules` and `fine`. Without a name every half is scored. A call has the rules that somebody who knows them would name at that moment (`rules`), and those that are about it without being
+FILE has the same form as `rule_calls.json`: `rules` with `id`, `description` and `body`, `calls` with `half`, `tool`, `input`,
+`rules` and `fine`. Without one all `rule_calls*.json` are read, without a name every half is scored. A call has the rules that somebody who knows them would name at that moment (`rules`), and those that are about it without being
 needed (`fine`): they are neither right nor wrong.
 """
 
@@ -20,6 +20,10 @@ from memoryd.rules.match import StoredTrigger, keys_of, matched
 from memoryd.rules.triggers import triggers_of
 
 FILE = Path(__file__).with_name("rule_calls.json")
+WORLDS = FILE.with_name("rule_calls_worlds.json")
+"""Other programs and languages than those of the first file: Java, Rails, Go, Terraform, Android, SQL, documentation."""
+BAKERY = FILE.with_name("rule_calls_bakery.json")
+"""Elixir, Flutter, Ansible, Kafka."""
 
 
 class Score(NamedTuple):
@@ -65,10 +69,11 @@ def score(half: str, file: Path = FILE, *, verbose: bool = False) -> Score:
 
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    file = Path(arguments.pop(0)) if arguments and arguments[0].endswith(".json") else FILE
-    halves = dict.fromkeys(call["half"] for call in json.loads(file.read_text(encoding="utf-8"))["calls"])
-    for name in arguments or halves:
-        print(f"{name}: {score(name, file, verbose='--verbose' in sys.argv)}")
+    is_named = bool(arguments) and arguments[0].endswith(".json")
+    for file in [Path(arguments.pop(0))] if is_named else [FILE, WORLDS, BAKERY]:
+        halves = dict.fromkeys(call["half"] for call in json.loads(file.read_text(encoding="utf-8"))["calls"])
+        for name in [name for name in halves if not arguments or name in arguments]:
+            print(f"{name}: {score(name, file, verbose='--verbose' in sys.argv)}")
     return 0
 
 

@@ -35,6 +35,11 @@ def elapsed() -> float:
     return time.clock_gettime(_ELAPSED)
 
 
+def rest(seconds: float) -> None:
+    """Leave the processor to others for a moment. What waits for an event uses `Clock.wait`."""
+    time.sleep(seconds)
+
+
 def iso(at: float) -> str:
     """2026-10-16T07:40:18Z: how every time is printed in JSON."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -395,8 +395,6 @@ class Changeset(NamedTuple):
     index_edit: IndexEdit = IndexEdit()
     held: tuple[HeldGroup, ...] = ()
     """What review kept from being changed: it goes into the inbox in the transaction that closes this."""
-    elsewhere: tuple[
-        tuple[str, HeldGroup], ...
-    ] = ()  # what is asked of another directory, by its path, because of this
+    elsewhere: tuple[tuple[str, HeldGroup], ...] = ()  # what this makes us ask about another directory, by its path
     accepts: tuple[int, ...] = ()  # rows of the inbox that this answers, by a yes or because it was said again
     log_cursors: tuple[tuple[str, int, bytes, tuple[str, ...]], ...] = ()  # how far daily logs are distilled: `LogRead`

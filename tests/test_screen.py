@@ -216,6 +216,14 @@ def test_a_name_is_never_broken_so_that_it_can_be_copied(terminal: Callable[...,
     )
 
 
+@pytest.mark.parametrize("columns", range(24, 44))
+def test_no_blank_at_the_end_of_a_coloured_line_makes_it_too_wide(
+    terminal: Callable[..., list[str]], columns: int
+) -> None:
+    lines = terminal([Paragraph(dim("ask me before you push to main, every push deploys"), 2)], columns)
+    assert all(len(ESCAPE.sub("", line)) <= columns and not ESCAPE.sub("", line).endswith(" ") for line in lines)
+
+
 def test_one_row_that_does_not_fit_leaves_the_others_in_their_columns(terminal: Callable[..., list[str]]) -> None:
     rows = Rows([("engine", "offline"), ("binding", f"{NAME}: git push"), ("turns", "none")])
     lines = [ESCAPE.sub("", line) for line in terminal([rows], 50)]

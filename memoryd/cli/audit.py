@@ -62,7 +62,7 @@ def execute(context: Context) -> int:
 
 def _blocks(report: AuditReport, limit: int) -> list[Block]:
     from memoryd.cli.screen import Command, Gap, Paragraph, dim, strong
-    from memoryd.clients import client_named
+    from memoryd.clients import title_of
 
     read = f"{count(report.messages, 'message')} of yours in {count(report.sessions, 'session')}"
     number = len(report.repetitions)
@@ -78,7 +78,7 @@ def _blocks(report: AuditReport, limit: int) -> list[Block]:
         Gap(),
     ]
     for repetition in report.repetitions[:limit]:
-        clients = ", ".join(dict.fromkeys(client_named(sentence.client).title for sentence in repetition.said))
+        clients = ", ".join(dict.fromkeys(title_of(sentence.client) for sentence in repetition.said))
         often = f"{len(repetition.said)} times in {count(repetition.sessions, 'session')} of {clients}"
         first, last = _day(repetition.said[0].said_at), _day(repetition.said[-1].said_at)
         when = first if first == last else f"{first} to {last}"

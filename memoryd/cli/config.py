@@ -1,19 +1,19 @@
 """Check the config file and print the settings in force, defaults included, as TOML.
 
-Exits with 78 if the file cannot be used, and names the line.
+It changes nothing: settings are changed in the file itself. Exits with 78 if the file cannot be used, and names the line.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
+from memoryd.errors import UsageError
 
 if TYPE_CHECKING:
-    import argparse
-
     from memoryd.cli import Context
 
 NAME = "config"
@@ -27,10 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the JSON Schema of the config file, for editors",
     )
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)  # `config set NAME VALUE` is what people try
     add_json_option(parser)
 
 
 def execute(context: Context) -> int:
+    if context.arguments.words:
+        import shlex
+
+        file = shlex.quote(context.paths.config_file)
+        raise UsageError("memoryd config shows the settings; they are changed in the file.", f"${{EDITOR:-vi}} {file}")
     if context.arguments.any_config:
         from memoryd.config.json_schema import json_schema
 

@@ -41,11 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(context: Context) -> int:
     from memoryd.cli.screen import Screen
+    from memoryd.jobs.team import team_dir_of
     from memoryd.state import history, inbox
     from memoryd.state.database import open_database
 
     memory_dir = None if context.arguments.all else project_of(context).memory_dir
-    places = [None] if context.arguments.all else [memory_dir] if context.arguments.file else places_of(context)
+    places: list[str | None] = [memory_dir]
+    if memory_dir is not None and not context.arguments.file:
+        places = [*places_of(context), team_dir_of(memory_dir)]
     database = open_database(context.paths)
     try:
         name = _name_meant(context, database, memory_dir) if context.arguments.file else None
@@ -58,7 +61,11 @@ def execute(context: Context) -> int:
             rows = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
             print_json(_merged(rows, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
             return 0
-        where = _roots(context, database) if context.arguments.all else {context.paths.global_dir: "  [global]"}
+        where = (
+            {context.paths.global_dir: "  [global]", team_dir_of(memory_dir): "  [team]"}
+            if memory_dir is not None
+            else _roots(context, database)
+        )
         lines = _merged(
             [(change.at, _with_place(describe(change), where, change.memory_dir)) for change in changes],
             [(row.closed_at, _with_place(describe_closed(row), where, row.memory_dir)) for row in not_done],
@@ -95,11 +102,14 @@ def _name_meant(context: Context, database: Database, memory_dir: str | None) ->
 
 def _roots(context: Context, database: Database) -> dict[str, str]:
     """What is said of each memory directory behind a line."""
+    from memoryd.jobs.team import team_dir_of
     from memoryd.state.projects import all_projects
 
     home = context.paths.home
-    roots = {project.memory_dir: f"  [{short(project.root, home)}]" for project in all_projects(database)}
-    return {**roots, context.paths.global_dir: "  [global]"}
+    projects = {project.memory_dir: short(project.root, home) for project in all_projects(database)}
+    roots = {place: f"  [{root}]" for place, root in projects.items()}
+    teams = {team_dir_of(place): f"  [team of {root}]" for place, root in projects.items()}
+    return {**roots, **teams, context.paths.global_dir: "  [global]"}
 
 
 def _print_nothing(context: Context, database: Database) -> None:

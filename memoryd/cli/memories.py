@@ -4,7 +4,7 @@
     memoryd memories --type feedback        of one type: user, feedback, project, reference
     memoryd memories --newer 7d             changed in the last week; --older for the opposite
     memoryd memories --all                  of all projects
-    memoryd memories --global               those about you, which every project has; they are called global/…
+    memoryd memories --global               those about you, which every project has; they are called global/NAME
 
 Filters can be combined.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from memoryd.errors import MemorydError
+from memoryd.errors import MemorydError, UsageError
 from memoryd.formatting import escaped, short
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def not_one(context: Context, memory_dir: str, given: str, found: Sequence[str] 
 
     command = f"memoryd {context.arguments.called}" + (" --memory" if context.arguments.called == "purge" else "")
     name = escaped(os.path.basename(given))
+    if not name.strip():
+        return UsageError("Which memory is meant? A part of its name is enough.", "memoryd memories")
     if found:
         return MemorydError(several_fit(given, found), f"{command} {found[0]}")
     home = context.paths.home

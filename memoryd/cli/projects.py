@@ -94,13 +94,15 @@ def _same(database: Database, root: str, memory_dir: str) -> str:
 
 def _blocks(context: Context, project: ProjectReport, same: str) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph, strong
+    from memoryd.clients import client_named
     from memoryd.projects import is_excluded
 
     home = context.paths.home
+    clients = ", ".join(client_named(name).title for name in project.clients if name)
     facts = [
-        count(project.sessions, "session") + (f" of {', '.join(project.clients)}" if project.clients else ""),
-        f"{count(project.waiting_turns, 'turn')} waiting",
-        f"{project.history_turns:,} history",
+        count(project.sessions, "session") + (f" of {clients}" if clients else ""),
+        *([f"{count(project.waiting_turns, 'turn')} waiting to be read"] if project.waiting_turns else []),
+        *([f"{project.history_turns:,} from before memoryd came"] if project.history_turns else []),
         *(["excluded"] if is_excluded(project.root, context.config.projects.exclude) else []),
         *([f"collides with {short(project.collides_with, home)}"] if project.collides_with else []),
     ]

@@ -297,7 +297,10 @@ class Screen:
         console = self._console
         console.width = self._width(indent)
         if is_whole and not is_line and isinstance(what, Text):
-            what = Text("\n").join(what.divide(_line_starts(what.plain, console.width)))
+            lines = what.divide(_line_starts(what.plain, console.width))
+            for line in lines:
+                line.rstrip()
+            what = Text("\n").join(lines)
         with console.capture() as captured:
             console.print(what, overflow="ignore" if is_whole else "fold", crop=not is_whole)
         # Without the blanks that fill up a column.

@@ -89,6 +89,7 @@ def _as_json(hit: SearchHit) -> dict[str, Any]:
 def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
     """A line about each, its words below, and once for each session the command that goes on with it."""
     from memoryd.cli.screen import Command, Paragraph, dim, strong
+    from memoryd.clients import client_named
 
     blocks: list[Block] = []
     resumed: set[str | None] = {None}
@@ -100,12 +101,13 @@ def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
                 strong("memory"),
                 f" of the team, by {shown(hit.author)}" if hit.author else "",
                 f"  {when}{where}",
-                dim(f"  {hit.client}" if hit.client else ""),
+                dim(f"  {client_named(hit.client).title}" if hit.client else ""),
             ]
         elif hit.kind == "log":
             head = [strong("daily log"), f"  {when}{where}"]
         else:
-            session = f"  {hit.client} {(hit.session or '')[:_SHORT_ID]}".rstrip()
+            client = client_named(hit.client).title if hit.client else ""
+            session = f"  {client} {(hit.session or '')[:_SHORT_ID]}".rstrip()
             head = [strong("you" if hit.who == "user" else "agent"), f"  {when}{where}", dim(session)]
         blocks.append(Paragraph(head))
         blocks.append(Paragraph(part_around(" ".join(hit.text.split()), _flat_place(hit), _CHARACTERS), indent=4))

@@ -59,9 +59,10 @@ def execute(context: Context) -> int:
         raise UsageError("--json is for --show.", "memoryd setup --show --json")
     if not context.arguments.yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise UsageError("Setup asks before each step, and there is nobody to ask.", "memoryd setup --yes")
-    fresh = SetupRecord(context.paths.state_dir).with_folders_of(
-        [uninstaller(context.paths)]
-    )  # before the lock is there
+    # Before the lock and the first memories make them.
+    paths = context.paths
+    inside = (uninstaller(paths), os.path.join(paths.global_dir, "MEMORY.md"), os.path.join(paths.memory_root, "-"))
+    fresh = SetupRecord(paths.state_dir).with_folders_of(inside)
     with only_setup(context.paths):
         record = read_record(context.paths) or SetupRecord(context.paths.state_dir)
         folders = tuple(dict.fromkeys((*record.folders, *fresh.folders)))
@@ -93,11 +94,11 @@ class _Setup(SetupTalk):
 
     def end(self) -> None:
         from memoryd.cli.screen import Command, Paragraph
-        from memoryd.clients import client_named
+        from memoryd.clients import title_of
 
         blocks: list[Block] = [Paragraph("")]
         titles = ["Claude Code"] if self.record.plugin_folder else []
-        titles += dict.fromkeys(client_named(piece.client).title for piece in self.record.pieces)
+        titles += dict.fromkeys(title_of(piece.client) for piece in self.record.pieces)
         if titles:
             blocks.append(Paragraph(f"The next session of {' or '.join(titles)} knows what is remembered."))
         blocks += [Command("memoryd status", before="what it does:  ")]
@@ -210,6 +211,7 @@ class _Setup(SetupTalk):
             self.tell("Left alone; memoryd backfill works on it later.")
             return
         from memoryd.formatting import count
+        from memoryd.jobs.call_hook import follow_commits
         from memoryd.setup.first_memories import has_history, keep, preview, read_sessions
         from memoryd.state import inbox
         from memoryd.state.database import open_database
@@ -231,6 +233,7 @@ class _Setup(SetupTalk):
                 self.tell("Nothing was kept; memoryd backfill does it later.")
                 return
             done = list(keep(database, self.paths, self.context.config, self.context.clock))
+            follow_commits(self.paths, self.context.clock.now())
             held = len(inbox.waiting(database))  # what one session left open, another may have confirmed
         self.note(self.record._replace(history_at=self.context.clock.now()))
         kept: set[tuple[str, str]] = set()  # what one session brought, another may have replaced

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(context: Context, record: SetupRecord | None) -> int:
-    from memoryd.clients import client_named
+    from memoryd.clients import title_of
     from memoryd.formatting import short
     from memoryd.setup.record import uninstaller
 
@@ -28,7 +28,7 @@ def show(context: Context, record: SetupRecord | None) -> int:
     home = context.paths.home
     rows: Sequence[tuple[str, str]] = (
         ("plugin", short(record.plugin_folder, home) if record.plugin_folder else "none"),
-        ("agents", ", ".join(client_named(name).title for name in _clients(record)) or "none"),
+        ("agents", ", ".join(title_of(name) for name in _clients(record)) or "none"),
         ("engine", context.config.engine),
         ("config", short(record.config.file, home) if record.config else "not changed"),
         ("service", short(record.service_file, home) if record.service_file else "none"),

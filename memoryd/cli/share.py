@@ -57,6 +57,8 @@ def execute(context: Context) -> int:
             raise not_one(context, project.memory_dir, context.arguments.file)
         with memory_of(project) as directory:
             name = memory_name(context, directory, context.arguments.file)
+        if project.memory_dir == context.paths.global_dir:
+            raise ShareError(f"{name} is about you, whatever the project: such memories are always private.")
     elif not context.arguments.join:
         raise UsageError("Which memory shall be shared?", "memoryd memories")
     with closing(open_database(context.paths)) as database:
@@ -105,7 +107,9 @@ def _choose_store(context: Context) -> Config:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"Where the team's memories live is not set: `team.enabled` and `team.store` in {file}.",
-            f"printf '[team]\\nenabled = true\\nstore = \"ref\"\\n' >> {file}",
+            f"$EDITOR {file}"
+            if context.config.team.store  # a second [team] would break the file
+            else f"printf '[team]\\nenabled = true\\nstore = \"ref\"\\n' >> {file}",
         )
     print(_WHERE, end="", file=sys.stderr, flush=True)
     answer = sys.stdin.readline().strip() or context.config.team.store or "ref"

@@ -24,7 +24,7 @@ from memoryd.cli.screen import (
 )
 from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
 from memoryd.cli.status_engine import engine_lines
-from memoryd.clients import MEMORY_READER, client_named
+from memoryd.clients import MEMORY_READER, title_of
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.daily_logs import split_names
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
@@ -129,7 +129,7 @@ def _facts(status: Status) -> Iterator[tuple[str, Words]]:
     gone = f", {totals.missing:,} no longer there" if totals.missing else ""
     yield "sessions", f"{totals.sessions:,} ({size(totals.bytes)}) of {count(totals.projects, 'project')}{unread}{gone}"
     if set(status.clients) - {MEMORY_READER.name}:
-        yield "agents", ", ".join(f"{client_named(name).title} {number:,}" for name, number in status.clients.items())
+        yield "agents", ", ".join(f"{title_of(name)} {number:,}" for name, number in status.clients.items())
     vanished = f", {totals.vanished_turns:,} taken back before they were read" if totals.vanished_turns else ""
     pending = totals.waiting_turns - status.skipped_turns
     going_on = f", {totals.open_turns:,} going on" if totals.open_turns else ""

@@ -31,7 +31,8 @@ HELP = "exchange memories with your machines and your team, now"
 
 _OFF = (
     "Nothing is exchanged: no store is named in the config. To have your memories on all your machines, put this into"
-    ' {config}:\n\n    [sync]\n    remote = "git@example.org:me/memories.git"   # a private repository of your own'
+    ' {config}:\n\n    [sync]\n    remote = "git@example.org:me/memories.git"   # a private repository of your own\n\n'
+    "To share one with your team: memoryd share FILE"
 )
 
 
@@ -135,7 +136,9 @@ def _status(context: Context, database: Database) -> int:
         told.append(_as_json(database, last, shared))
         if context.arguments.json:
             continue
-        print(f"{address}: {count(len(shared.replicas), 'project')}")
+        projects = [replica for replica in shared.replicas if replica.memory_dir != context.paths.global_dir]
+        others = ", and what is about you" if len(projects) < len(shared.replicas) else ""
+        print(f"{address}: {count(len(projects), 'project')}{others}")
         if last.error:
             print(f"  failing: {shown(last.error)}\n  fix: {shown(last.fix)}")
         print(f"  {shown(exchanged(last, 0, now).removeprefix(address + ', '))}")

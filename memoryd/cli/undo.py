@@ -1,6 +1,6 @@
 """Undo a change: files have their former bytes and times again. Undoing an undo makes the change again.
 
-    memoryd undo        the last change in this project, or of what is about you, that is not undone
+    memoryd undo        the last change in this project, of what is about you, or of what you shared, that is not undone
     memoryd undo 12     change 12
     memoryd undo --all  the last change of any project
 
@@ -9,10 +9,11 @@ A file that was edited since stays as it is. The words that the change came from
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from memoryd.cli.project import add_project_option, places_of
+from memoryd.cli.project import add_project_option, places_of, project_of
 from memoryd.formatting import short, shown
 
 if TYPE_CHECKING:
@@ -48,14 +49,26 @@ def execute(context: Context) -> int:
         else:
             places = [None] if context.arguments.all else places_of(context)
             found = [last for place in places if (last := history.last_undoable(database, place)) is not None]
+            found += [] if context.arguments.all else _last_shared(context, database)
             if not found:
                 raise _nothing_to_undo(context, database)
             # A turn may have changed the project and what is about you: that is taken back as it was made.
             last = max(found, key=lambda change: change.id)
+            _refuse_what_was_made_elsewhere(context, database, last)
             changes = [last, *history.of_same_commit(database, last.id)]
         return max(_undo(context, database, change) for change in changes)
     finally:
         database.close()
+
+
+def _last_shared(context: Context, database: Database) -> list[Change]:
+    """What the user shared or took back last, if it is not undone. What others have shared is never undone unasked."""
+    from memoryd.jobs.team import team_dir_of
+    from memoryd.state import history
+
+    team = history.recent(database, team_dir_of(project_of(context).memory_dir))
+    own = [change for change in team if change.kind == "share" and change.undone_by is None]
+    return own[:1]
 
 
 def _undo(context: Context, database: Database, change: Change) -> int:
@@ -66,6 +79,23 @@ def _undo(context: Context, database: Database, change: Change) -> int:
         database,
         change.memory_dir,
         lambda _: undoing(database, change_meant(database, str(change.id))),  # perhaps undone meanwhile
+    )
+
+
+def _refuse_what_was_made_elsewhere(context: Context, database: Database, last: Change) -> None:
+    """Raise where a global change would go though another project was changed later: it may be known to nobody here."""
+    from memoryd.cli.project import project_root
+    from memoryd.errors import MemorydError
+    from memoryd.state import history
+
+    newest = history.last_undoable(database, None)
+    is_asked = context.arguments.is_global or last.memory_dir != context.paths.global_dir
+    if is_asked or newest is None or newest.id == last.id:
+        return
+    where = short(project_root(database, newest.memory_dir) or newest.memory_dir, context.paths.home)
+    raise MemorydError(
+        f"The last change here is {last.id}, of a memory about you in all projects; change {newest.id} in {where} is newer.",
+        f"memoryd undo {last.id}",
     )
 
 
@@ -105,20 +135,26 @@ def commit_and_tell(
 
     The changeset is made under the lock of the commit, so that what another command did just before counts.
     """
+    from memoryd.jobs.team import reindex_project
     from memoryd.memory.commit import commit
     from memoryd.memory.directory import open_directory
+    from memoryd.memory.team_lines import TEAM_FOLDER
 
     with open_directory(memory_dir, create=True) as directory, directory.locked():
         changeset = changeset_in(directory)
         done = commit(database, directory, changeset, context.clock.now())
+    above, folder = os.path.split(memory_dir)
+    if folder == TEAM_FOLDER:
+        reindex_project(database, above, context.clock.now())
     for number, group in enumerate(changeset.groups):
         for change in group.changes:
+            name = shown(f"{TEAM_FOLDER}/{change.name}" if folder == TEAM_FOLDER else change.name)
             if number in done.conflicted:
-                print(f"memoryd: {shown(change.name)} was edited since and stays as it is.", file=sys.stderr)
+                print(f"memoryd: {name} was edited since and stays as it is.", file=sys.stderr)
             elif change.after is None:
-                print(f"{changeset.kind}: {shown(change.name)} taken away")
+                print(f"{changeset.kind}: {name} taken away")
             else:
-                print(f"{changeset.kind}: {shown(change.name)} is as it was")
+                print(f"{changeset.kind}: {name} is as it was")
     if not changeset.groups:
         is_changed = done.change_id is not None
         print(f"{changeset.kind}: the index {'is as it was' if is_changed else 'has to stay as it is'}")

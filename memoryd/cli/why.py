@@ -115,6 +115,7 @@ def _about_merge(explained: Explanation) -> list[Block]:
 
 def _about_words(explained: Explanation) -> list[Block]:
     from memoryd.cli.screen import Paragraph
+    from memoryd.clients import client_named
     from memoryd.clock import iso
     from memoryd.language.evidence import is_of_repository
 
@@ -129,9 +130,11 @@ def _about_words(explained: Explanation) -> list[Block]:
             blocks += [Paragraph(f"The repository showed, in {place}{at}:"), Paragraph(f'"{piece.quote}"', indent=4)]
             continue
         when = iso(piece.said_at) if piece.said_at else "some time"
-        client = explained.clients.get(piece.session_id, "")
+        client = explained.clients.get(piece.session_id)
         where = (
-            f"in session {piece.session_id}{f' of {client}' if client else ''}" if piece.session_id else "to memoryd"
+            f"in session {piece.session_id}{f' of {client_named(client).title}' if client else ''}"
+            if piece.session_id
+            else "to memoryd"
         )
         blocks += [Paragraph(f"You said, {where}, at {when}:"), Paragraph(f'"{piece.quote}"', indent=4)]
     if explained.evidence or explained.document is None:
@@ -141,6 +144,8 @@ def _about_words(explained: Explanation) -> list[Block]:
             f"{name} says that it rests on session {found.session_id}; memoryd has no record of the words, and they are not"
             " in a transcript that is still there."
         )
+    elif explained.document.metadata.get("evidence"):
+        told = f"memoryd wrote {name}, at your word; the history that had your words is gone."
     else:
         told = f"memoryd knows of nothing you said that {name} rests on: somebody else wrote it."
     return [*blocks, Paragraph(told)]
@@ -150,6 +155,7 @@ def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozen
     """What sessions were handed, and what they did then."""
     from memoryd.cli.screen import Paragraph
     from memoryd.formatting import count
+    from memoryd.recall.use import odds_factor
     from memoryd.rules.forbidden import forbidden_in
 
     name, document = explained.name, explained.document
@@ -161,6 +167,9 @@ def _about_outcome(explained: Explanation, outcome: MemoryOutcome, binds: frozen
         if document is not None and (document.enforce or forbidden_in(document.description, document.body)):
             told += f" Afterwards {count(outcome.followed, 'call')} did what it forbids."
         told += f" You said it again {count(outcome.corrected, 'time')}."
+        factor = odds_factor(outcome.sessions, outcome.used + outcome.corrected)
+        if factor != 1:
+            told += f" For that it ranks a little {'higher' if factor > 1 else 'lower'}."
         blocks.append(Paragraph(told))
     if document is not None and document.enforce:
         counts = f"{count(outcome.refused, 'call')} refused, {outcome.allowed:,} allowed"

@@ -51,6 +51,11 @@ def client_named(name: str) -> CodingClient:
     return {client.name: client for client in ALL}[name]
 
 
+def title_of(name: str) -> str:
+    """The title of a client; its name where only a later memoryd knows it."""
+    return next((client.title for client in ALL if client.name == name), name)
+
+
 def present_clients(paths: Paths) -> list[CodingClient]:
     """Those that have a place for sessions on this machine: somebody has used them here."""
     return [client for client in ALL if _is_present(client, paths)]

@@ -28,6 +28,8 @@ class ShellLine(NamedTuple):
     """Also those that `$(…)`, `<(…)` and backticks run; they stand before the command that they are a part of."""
     is_understood: bool
     """False where it may mean something else: open quotes, arrays, functions, `case`."""
+    heredocs: tuple[str, ...] = ()
+    """The text of each `<<`, which a command reads."""
 
 
 def read_shell_line(text: str) -> ShellLine:
@@ -67,6 +69,7 @@ class _Reader:
         self.found: list[SimpleCommand] = []
         self.frames = [_Frame("")]
         self.heredocs: list[tuple[str, bool]] = []
+        self.heredoc_texts: list[str] = []
         self.is_understood = True
 
     def read(self) -> ShellLine:
@@ -78,7 +81,7 @@ class _Reader:
         self.is_understood = self.is_understood and len(self.frames) == 1 and not self.frames[0].is_in_quotes
         while self.frames:
             self._end_command(self.frames.pop())
-        return ShellLine(tuple(self.found), self.is_understood)
+        return ShellLine(tuple(self.found), self.is_understood, tuple(self.heredoc_texts))
 
     def _read_in_quotes(self, frame: _Frame) -> None:
         character = self.text[self.at]
@@ -127,7 +130,7 @@ class _Reader:
             self._end_command(frame)
             self.at += 1
             if character == "\n":
-                self._skip_heredocs()
+                self._read_heredocs()
         else:
             self._end_word(frame)
             self.at += 1
@@ -205,9 +208,10 @@ class _Reader:
             self.found.append(command)
         frame.start_command()
 
-    def _skip_heredocs(self) -> None:
+    def _read_heredocs(self) -> None:
         """Text up to the line that ends it; to the end where there is no such line."""
         for end, may_be_indented in self.heredocs:
+            start = end_of_text = self.at
             while self.at < len(self.text):
                 newline = self.text.find("\n", self.at)
                 newline = newline if newline >= 0 else len(self.text)
@@ -215,4 +219,6 @@ class _Reader:
                 self.at = newline + 1
                 if (line.lstrip("\t") if may_be_indented else line) == end:
                     break
+                end_of_text = self.at
+            self.heredoc_texts.append(self.text[start:end_of_text])
         self.heredocs.clear()

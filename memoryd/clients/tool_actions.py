@@ -23,6 +23,7 @@ _PASSAGE_KEYS = (
     *("new_string", "new_str", "newString", "newText", "new_source", "content", "contents", "file_text", "edits"),
     *("replacement", "diff", "patch", "insert_text"),
 )
+_REPLACED_KEYS = ("old_string", "old_str", "oldString", "oldText")
 _COMMAND_KEYS = ("command", "cmd", "script")
 _PLAN_KEYS = ("todos", "plan", "items")
 _STEP_KEYS = ("content", "step", "text", "title", "description", "subject")
@@ -30,6 +31,8 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move t
 _READING = re.compile(r"read|view|cat|open|fetch", re.IGNORECASE)
 _DONE = ("completed", "done", "cancelled", "deleted")
 _MOST_ANSWER_BYTES = 1 << 20
+_MOST_PASSAGE_CHARACTERS = 20_000
+"""Of a list of edits."""
 
 
 class PlanStep(NamedTuple):
@@ -52,6 +55,8 @@ class ToolAction(NamedTuple):
     command: str = ""
     passage: str = ""
     """The text that a change puts in place."""
+    replaced: str = ""
+    """The text that stood there before, where the call has it."""
     plan: tuple[PlanStep, ...] | None = None
     """The whole plan as it is from now on; None where the call is about one step, or none."""
     step: PlanStep | None = None
@@ -76,11 +81,9 @@ def action_in(name: str, given: Any) -> ToolAction:
     if plan := _plan(given, path):
         return plan
     if path:
-        passage = next((given[key] for key in _PASSAGE_KEYS if given.get(key)), "")
-        if passage or any(key in given for key in _PASSAGE_KEYS):  # an empty one takes text away
-            return ToolAction(
-                "change", (path,), passage=passage if isinstance(passage, str) else json.dumps(passage)[:20_000]
-            )
+        if any(key in given for key in _PASSAGE_KEYS):  # an empty one takes text away
+            passage, replaced = _passage_of(given), _text_of(given, _REPLACED_KEYS)
+            return ToolAction("change", (path,), passage=passage, replaced=replaced)
         return ToolAction("read" if _READING.search(f"{name} {given.get('command', '')}") else "other", (path,))
     command = next((given[key] for key in _COMMAND_KEYS if given.get(key)), "")
     if isinstance(command, list):  # as for exec: the program and its arguments, mostly a shell and a script
@@ -102,6 +105,21 @@ def answer_text(content: SupportsBytes) -> str:
     blocks = value if isinstance(value, list) else [value]
     texts = [block.get("text") for block in blocks if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _passage_of(given: dict[str, Any]) -> str:
+    """The text that a change puts in place; of several edits the text of each."""
+    passage = next((given[key] for key in _PASSAGE_KEYS if given.get(key)), "")
+    if isinstance(passage, str):
+        return passage
+    return _text_of({"edits": passage}, _PASSAGE_KEYS) or json.dumps(passage)[:_MOST_PASSAGE_CHARACTERS]
+
+
+def _text_of(given: dict[str, Any], keys: tuple[str, ...]) -> str:
+    """The text under one of the keys; of a list of edits, that of all of them."""
+    edits = given.get("edits")
+    parts = edits if isinstance(edits, list) else [given]
+    return "\n".join(_first_text(part, keys) for part in parts if isinstance(part, dict))[:_MOST_PASSAGE_CHARACTERS]
 
 
 def _plan(given: dict[str, Any], path: str) -> ToolAction | None:

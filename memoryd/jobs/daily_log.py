@@ -8,17 +8,15 @@ from memoryd.engines.offline import find
 from memoryd.jobs.new_log_lines import undistilled
 from memoryd.memory.daily_logs import log_line, log_name
 from memoryd.memory.document import parse
-from memoryd.model import AT_THE_END, FileChange, Group
+from memoryd.model import AT_THE_END, FileChange, Group, StoredMemory
 from memoryd.state import log_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memoryd.engines.base import LoggedFact
     from memoryd.model import UserMessage
     from memoryd.state.database import Database
-
-_MOST_WAITING = 200
-"""Lines that new words are compared with, from the newest on."""
 
 
 def as_log_lines(groups: Iterable[Group], said: Sequence[UserMessage], now: float) -> tuple[Group, ...]:
@@ -30,30 +28,27 @@ def as_log_lines(groups: Iterable[Group], said: Sequence[UserMessage], now: floa
 
 
 def note_outdated_lines(database: Database, memory_dir: str, said: Sequence[UserMessage]) -> None:
-    """Note the waiting lines that these words have taken back or told anew: recall does not wait for the night.
+    """Note the waiting lines that these words take back or tell anew: recall does not wait for the night.
 
-    By rules, whatever the engine, and only where the words of a line would lead to a memory without what was said later. The
-    night decides for itself; a kill before this leaves a line that is recalled until then.
+    By rules, whatever the engine, as if each line were a memory already. The night decides for itself; a kill before this
+    leaves a line that is recalled until then.
     """
     logs = log_lines.logs_with_lines(database, memory_dir)
-    waiting = [line for line in undistilled(database, memory_dir, logs) if line.fact is not None][-_MOST_WAITING:]
-    spoken = {message.message_id: message for line in waiting for message in line.said}
-    spoken |= {message.message_id: message for message in said}
-    found = find(sorted(spoken.values(), key=lambda message: message.said_at or 0.0))
-    used = {
-        piece.message_id
-        for memory in (*found.written, *found.suspected, *found.unconfirmed)
-        for piece in memory.evidence
+    new = {message.message_id for message in said}
+    waiting = {
+        f"{line.log}#{line.digest}": line.fact
+        for line in undistilled(database, memory_dir, logs)
+        if line.fact is not None and new.isdisjoint(message.message_id for message in line.said)
     }
-    log_lines.note_outdated(
-        database,
-        memory_dir,
-        (
-            (line.log, line.digest)
-            for line in waiting
-            if used.isdisjoint(message.message_id for message in line.said) and find(line.said).written
-        ),
-    )
+    found = find(said, lambda: [_as_memory(name, fact) for name, fact in waiting.items()])
+    outdated = (name.partition("#") for memory in found.written for name in memory.files)
+    log_lines.note_outdated(database, memory_dir, ((log, digest) for log, _, digest in outdated))
+
+
+def _as_memory(name: str, fact: LoggedFact) -> StoredMemory:
+    """The memory that a line is about to become."""
+    said_at = max((piece.said_at for piece in fact.evidence if piece.said_at is not None), default=0.0)
+    return StoredMemory(name, fact.type, fact.text, fact.text, is_ours=True, evidence=fact.evidence, written_at=said_at)
 
 
 def _as_log_line(group: Group, said: Sequence[UserMessage], now: float) -> Group:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.daemon.wake_file import wake
 from memoryd.errors import StateError
 from memoryd.jobs import prefetch
-from memoryd.jobs.few_rules import HANDFUL, rules_of_few
 from memoryd.jobs.recall_matches import (
     Match,
     RecallTask,
@@ -19,6 +18,7 @@ from memoryd.jobs.recall_matches import (
     quoted_matches,
     team_matches,
 )
+from memoryd.jobs.session_rules import Tier, rules_for_session
 from memoryd.language.memory_aside import asks_to_leave_aside
 from memoryd.memory.tier_names import place_of
 from memoryd.recall import choose, rank, surface
@@ -43,6 +43,7 @@ NOTHING_RELEVANT = "nothing is relevant enough"
 BUDGET_USED = "this session has been shown its share"
 NO_ROOM = "there is no room for what is relevant"
 ALL_KNOWN = "the session knows what is relevant"
+_KEPT_FOR_RULES = 2  # of the memories that go with a prompt
 _READING_SECONDS = 0.05  # for changed memories while a client waits; the rest is read by the daemon
 
 
@@ -182,19 +183,25 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     if person is not None and answer.selector == "local":  # the model has seen them
         beside += global_matches(task, store, person, query, known)
     matches = _with_others(matches, beside)
-    there = known.union(match.candidate.memory.name for match in matches)
-    is_first = bool(request.session_id and query.words) and not shown
-    rules = rules_of_few(store, memory_dir, directory, quotes, there) if is_first and number <= HANDFUL else []
-    is_silent = not rules and all(match.candidate.probability < task.floor.best for match in matches)
-    if answer.selector == "local" and is_silent:
-        is_known = any(one.probability >= task.floor.best and one.memory.name in known for one in found)
-        return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
+    rules = []
+    if request.session_id and query.words and not shown:
+        tiers = [Tier(memory_dir, directory)] if directory is not None else []
+        tiers += [Tier(task.paths.global_dir, person, is_global=True)] if person is not None else []
+        there = known.union(match.candidate.memory.name for match in matches)
+        rules = rules_for_session(store, memory_dir, tiers, quotes, found, there, number)
+    if answer.selector == "local":
+        matches = _probable_enough(matches, task.floor)
+        if not matches and not rules:
+            is_known = any(one.probability >= task.floor.best and one.memory.name in known for one in found)
+            return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
+    most = task.config.recall.most_memories
+    matches = matches[: most - min(len(rules), _KEPT_FOR_RULES)]
     matches += [Match(rank.Candidate(one, 0.0, ()), parsed, one.has_secret, quote) for one, parsed, quote in rules]
     if not matches:
         return None, answer._replace(why_not=NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
     gone = store.gone(directory.id) if directory is not None else {}
-    return _Chosen(matches[: task.config.recall.most_memories], gone, most_bytes), answer
+    return _Chosen(matches[:most], gone, most_bytes), answer
 
 
 def _person(task: RecallTask, store: Store, seconds: float | None) -> Directory | None:
@@ -209,9 +216,16 @@ def _person(task: RecallTask, store: Store, seconds: float | None) -> Directory 
 def _floor(task: RecallTask, memories: int) -> choose.Floor:
     """As asked for, else what is usual among so many memories."""
     if task.request.least is not None:
-        return choose.Floor(task.request.least, task.request.least)
+        return choose.Floor(task.request.least, task.request.least, share=0.0)
     is_model_to_follow = task.request.is_waited_for and task.config.recall.selector == "model"
     return choose.floor_of(memories, is_model_to_follow=is_model_to_follow)
+
+
+def _probable_enough(matches: list[Match], floor: choose.Floor) -> list[Match]:
+    """Without those that are far less probable than the best; none where the best is not probable enough."""
+    best = max((match.candidate.probability for match in matches), default=0.0)
+    least = floor.share * best
+    return [match for match in matches if match.candidate.probability >= least] if best >= floor.best else []
 
 
 def _with_others(matches: list[Match], others: list[Match]) -> list[Match]:

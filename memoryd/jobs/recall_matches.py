@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.quotes_beside import quotes_beside
-from memoryd.memory.quick_parse import quick_parse
 from memoryd.memory.tier_names import as_global
 from memoryd.recall import choose, rank
 from memoryd.recall import team as team_recall
 from memoryd.recall.index import is_unchanged
-from memoryd.recall.quotes import name_of_quote, up_to_date_quotes
+from memoryd.recall.quotes import name_of_quote, parsed_quote, up_to_date_quotes
 from memoryd.recall.reading import read_memory
 from memoryd.state.database import open_for_reading
 from memoryd.state.team import is_on as is_team_on
@@ -88,12 +87,12 @@ def quoted_matches(
     task: RecallTask, store: Store, quotes: Mapping[str, Quote], query: rank.Query, known: frozenset[str]
 ) -> list[Match]:
     """The unconfirmed memories that are probable enough."""
-    texts = {name: one.text for name, one in quotes.items()}
+    parsed = {name: parsed_quote(quote) for name, quote in quotes.items()}
     wait = not task.request.is_waited_for
-    directory = up_to_date_quotes(store, task.memory_dir, texts, task.clock.now(), wait=wait)
+    directory = up_to_date_quotes(store, task.memory_dir, parsed, task.clock.now(), wait=wait)
     found = rank.candidates(store, directory, query) if directory is not None else []
     return [
-        Match(one, quick_parse(quotes[one.memory.name].text), may_have_secret=False, quote=quotes[one.memory.name])
+        Match(one, parsed[one.memory.name], may_have_secret=False, quote=quotes[one.memory.name])
         for one in found
         if one.probability >= task.floor.others and one.memory.name not in known and one.memory.name in quotes
     ]

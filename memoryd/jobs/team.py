@@ -58,7 +58,7 @@ def share(database: Database, memory_dir: str, name: str, author: str, now: floa
         if there is not None and _author_of(there.data) not in ("", author):
             raise ShareError(
                 f"{name} in the team's folder is {_author_of(there.data)}'s; yours needs another name.",
-                f"mv {name} to another name in {memory_dir}, then memoryd share that",
+                f"cd {memory_dir} && mv {name} {_another_name(name)} && memoryd share {_another_name(name)}",
             )
         change = FileChange(
             name, there.data if there else None, shared, there.mtime_ns if there else None, state.mtime_ns
@@ -66,6 +66,10 @@ def share(database: Database, memory_dir: str, name: str, author: str, now: floa
         _commit(database, team, Changeset("share", f"shared {name}", (Group((change,), f"shared {name}"),)), now)
     reindex_project(database, memory_dir, now)
     return os.path.join(team_dir_of(memory_dir), name)
+
+
+def _another_name(name: str) -> str:
+    return f"{name.removesuffix('.md')}_2.md"
 
 
 def unshare(database: Database, memory_dir: str, name: str, now: float) -> None:

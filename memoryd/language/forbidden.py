@@ -28,9 +28,34 @@ def prohibitions_in(text: str) -> Iterator[Prohibition]:
         yield Prohibition("run" if found["run"] else "edit" if found["edit"] else "", behind)
 
 
+def is_negated(text: str) -> bool:
+    """Whether a text has a word that forbids something."""
+    return _negation().search(text) is not None
+
+
+def forbidden_things(text: str) -> Iterator[str]:
+    """What stands behind each prohibition to use or to add something, without the article; not where it may not be done."""
+    for prohibition in prohibitions_in(text):
+        if prohibition.verb != "edit":
+            yield _before_thing().sub("", prohibition.behind.strip(), count=1)
+
+
 def first_clause(text: str) -> str:
     """A text up to where its first clause ends."""
     return pattern("forbidden", "clause_end").split(text, maxsplit=1)[0]
+
+
+@cache
+def _negation() -> re.Pattern[str]:
+    no = "|".join(table("forbidden")["not"].strip().split("\n"))
+    return compiled(rf"(?:{no})(?:\b|(?<=[^\x00-\x7f]))")
+
+
+@cache
+def _before_thing() -> re.Pattern[str]:
+    words = table("forbidden")
+    write, article = words["write"].strip(), words["article"].strip()
+    return compiled(rf"(?:{write}(?:\b|(?<=[^\x00-\x7f]))\s*)?(?:{article}\s+)*")
 
 
 @cache

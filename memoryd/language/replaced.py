@@ -69,8 +69,18 @@ def only_ends(text: str) -> bool:
 
 
 def is_exception(text: str) -> bool:
-    """Whether a sentence limits a rule that was told before: "the openapi client is the exception"."""
+    """Whether a sentence says that it limits a rule that was told before: "the openapi client is the exception"."""
     return bool(pattern("replaced", "exception").search(text))
+
+
+def is_permission(text: str) -> bool:
+    """Whether a sentence allows something: "notebooks are fine after all". Beside a rule that forbids it, it is an exception."""
+    return bool(pattern("replaced", "permission").search(text)) and not has_change(text)
+
+
+def forbidden_in(text: str) -> str:
+    """The clauses of a text that say "not"."""
+    return " ".join(clause for clause in _CLAUSE_END.split(text) if any(map(is_negation, words_of(clause))))
 
 
 @cache

@@ -38,14 +38,10 @@ def mentions_taking_back(text: str) -> tuple[bool, str]:
     return True, (match["said"] or match["what"] or match["thing"] or match["mind"] or "").lower()
 
 
-def only_takes_back(text: str) -> bool:
-    """Whether a message says no more than "forget that": of the user's own words, or of what the assistant did."""
+def said_beside_taking_back(text: str) -> tuple[str, str]:
+    """What a message that takes something back says before that and behind it."""
     match = _TAKEN_BACK.search(text)
-    if match is None:
-        return False
-    courtesy = pattern("taken_back", "courtesy")
-    beside = (courtesy.sub("", piece.strip()) for piece in (text[: match.start()], text[match.end() :]))
-    return not any(letter.isalnum() for piece in beside for letter in piece)
+    return (text[: match.start()], text[match.end() :]) if match else (text, "")
 
 
 @lru_cache(maxsize=2048)

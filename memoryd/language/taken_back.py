@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.lexicon import pattern, small
+from memoryd.language.subjects import said_beside_taking_back
 from memoryd.language.tokens import is_without_spaces, words_of
 
 if TYPE_CHECKING:
@@ -54,11 +55,23 @@ def takes_back_before(sentence: str) -> bool:
     return match is not None and not text[match.end() :].strip()[:1].isalnum()
 
 
+def begins_by_taking_back(text: str) -> bool:
+    """Whether a message begins with "scratch that", whatever stands behind it: a reason, or what is about the task."""
+    text = pattern("taken_back", "courtesy").sub("", text.strip())
+    return pattern("taken_back", "takes_back").match(text) is not None
+
+
 def says_nothing_else(text: str) -> bool:
     """Whether a message only takes words back: "sorry, don't remember that"."""
     text = pattern("taken_back", "courtesy").sub("", text.strip())
     match = pattern("taken_back", "takes_words_back").match(text)
     return match is not None and not pattern("taken_back", "courtesy").sub("", text[match.end() :].strip(" .,!"))
+
+
+def only_takes_back(text: str) -> bool:
+    """Whether a message says no more than "forget that": of the user's own words, or of what the assistant did."""
+    beside = (pattern("taken_back", "courtesy").sub("", piece.strip()) for piece in said_beside_taking_back(text))
+    return not any(letter.isalnum() for piece in beside for letter in piece)
 
 
 def is_correction(text: str, fact: str) -> bool:

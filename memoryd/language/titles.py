@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from memoryd.language.lexicon import pattern
-from memoryd.language.tokens import is_stop
+from memoryd.language.tokens import is_stop, is_without_spaces
 
 LONGEST_TITLE = 60
-_LEAST_TITLE = 12
-"""A shorter one says nothing yet, unless it is all that was said; in a script without spaces a third of it does."""
+_LEAST_SENTENCE = 12
+_LEAST_CLAUSE = 40
+"""A shorter clause seldom tells the rule, but a condition, or what holds no longer: words of the next one join it."""
+_SENTENCE_ENDS = ".!?。！？"  # noqa: RUF001
 _CLAUSE_END = re.compile(r"[,;!?—–.]+(?=\s)|\s-(?=\s)|\s(?=\(\D)|[，。；、！？]")  # noqa: RUF001
 _IN_BRACKETS = re.compile(r"\([^()]*\)?|（[^（）]*）?")  # noqa: RUF001
 _AROUND = " \t,;:.!-–—，。；：、！"  # noqa: RUF001
-_BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|…")  # noqa: RUF001 - a date that was resolved
+_BRACKETS = re.compile(r"[(（](?!\d{4}-)[^()（）]*[)）]|…")  # noqa: RUF001 - what is no date that was resolved
 _SLUG = re.compile(r"[^\w]+")
-_LONGEST_SLUG = 50
 _LEAST_WORDS = 4
 
 
@@ -27,14 +28,21 @@ def title_of(text: str) -> str:
     inside = [match.span() for match in _IN_BRACKETS.finditer(plain)]
     ends = [
         match.start()
-        for match in _CLAUSE_END.finditer(plain)
-        if match.start() <= LONGEST_TITLE and not any(start < match.start() < end for start, end in inside)
+        for match in _CLAUSE_END.finditer(plain[: LONGEST_TITLE + 2])
+        if match.start() >= _least(plain, is_sentence=match[0][0] in _SENTENCE_ENDS)
+        and match.start() <= LONGEST_TITLE
+        and not any(start < match.start() < end for start, end in inside)
     ]
-    least = _LEAST_TITLE if plain[:_LEAST_TITLE].isascii() else _LEAST_TITLE // 3
-    if ends and ends[-1] >= least:
+    if ends:
         return plain[: ends[-1]].rstrip(_AROUND)
     cut = plain[: LONGEST_TITLE - 1]
     return _without_open_end(cut.rsplit(" ", 1)[0] if " " in cut else cut, " ").rstrip(_AROUND) + "…"
+
+
+def _least(text: str, *, is_sentence: bool) -> int:
+    """How long a title has to be that ends with a clause or a sentence; in a script without spaces a third tells as much."""
+    least = _LEAST_SENTENCE if is_sentence else _LEAST_CLAUSE
+    return least // 3 if is_without_spaces(text) else least
 
 
 def title_and_rest(text: str) -> tuple[str, str]:
@@ -59,8 +67,8 @@ def without_fillers(text: str) -> str:
 def slug_of(title: str) -> str:
     """The short form of a title that names a file: words joined by hyphens."""
     slug = _SLUG.sub("-", _BRACKETS.sub("", title.lower().replace("'", ""))).strip("-_")
-    if len(slug) > _LONGEST_SLUG:
-        slug = slug[:_LONGEST_SLUG].rsplit("-", 1)[0] if "-" in slug[:_LONGEST_SLUG] else slug[:_LONGEST_SLUG]
+    if len(slug) > LONGEST_TITLE:
+        slug = slug[:LONGEST_TITLE].rsplit("-", 1)[0] if "-" in slug[:LONGEST_TITLE] else slug[:LONGEST_TITLE]
         slug = _without_open_end(slug, "-")
     return slug.strip("-_") or "note"
 

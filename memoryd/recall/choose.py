@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 
     from memoryd.memory.quick_parse import QuickParse
 
-LEAST_PROBABILITY = 0.22
+LEAST_PROBABILITY = 0.21
 """Of the best memory; where it is less, nothing is said. `recall --min-score` sets another."""
-LEAST_BESIDE = 0.14
-"""Of the others, once something is said: silence is broken already."""
 LEAST_OF_FEW = 0.1
-"""Of all where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
+"""The same where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
 FEW, MANY = 10, 40
 """Between these the floor rises with each memory, so that one more never silences recall."""
+LEAST_BESIDE = 0.08
+"""Of the others, once something is said: silence is broken already,"""
+SHARE_BESIDE = 0.3
+"""and as a part of the best: beside one that is meant for sure, a doubtful one is noise."""
 LEAST_BEFORE_MODEL = 0.5
 """Of all where a model's choice follows: what is less sure is left to it."""
 PITFALL_BONUS = 0.15
@@ -33,6 +35,8 @@ class Floor(NamedTuple):
 
     best: float
     others: float
+    share: float = SHARE_BESIDE
+    """Of the best one's probability, that the others need."""
 
 
 def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
@@ -40,8 +44,7 @@ def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
     if is_model_to_follow:
         return Floor(LEAST_BEFORE_MODEL, LEAST_BEFORE_MODEL)
     share = min(1.0, max(0.0, (memories - FEW) / (MANY - FEW)))
-    best, others = (LEAST_OF_FEW + share * (least - LEAST_OF_FEW) for least in (LEAST_PROBABILITY, LEAST_BESIDE))
-    return Floor(best, others)
+    return Floor(LEAST_OF_FEW + share * (LEAST_PROBABILITY - LEAST_OF_FEW), LEAST_BESIDE)
 
 
 def is_worth_asking(prompt: str) -> bool:

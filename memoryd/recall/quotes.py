@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.recall.reading import with_kept_keys
+from memoryd.model import MEMORY_TYPES
+from memoryd.recall.reading import with_every_answer, with_kept_keys
 from memoryd.recall.weights import learnt_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from memoryd.memory.quick_parse import QuickParse
     from memoryd.recall.store import Directory, LearntMemory, Store
+    from memoryd.state.inbox import Quote
 
 _BESIDE = "#unconfirmed"
 
@@ -28,8 +31,15 @@ def name_of_quote(row_id: int) -> str:
     return f"unconfirmed:{row_id}"
 
 
+def parsed_quote(quote: Quote) -> QuickParse:
+    """An unconfirmed memory, or a line of a daily log, which does not tell its type itself."""
+    parsed = quick_parse(quote.text)
+    kind = next((kind for kind in MEMORY_TYPES if kind == quote.type), None)
+    return parsed if parsed.type else parsed._replace(type=kind)
+
+
 def up_to_date_quotes(
-    store: Store, memory_dir: str, quotes: Mapping[str, bytes], now: float, *, wait: bool = True
+    store: Store, memory_dir: str, quotes: Mapping[str, QuickParse], now: float, *, wait: bool = True
 ) -> Directory | None:
     """The terms of the quotes of a directory, by their names; what has left the inbox is forgotten. None where there are none.
 
@@ -49,9 +59,9 @@ def up_to_date_quotes(
     return directory if quotes else None
 
 
-def _learnt(store: Store, quotes: Mapping[str, bytes]) -> list[LearntMemory]:
-    parsed = with_kept_keys(store.paths, [quick_parse(data) for data in quotes.values()])
+def _learnt(store: Store, quotes: Mapping[str, QuickParse]) -> list[LearntMemory]:
+    parsed = with_kept_keys(store.paths, list(quotes.values()))
     return [
-        learnt_memory(name, (0, 0, len(data)), memory)
-        for (name, data), memory in zip(quotes.items(), parsed, strict=True)
+        learnt_memory(name, (0, 0, 0), memory, triggers=with_every_answer(memory))
+        for name, memory in zip(quotes, parsed, strict=True)
     ]

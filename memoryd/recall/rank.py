@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.recall.concepts import terms_with_concepts
 from memoryd.recall.store import HEAVIEST, WEIGHT_BITS
 from memoryd.recall.terms import CONCEPT, pieces_of
+from memoryd.recall.use import odds_factor
 from memoryd.recall.weights import SCALE
 
 if TYPE_CHECKING:
@@ -90,14 +91,25 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
             ranked += [alive[number] for number in some if number in alive]
             if len(ranked) >= CANDIDATES:
                 break
-    del ranked[CANDIDATES:]
+        del ranked[CANDIDATES:]
+        uses = store.uses(directory.id, [one.name for one in ranked])
     sums = [found.sums[one.id] for one in ranked]
     first_two = sorted((0.0, 0.0, *(found.weight_of_words(one.id) for one in ranked)))[-2:]
     # Who has as much shares a place: so the model cannot tell them apart, and the one that was learnt last comes first.
     told = [(one, found.values(one.id, sums.index(found.sums[one.id]), first_two)) for one in ranked]
     return sorted(
-        (Candidate(memory, probability(values), values) for memory, values in told), key=lambda one: -one.probability
+        (
+            Candidate(memory, _after_use(probability(values), *uses.get(memory.name, (0, 0))), values)
+            for memory, values in told
+        ),
+        key=lambda one: -one.probability,
     )
+
+
+def _after_use(probable: float, sessions: int, used: int) -> float:
+    """A memory that sessions used is a little more probable, one that they had in vain a little less."""
+    factor = odds_factor(sessions, used)
+    return factor * probable / (1 - probable + factor * probable)
 
 
 def probability(values: Sequence[float]) -> float:

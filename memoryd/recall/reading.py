@@ -16,7 +16,8 @@ from memoryd.errors import BusyError, StateError
 from memoryd.memory.keys import keys_in
 from memoryd.memory.limits import FILE_BYTES
 from memoryd.paths import Paths
-from memoryd.recall.store import LearntMemory
+from memoryd.recall.every_answer import is_about_every_answer
+from memoryd.recall.store import EVERY_ANSWER, PLAIN_CALLS, LearntMemory
 from memoryd.state.database import open_for_reading
 from memoryd.state.memory_keys import digest_of, keys_by_digest
 
@@ -64,9 +65,17 @@ def learnt_memories(paths: Paths, memory_dir: str, files: Mapping[str, _Stamp]) 
         harmless = memory._replace(
             name=redact(memory.name), description=redact(memory.description), body=redact(memory.body)
         )
-        triggers = triggers_of_memory(harmless)
+        triggers = with_every_answer(harmless, triggers_of_memory(harmless))
         learnt.append(learnt_memory(name, stamp, harmless, has_secret=harmless != memory, triggers=triggers))
     return learnt
+
+
+def with_every_answer(
+    memory: QuickParse, triggers: Sequence[tuple[str, str, str, str]] = ()
+) -> Sequence[tuple[str, str, str, str]]:
+    """What a memory speaks of, and whether that is every answer, where it is no call."""
+    is_about_call = any(trigger[0] in PLAIN_CALLS for trigger in triggers)
+    return (*triggers, EVERY_ANSWER) if not is_about_call and is_about_every_answer(memory) else triggers
 
 
 def read_memory(memory_dir: str, name: str) -> QuickParse:
@@ -131,7 +140,7 @@ def _result(second: Popen[bytes] | None, found: BinaryIO) -> list[LearntMemory] 
 
 def _as_row(memory: LearntMemory) -> tuple[Any, ...]:
     """A memory in plain values."""
-    return tuple(memory._replace(triggers=[(kind, key, pattern) for kind, key, pattern in memory.triggers]))
+    return tuple(memory._replace(triggers=[(*trigger,) for trigger in memory.triggers]))
 
 
 def main() -> None:

@@ -15,9 +15,11 @@ from memoryd.jobs import prefetch
 from memoryd.jobs.call_hook import set_call_hooks
 from memoryd.jobs.meter import measure
 from memoryd.log.writer import open_log
+from memoryd.memory.tier_names import place_of
 from memoryd.memory.tiers import Tiers
 from memoryd.recall import shown, use
 from memoryd.recall.index import up_to_date_index
+from memoryd.recall.outcomes import outcomes
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rot.check import Repository, check
@@ -71,8 +73,20 @@ def nightly(paths: Paths, config: Config, clock: Clock, places: Iterable[MemoryP
             for directory_id, path in store.directories():
                 if not os.path.isdir(path):
                     store.drop_directory(directory_id)
+            _record_uses(store, paths)
     except (MemorydError, OSError) as error:
         _tell(paths, config, error)
+
+
+def _record_uses(store: Store, paths: Paths) -> None:
+    """How often each memory was handed over and used, for its rank. What had to be said again was about the matter, too."""
+    counted: dict[str, dict[str, tuple[int, int]]] = {}
+    for (memory_dir, name), outcome in outcomes(paths).items():
+        place, own_name = place_of(name, memory_dir, paths.global_dir)
+        sessions, used = counted.setdefault(place, {}).get(own_name, (0, 0))
+        counted[place][own_name] = sessions + outcome.sessions, used + outcome.used + outcome.corrected
+    for directory_id, path in store.directories():
+        store.record_uses(directory_id, counted.get(path, {}))
 
 
 def _care(store: Store, paths: Paths, config: Config, place: MemoryPlace, now: float) -> None:

@@ -273,7 +273,7 @@ class _Reader:
     def _read_clause(self, clause: str) -> bool:
         """Whether it negates something."""
         start = len(self._found)
-        is_negated = was_negated = is_scope = is_second = False
+        is_negated = was_negated = is_scope = is_second = is_contrast = False
         last = ""
         for raw in words_of(clause)[:_MOST_WORDS]:
             is_condition = raw in words("restated", "conditions")
@@ -288,7 +288,7 @@ class _Reader:
             elif is_negation(raw) or (
                 raw in words("restated", "negators") and not is_negated
             ):  # "don't stop" negates once
-                self._is_contrast |= len(self._found) > start and self._contrasts(raw, last)
+                is_contrast |= len(self._found) > start and self._contrasts(raw, last)
                 self._has_negation = is_negated = was_negated = True
             elif raw in words("restated", "scope"):
                 is_scope = True
@@ -297,7 +297,8 @@ class _Reader:
                 is_scope = is_scope and was_light
                 is_negated = is_negated and was_light
             last = raw
-        if is_negated and len(self._found) > start:  # "github actions are not used"
+        self._is_contrast |= is_contrast
+        if is_negated and not is_contrast and len(self._found) > start:  # "github actions are not used"
             self._found[start] = self._found[start]._replace(is_negated=True)
         return was_negated
 

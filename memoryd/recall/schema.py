@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 6
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (
@@ -32,12 +32,20 @@ CREATE TABLE postings (                      -- which memories have a term, and 
 CREATE TABLE triggers (                      -- what a memory speaks of: which tool calls it is handed over with
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     memory_id INTEGER NOT NULL,
-    kind TEXT NOT NULL,                      -- run, edit, work, files, folder; deny-run and deny-edit bind
+    kind TEXT NOT NULL,                      -- run, edit, text, name, work, files, …; deny-run and deny-edit bind
     key TEXT NOT NULL,                       -- that a call is looked up by: a program, a kind of work, an extension, a folder
-    pattern TEXT NOT NULL                    -- a command or a path
+    pattern TEXT NOT NULL,                   -- a command, a path, a piece of code, words
+    scope TEXT NOT NULL                      -- folders that it holds in; empty: everywhere
 ) STRICT;
 CREATE INDEX triggers_by_key ON triggers (directory_id, key);
 CREATE INDEX triggers_by_memory ON triggers (memory_id);
+CREATE TABLE uses (                          -- how many sessions had a memory, and how many did something with it
+    directory_id INTEGER NOT NULL REFERENCES directories (id),
+    name TEXT NOT NULL,
+    sessions INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (directory_id, name)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE rot (                           -- what a memory names and its repository no longer has
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     name TEXT NOT NULL,

@@ -27,8 +27,12 @@ BUSY_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
 WEIGHT_BITS = 8
 HEAVIEST = (1 << WEIGHT_BITS) - 1
+EVERY_ANSWER = ("answer", "every answer", "", "")
+"""Kind, key, pattern and scope of what a rule about answers as such speaks of."""
 _MOST_KEYS = 500
 """Of one tool call; nobody reads a longer command."""
+PLAIN_CALLS = ("run", "edit", "text", "work", "files")
+"""Kinds of triggers by which a memory is surely about calls; words and names may stand in any memory."""
 
 
 class IndexedMemory(NamedTuple):
@@ -67,8 +71,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
-    triggers: Sequence[tuple[str, str, str]] = ()
-    """Kind, key and pattern of each thing that it speaks of."""
+    triggers: Sequence[tuple[str, str, str, str]] = ()
+    """Kind, key, pattern and scope of each thing that it speaks of."""
 
 
 class Store:
@@ -164,7 +168,7 @@ class Store:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
-        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?)", triggers)
+        self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)", triggers)
         before = self._entries(directory_id, fresh)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
@@ -200,25 +204,34 @@ class Store:
 
     # --- tool calls ---------------------------------------------------------------------------------------------------
 
-    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str]]:
-        """Memory, kind, key and pattern of those that may fit a call with these keys."""
+    def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str, str]]:
+        """Memory, kind, key, pattern and scope of those that may fit a call with these keys."""
         wanted = list(keys)[:_MOST_KEYS]
-        sql = (
-            f"SELECT memory_id, kind, key, pattern FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
-        )
+        sql = f"SELECT memory_id, kind, key, pattern, scope FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
 
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""
         rows = self._database.query(
-            "SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind != 'folder'", (directory_id,)
+            f"SELECT DISTINCT memory_id FROM triggers WHERE directory_id = ? AND kind IN {PLAIN_CALLS}",  # noqa: S608 - our own names
+            (directory_id,),
         )
         named = {number for (number,) in rows}
         return [one for one in self.known(directory_id) if one.id not in named]
 
+    def about_every_answer(self, directory_id: int) -> list[IndexedMemory]:
+        """The rules about answers as such, the newest first."""
+        rows = self._database.query(
+            "SELECT memory_id FROM triggers WHERE directory_id = ? AND key = ?", (directory_id, EVERY_ANSWER[1])
+        )
+        found = self.known(directory_id, [number for (number,) in rows]) if rows else []
+        return sorted(found, key=lambda one: (-one.mtime_ns, one.name))
+
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(self._database.query("SELECT 1 FROM triggers WHERE kind NOT IN ('folder', 'name') LIMIT 1"))
+        return bool(
+            self._database.query(f"SELECT 1 FROM triggers WHERE kind IN {PLAIN_CALLS} OR kind LIKE 'deny-%' LIMIT 1")  # noqa: S608 - our own names
+        )
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""
@@ -242,7 +255,7 @@ class Store:
 
     def drop_directory(self, directory_id: int) -> None:
         """Everything about a directory that is no more. Inside a transaction."""
-        for table in ("postings", "triggers", "memories", "rot", "rot_checks"):
+        for table in ("postings", "triggers", "memories", "uses", "rot", "rot_checks"):
             self._database.execute(f"DELETE FROM {table} WHERE directory_id = ?", (directory_id,))  # noqa: S608 - our own names
         self._database.execute("DELETE FROM directories WHERE id = ?", (directory_id,))
 
@@ -251,6 +264,21 @@ class Store:
             "SELECT coalesce(max(ctime_ns), 0) FROM memories WHERE directory_id = ?", (directory_id,)
         )
         return int(rows[0][0])
+
+    # --- past use -----------------------------------------------------------------------------------------------------
+
+    def uses(self, directory_id: int, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """How many sessions had each of these memories, and how many did something with it."""
+        wanted = list(names)
+        sql = f"SELECT name, sessions, used FROM uses WHERE directory_id = ? AND name IN ({_places(wanted)})"  # noqa: S608
+        return {name: (sessions, used) for name, sessions, used in self._database.query(sql, (directory_id, *wanted))}
+
+    def record_uses(self, directory_id: int, uses: Mapping[str, tuple[int, int]]) -> None:
+        """In the place of what was counted before. Inside a transaction."""
+        self._database.execute("DELETE FROM uses WHERE directory_id = ?", (directory_id,))
+        self._database.execute_many(
+            "INSERT INTO uses VALUES (?, ?, ?, ?)", [(directory_id, name, *counts) for name, counts in uses.items()]
+        )
 
     # --- what the code has left behind --------------------------------------------------------------------------------
 

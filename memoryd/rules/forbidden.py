@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from memoryd.language.forbidden import prohibitions_in
 from memoryd.language.replaced import swap_in
 from memoryd.rules.match import Forbidden
+from memoryd.rules.named import commands_in, paths_in
 from memoryd.rules.programs import PROGRAMS
-from memoryd.rules.triggers import commands_in, paths_in, rule_of
+from memoryd.rules.triggers import rule_of
 
 if TYPE_CHECKING:
-    from memoryd.rules.triggers import Trigger
+    from memoryd.rules.named import Trigger
 
 _PIECE = re.compile(r"(run|edit)\s+(\S.*)")
 _CODE_MARKS = re.compile(r"`+")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.rules.calls import is_in_language, is_run, with_home, work_of
+from memoryd.rules.calls import is_reading, is_run, with_home
+from memoryd.rules.work import FILES, is_in_language, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.rules.calls import Call
+    from memoryd.rules.calls import Call, ShellCommand
 
-ORDER = ("run", "edit", "name", "work", "files", "folder")
+ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "folder")
 """The plainer a memory names a call, the sooner it is handed over."""
 
 
@@ -23,6 +24,7 @@ class StoredTrigger(NamedTuple):
     kind: str
     key: str
     pattern: str
+    scope: str = ""
 
 
 class Forbidden(NamedTuple):
@@ -42,16 +44,25 @@ class Forbidden(NamedTuple):
 def keys_of(call: Call) -> set[str]:
     """What the triggers that may fit are looked up by."""
     paths = (*call.changed, *call.named)
+    works = work_of(call)
     folders = {part.lower() for path in paths for part in path.split("/")[:-1]}
     extensions = {path.rpartition(".")[2].lower() for path in call.changed if "." in path}
     return {
-        *(command.program for command in call.commands),
-        *work_of(call),
+        *(name for command in (*call.commands, *call.elsewhere, *call.scripted) for name in _names_of(command)),
+        *works,
+        *([f"secret{FILES}"] if call.written else []),
+        *(["\1"] if call.written or "dependency" in works else []),
         *folders,
         *extensions,
         *call.names,
         *([""] if paths else []),
     }
+
+
+def _names_of(command: ShellCommand) -> tuple[str, ...]:
+    """A program may be one of several of its maker: `kafka-topics.sh`, `ansible-playbook`."""
+    name = command.program.removesuffix(".sh")
+    return (command.program, name, name.partition("-")[0])
 
 
 def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
@@ -65,21 +76,49 @@ def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
 
 
 def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
-    if trigger.kind == "run":
-        return any(is_run(trigger.pattern, command) for command in call.commands)
-    if trigger.kind == "edit":
+    kind, key = trigger.kind, trigger.key
+    run = (*call.commands, *call.elsewhere, *call.scripted)
+    if kind == "run":
+        return any(is_run(trigger.pattern, command) for command in run) and _may_hold(trigger.scope, call)
+    if kind == "program":
+        return any(key in _names_of(command) and not is_reading(command) for command in run)
+    if kind == "edit":
         return any(is_at(trigger.pattern, path, call.root) for path in (*call.changed, *call.named))
-    if trigger.kind == "name":
-        return trigger.key in call.names
-    if trigger.kind == "work":
-        return trigger.key in works and is_in_language(trigger.pattern, call)
-    if trigger.kind == "files":
-        return any(path.lower().endswith(f".{trigger.key}") for path in call.changed)
+    if kind == "name":
+        return key in call.names
+    if kind == "work":
+        is_done = key in works or (key == f"secret{FILES}" and _writes_secret(call))
+        return is_done and is_in_language(trigger.pattern, call) and _may_hold(trigger.scope, call)
+    if kind == "files":
+        return any(path.lower().endswith(f".{key}") for path in call.changed)
+    if kind in ("text", "words"):
+        from memoryd.rules import written  # noqa: PLC0415 - few calls write something
+
+        return written.has(trigger, call, works)
     # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
+    return any(key in path.lower().split("/")[1:-1] or path.lower().startswith(f"{key}/") for path in call.changed)
+
+
+def _may_hold(scope: str, call: Call) -> bool:
+    """Whether a rule that holds in some folders may hold for a call: not if all that it does is in others.
+
+    A command that is run at the root of the project may be about any of them.
+    """
+    folders = [folder.strip("/") for folder in scope.split()]
+    places = [*call.folders, *call.changed, *call.named] if call.folders or not call.commands else []
+    if not folders or not places:
+        return True
     return any(
-        trigger.key in path.lower().split("/")[1:-1] or path.lower().startswith(f"{trigger.key}/")
-        for path in call.changed
+        f"{place}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{place}/")
+        for place in places
+        for folder in folders
     )
+
+
+def _writes_secret(call: Call) -> bool:
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and only where a memory speaks of secrets
+
+    return redact(call.written) != call.written
 
 
 def is_at(pattern: str, path: str, root: str = "") -> bool:

@@ -1,81 +1,14 @@
-"""Knowledge about programs: which commands do which kind of work, other spellings of the same command, names of file kinds.
+"""Knowledge about programs: other spellings of the same command, programs that run another one, names of file kinds.
 
-Only what is so for every user of a program. A kind of work that is not here is found by the commands that a memory names.
+Only what is so for every user of a program.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 
 def _names(table: str) -> frozenset[str]:
     return frozenset(table.split())
 
-
-class Work(NamedTuple):
-    """A kind of work, as memories speak of it and as commands do it."""
-
-    name: str
-    phrases: tuple[str, ...]
-    """A memory speaks of it that has all words of a phrase, or another word for the same concept, in any language."""
-    commands: tuple[str, ...]
-    """`+` at the end: with something behind it."""
-    target: str = ""
-    """Begins the name of a script or target that does it, as in `make deploy`."""
-    part_of: str = ""
-    """The wider kind: a memory that names this one says nothing about all of that."""
-
-
-WORK = (
-    Work("commit", ("commit", "commit message"), ("git commit",)),
-    Work("amend", ("amend",), ("git commit --amend",), part_of="commit"),
-    Work("push", ("push",), ("git push",)),
-    Work("force push", ("force push",), ("git push --force", "git push --force-with-lease"), part_of="push"),
-    Work("delete branch", ("delete branch",), ("git push --delete", "git branch -D", "git branch -d")),
-    Work("merge", ("merge", "squash"), ("git merge", "gh pr merge", "glab mr merge")),
-    Work("rebase", ("rebase",), ("git rebase", "git pull --rebase")),
-    Work("pull request", ("pull request",), ("gh pr create", "glab mr create")),
-    Work(
-        "deploy",
-        ("deploy",),
-        ("kubectl apply", "helm upgrade", "helm install", "terraform apply", "flyctl deploy", "serverless deploy"),
-        "deploy",
-    ),
-    Work(
-        "release",
-        ("release",),
-        ("git tag +", "npm publish", "pnpm publish", "cargo publish", "twine upload", "gh release create"),
-        "releas",
-    ),
-    Work(
-        "test",
-        ("test", "test suite", "unit test", "integration test"),
-        ("pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "go test", "cargo test", "dotnet test"),
-        "test",
-    ),
-    Work(
-        "dependency",
-        ("dependency", "add package", "new package"),
-        (
-            "npm install +",
-            "pnpm add",
-            "yarn add",
-            "bun add",
-            "pip install +",
-            "uv add",
-            "uv pip install",
-            "poetry add",
-            "cargo add",
-            "go get +",
-            "gem install",
-            "bundle add",
-            "composer require",
-        ),
-    ),
-    Work("migration", ("migration", "migrate"), ("alembic upgrade", "prisma migrate", "flyway migrate"), "migrat"),
-    Work("format", ("format",), ("black", "ruff format", "prettier", "gofmt", "cargo fmt", "rustfmt"), "fmt"),
-    Work("lint", ("lint",), ("eslint", "ruff check", "cargo clippy", "golangci-lint", "flake8", "pylint"), "lint"),
-)
 
 WITH_SUBCOMMANDS = _names(
     """
@@ -83,9 +16,17 @@ WITH_SUBCOMMANDS = _names(
     gradle helm kubectl mvn npm pip pipenv pnpm podman poetry prisma rails ruff systemctl terraform twine uv yarn
     """
 )
+COMMON_SUBCOMMANDS = _names(
+    """
+    add apply build check clean clippy compose create delete deploy destroy down exec fmt format generate get import init install
+    lint list logs mod plan prune publish pull push remove restart rm run scale server shell start state stop sync test uninstall
+    up update upgrade version volume workspace
+    """
+)
+"""Words behind the name of a program that are hardly ever something else."""
 PROGRAMS = WITH_SUBCOMMANDS | _names(
     """
-    ansible-playbook black curl eslint flake8 gofmt golangci-lint grep jest mypy mysql npx phpunit playwright prettier psql pylint pytest
+    ansible-playbook black curl eslint flake8 flutter gofmt golangci-lint grep jest mypy mysql npx phpunit playwright prettier psql pylint pytest
     rg rspec rustfmt scp sqlite3 ssh sudo tox tsc vitest wget
     """
 )
@@ -99,13 +40,15 @@ SAME_PROGRAM = {
     "fly": "flyctl",
     "mvnw": "mvn",
 }
-NAMES_IN_PROSE = {"maven": "mvn"}
+NAMES_IN_PROSE = {"maven": "mvn", "bigquery": "bq"}
 """Programs that a sentence calls otherwise than a shell does."""
+WRAPPER_SCRIPTS = {"gradle": "gradlew"}
+"""A memory that speaks of the program means the script of the repository too, unless it tells them apart."""
 SAME_SUBCOMMAND = {
     "npm": {"i": "install", "in": "install", "add": "install", "t": "test", "run-script": "run", "un": "uninstall"},
     "pnpm": {"i": "install"},
     "cargo": {"t": "test", "b": "build"},
-    "docker": {"container run": "run"},
+    "rails": {"s": "server", "c": "console", "g": "generate"},
 }
 SAME_OPTION = {
     "git push": {"-f": "--force", "-d": "--delete"},
@@ -117,8 +60,22 @@ OPTIONS_WITH_VALUE = {
     "npm": frozenset({"--prefix", "-w", "--workspace"}),
     "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
     "kubectl": frozenset({"--context", "-n", "--namespace", "--kubeconfig"}),
-    "docker": frozenset({"--context", "-H", "--host"}),
+    "docker": frozenset(
+        {"--context", "-H", "--host", "-f", "--file", "-p", "--project-name", "--env-file", "--profile"}
+    ),
+    "helm": frozenset({"--kube-context", "-n", "--namespace", "-f", "--values", "--set"}),
+    "aws": frozenset({"--profile", "--region", "--endpoint-url", "--output"}),
+    "gcloud": frozenset({"--project", "--account", "--region", "--zone"}),
     "make": frozenset({"-C", "-f"}),
+    "yarn": frozenset({"--cwd"}),
+    "uv": frozenset({"--directory", "--project", "--with"}),
+    "poetry": frozenset({"-C", "--directory"}),
+    "cargo": frozenset({"--manifest-path"}),
+    "go": frozenset({"-C"}),
+    "gradle": frozenset({"-p", "--project-dir", "-b"}),
+    "gradlew": frozenset({"-p", "--project-dir", "-b"}),
+    "mvn": frozenset({"-f", "--file", "-pl", "-P"}),
+    "ssh": frozenset({"-i", "-p", "-l", "-o", "-J", "-F"}),
     "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
     "sudo": frozenset(
         {
@@ -137,22 +94,40 @@ OPTIONS_WITH_VALUE = {
 }
 """Between a program and its subcommand."""
 STARTERS = {
-    "npx": 0,
-    "uvx": 0,
-    "bunx": 0,
-    "sudo": 0,
-    "env": 0,
-    "nohup": 0,
-    "time": 0,
-    "exec": 0,
-    "command": 0,
-    "xargs": 0,
-    "nice": 0,
+    **dict.fromkeys(
+        ("npx", "uvx", "bunx", "pnpx", "sudo", "doas", "env", "nohup", "time", "exec", "command", "xargs"), 0
+    ),
+    **dict.fromkeys(("iex", "nice", "ionice", "setsid", "stdbuf", "caffeinate", "watch", "corepack"), 0),
     "timeout": 1,
 }
 """Programs that run the command behind them, and how many words stand in between."""
-STARTING_SUBCOMMANDS = frozenset(
-    {"uv run", "poetry run", "pipenv run", "bundle exec", "pnpm exec", "yarn exec", "pnpm dlx", "yarn dlx", "pipx run"}
+STARTING_SUBCOMMANDS = {
+    **dict.fromkeys(
+        ("uv run", "poetry run", "pipenv run", "pdm run", "rye run", "hatch run", "pixi run", "pipx run"), 0
+    ),
+    **dict.fromkeys(("bundle exec", "rbenv exec", "npm exec", "npm x", "pnpm exec", "pnpm dlx", "bun x"), 0),
+    **dict.fromkeys(("yarn exec", "yarn dlx", "mise exec", "mise x", "asdf exec"), 0),
+    **dict.fromkeys(("yarn workspace", "direnv exec"), 1),
+}
+"""The same, of a program and its subcommand."""
+STARTING_BEHIND_DASHES = _names("mise op doppler infisical chamber aws-vault dotenv dotenvx npm pnpm nix devbox")
+"""Programs that run what stands behind `--`."""
+RUNNING_ELSEWHERE = frozenset(
+    {"docker compose exec", "docker compose run", "docker-compose exec", "docker-compose run"}
+)
+"""They run a command of the project in a container, behind the name of a service."""
+OPTIONS_OF_COMPOSE = frozenset(
+    {"-e", "--env", "-u", "--user", "-w", "--workdir", "-p", "--publish", "-v", "--volume", "--name"}
+)
+"""Those with a value."""
+PACKAGE_MANAGERS = frozenset({"yarn", "pnpm", "bun"})
+"""They run a program of a package by its name alone, unless that is one of their own subcommands."""
+OF_PACKAGE_MANAGERS = _names(
+    """
+    add audit autoclean bin cache config constraints create dedupe deploy dlx exec explain fetch global help import info init
+    install link list ln login ls node npm outdated pack patch plugin pm prune publish rebuild remove rm root run search set stage
+    start store test unplug up update upgrade version versions why workspace workspaces x
+    """
 )
 SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 BY_TARGETS = frozenset({"make", "just"})
@@ -163,10 +138,69 @@ GIT_SUBCOMMANDS = _names(
 """Without one of them, git in a sentence says nothing about a call."""
 INTERPRETERS = frozenset({"python", "node", "ruby", "php", "perl", "bash", "sh"})
 """What stands behind them is a program with words of its own."""
+GO_SUBCOMMANDS = _names("build clean fmt generate get install list mod run test vet work")
+"""The same for go, which is a verb as well."""
 READERS = frozenset(
-    {"cat", "less", "head", "tail", "ls", "grep", "rg", "find", "wc", "diff", "jq", "file", "stat", "cd"}
+    {
+        "cat",
+        "less",
+        "head",
+        "tail",
+        "ls",
+        "grep",
+        "rg",
+        "find",
+        "wc",
+        "diff",
+        "jq",
+        "file",
+        "stat",
+        "cd",
+        "which",
+        "tree",
+    }
 )
 """What they are called with is not changed by them."""
+READING_SUBCOMMANDS = {
+    "git": _names(
+        "blame describe diff grep log ls-files ls-remote ls-tree reflog rev-list rev-parse shortlog show status"
+    ),
+    "kubectl": _names("api-resources describe explain get logs top version"),
+    "docker": _names("images inspect logs ps version"),
+    "helm": _names("get history lint list search show status template"),
+    "terraform": _names("fmt output providers show validate version"),
+}
+READING_OPTIONS = {
+    "git tag": frozenset({"-l", "--list", "--contains", "--points-at", "--sort", "-n", "-v", "--verify"}),
+    "git branch": frozenset(
+        {"-l", "--list", "--contains", "--show-current", "-a", "-r", "--all", "-v", "-vv", "--sort"}
+    ),
+}
+"""With one of them a command only tells something."""
+TELLERS = _names("echo printf gh glab")
+"""Their words are text for people."""
+CONSUMERS = _names(
+    "helm kubectl kustomize kubeconform docker podman docker-compose terraform psql mysql ansible-playbook tar zip du"
+)
+"""The files that they are called with stay as they are."""
+OF_CLOUDS = _names("aws az gcloud gsutil kubectl nomad rsync scp ssh")
+"""Programs that change machines, clusters and buckets, beside those that deploy."""
+DEPLOYING_TASKS = _names("cap fab just make rake task")
+TASK_RUNNERS = _names("cap fab inv invoke rake nx turbo mix task mise rails artisan")
+"""Any of their words may be the task."""
+ORDINARY_WORDS = (
+    READERS
+    | TELLERS
+    | _names(
+        """
+    go make node python ruby php perl java swift dart just task code time watch open sort cut test kill touch source export set read
+    write wait sleep exec eval env install patch split join date clear history top screen host type true false yes who link more
+    service import convert display compare run start stop dev build cp mv rm mkdir rmdir ln chmod bash sh zsh tee sed awk bc dd df
+    du id nl od ps su tr vi at as ed ar ld up
+    """
+    )
+)
+"""Programs whose names are words of any sentence: they are not meant where they stand in one."""
 
 LANGUAGE_PROGRAMS = {
     "python": _names("black flake8 isort mypy nox pip pipenv poetry pylint pytest python ruff tox uv"),
@@ -176,12 +210,28 @@ LANGUAGE_PROGRAMS = {
     "java": _names("gradle gradlew mvn"),
     "kotlin": _names("gradle gradlew mvn"),
     "typescript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier tsc vite vitest yarn"),
-    "javascript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier vite vitest yarn"),
-    "ruby": _names("bundle rake rspec ruby"),
+    "javascript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier tsc vite vitest yarn"),
+    "ruby": _names("bundle gem rails rake rspec rubocop ruby"),
     "php": _names("composer php phpunit"),
     "terraform": _names("terraform"),
 }
 """Programs that work on one language: what a memory says of Python's tests is not about those of Go."""
+LANGUAGE_OF_PACKAGES = {"gem": "ruby", "gems": "ruby", "crate": "rust", "crates": "rust"}
+"""Words for the packages of one language."""
+LANGUAGE_MANIFESTS = {
+    name: LANGUAGE_PROGRAMS[language]
+    for language, names in {
+        "python": "pyproject.toml setup.py setup.cfg requirements.txt Pipfile",
+        "go": "go.mod",
+        "rust": "Cargo.toml",
+        "java": "pom.xml build.gradle build.gradle.kts",
+        "typescript": "package.json",
+        "ruby": "Gemfile",
+        "php": "composer.json",
+    }.items()
+    for name in names.split()
+}
+"""The programs of the language that a file names the packages of."""
 
 FILE_KINDS = {
     "python": ("py", "pyi"),

@@ -8,43 +8,38 @@ neither command nor path: in doubt a memory speaks of no call.
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-from memoryd.language.forbidden import first_clause, prohibitions_in
+from memoryd.language.actions import names_action
+from memoryd.language.forbidden import first_clause, is_negated, prohibitions_in
+from memoryd.language.parts import passages_of
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
-from memoryd.recall.concepts import count_terms, meanings_by_dictionary
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
+from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, is_command, plainly_named, run_trigger
+from memoryd.rules.named_work import work_named_in
 from memoryd.rules.programs import (
+    COMMON_SUBCOMMANDS,
     FILE_KINDS,
-    GIT_SUBCOMMANDS,
+    INTERPRETERS,
+    LANGUAGE_OF_PACKAGES,
     LANGUAGE_PROGRAMS,
-    NAMES_IN_PROSE,
-    PROGRAMS,
-    WITH_SUBCOMMANDS,
-    WORK,
+    ORDINARY_WORDS,
+    WRAPPER_SCRIPTS,
 )
+from memoryd.rules.work import FILES
+from memoryd.rules.work_kinds import WORK, by_name
+from memoryd.rules.written_terms import CODE, forbidden_code, forbidden_options, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.memory.quick_parse import QuickParse
 
-Kind = Literal["run", "edit", "name", "work", "files", "folder", "deny-run", "deny-edit", "deny-unknown"]
-
-
-class Trigger(NamedTuple):
-    kind: Kind
-    key: str
-    """What a call is asked for: a program, a kind of work, an extension, a folder; empty for a path."""
-    pattern: str
-    """What has to fit: a command, or a path."""
-
-
-_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,300}?)(?<!`)\1(?!`)")
+WRITTEN = "\1"
+"""Key of what is looked for in the text that a call writes."""
 _ADVICE = re.compile(r"\*\*How to apply:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _HOME_PATH = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})/[\w./*@+-]+", re.ASCII)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]{2,}")
@@ -53,13 +48,11 @@ _PROPER_NAME = re.compile(
 )
 _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
-_PATH_LIKE = re.compile(r"(?<![\w<>{}$%=\\@~:/.-])[.\w*@+-]*/[\w./*@+-]*", re.ASCII)
-_FILE_NAME = re.compile(r"(?<![\w/.-])[A-Za-z_][\w-]*\.[a-z]{1,6}(?![\w/])", re.ASCII)
-_EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z][a-z0-9]{0,5})(?![\w/.])", re.ASCII)
-_WORD = re.compile(r"--?[A-Za-z][\w-]*|[\w@.+-]*\w|[^\s\w]")
-_COMMAND_WORD = re.compile(r"--?[A-Za-z][\w-]*|[a-z][a-z0-9:-]*")
-_IN_PROSE = PROGRAMS | NAMES_IN_PROSE.keys() | {"git"}
-_MOST_WORDS_OF_COMMAND = 5
+_FOLDER = re.compile(r"(?<![\w<>{}$%=\\@~:/.*-])\.?[\w.-]*\w(?:/[\w.-]*\w)*/(?![\w*<{])", re.ASCII)
+"""A folder is written with a slash at its end."""
+_PROGRAM = re.compile(r"[a-z][a-z0-9_.-]+", re.ASCII)
+_DONE = re.compile(r"\b\w+ed\b")
+_LEAST_LETTERS = 3
 _LEAST_LETTERS_OF_FOLDER = 4
 _MOST_CHARACTERS = 8192
 _MOST = 40
@@ -73,21 +66,94 @@ def triggers_of_memory(memory: QuickParse) -> tuple[Trigger, ...]:
 
 
 def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
-    """What a memory speaks of, each once."""
+    """What a memory speaks of, each once, the plainest first."""
     texts = (description, rule_of(body))
-    named = dict.fromkeys(trigger for text in texts for trigger in _plainly_named(text))
+    rules = (description, rule_of(_ADVICE.sub(" ", body)))
+    named = dict.fromkeys(trigger for text in texts for trigger in plainly_named(text))
     plain = _without_scope(texts, _without_advised(body, named))
+    scope = " ".join(dict.fromkeys(found[0] for text in rules for found in _FOLDER.finditer(text)))
+    plain += _with_fewer_words(rules, plain)
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
     others = [trigger for text in texts for trigger in (*_likely_paths(text), *_proper_names(text, run))]
+    others += [trigger for text in rules for trigger in _code(text, scope)]
+    others += [Trigger("name", option, "") for text in rules for option in forbidden_options(text) if option not in run]
     is_about_files = any(
         trigger.kind == "edit" and (trigger in plain or trigger.pattern.startswith("."))
         for trigger in (*plain, *others)
     )
-    work = [] if is_about_files else _work(texts, run, is_done_told=bool(others))
+    has_path = any(trigger.kind == "edit" for trigger in (*plain, *others))
+    work = [] if is_about_files else _work(texts, run, has_path=has_path)
+    found = [*plain, *_done(work, texts, scope), *others]
+    if not any(trigger.kind not in ("name", "text") for trigger in found):
+        found += [*_file_kinds(texts), *_words(rules, scope), *(_folders(texts) if not found else ())]
+    found = [trigger._replace(scope=scope) if trigger.kind == "run" else trigger for trigger in found]
+    return tuple(dict.fromkeys((*found, *_programs(rules, {trigger.key for trigger in plain}))))[:_MOST]
+
+
+def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
+    """Commands that a memory asks to be run with an option, without it: who leaves the option out is to hear of it.
+
+    And the script of the repository that stands for a program, unless the memory tells them apart.
+    """
+    asked = [
+        trigger
+        for text in texts
+        for sentence in passages_of(text)
+        if not is_negated(sentence)
+        for _, trigger in commands_in(sentence)
+        if trigger in plain
+    ]
+    found = []
+    for trigger in asked:
+        words = trigger.pattern.split()
+        size = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+        if 1 < size < len(words) or (size == 1 < len(words) and trigger.key not in ORDINARY_WORDS | INTERPRETERS):
+            found.append(run_trigger(words[:size]))
+    for program, script in WRAPPER_SCRIPTS.items():
+        if not any(script in text for text in texts):
+            found += [
+                run_trigger([script, *trigger.pattern.split()[1:]])
+                for trigger in (*plain, *found)
+                if trigger.key == program
+            ]
+    return found
+
+
+def _code(text: str, scope: str) -> Iterator[Trigger]:
+    """Pieces of code that a memory forbids to write."""
+    for piece in forbidden_code(text):
+        if not is_command([piece]) and not path_in(piece, is_code=True):
+            yield Trigger("text", WRITTEN, piece.removesuffix("()"), scope)
+            if piece.isascii() and piece.isalnum():
+                yield Trigger("name", piece, "")
+
+
+def _words(texts: tuple[str, ...], scope: str) -> Iterator[Trigger]:
+    """Plain words that a memory forbids to use, with the other words that it has: one of those must be near."""
+    forbidden = dict.fromkeys(words for text in texts for words in forbidden_words(text))
+    inside = {stem(word) for words in forbidden for word in words}
+    near = {stem(word) for text in texts for word in split(text) if len(word) >= _LEAST_LETTERS and not is_stop(word)}
+    for words in forbidden:
+        yield Trigger("words", WRITTEN, f"{' '.join(map(stem, words))}|{' '.join(sorted(near - inside))}", scope)
+
+
+def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
+    """Words that may be the name of a program: a call that runs one of that name is about the same thing."""
+    prose = (PATH_LIKE.sub(" ", CODE.sub(" ", text)) for text in texts)
+    words = dict.fromkeys(word.lower() for text in prose for word in WORD.findall(text))
+    for word in words.keys() - known:
+        if _PROGRAM.fullmatch(word) and not is_stop(word) and word not in ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys():
+            yield Trigger("program", word, "")
+
+
+def _done(work: list[str], texts: tuple[str, ...], scope: str) -> Iterator[Trigger]:
+    """Kinds of work: done by commands, and by changes of files where the memory does not speak of running something."""
     languages = _languages(texts) or [""]
-    found = [*plain, *(Trigger("work", name, language) for name in work for language in languages), *others]
-    found = found or [*_file_kinds(texts), *_folders(texts)]
-    return tuple(dict.fromkeys(found))[:_MOST]
+    is_about_running = any(names_action("start", first_clause(text)) for text in texts)
+    for name in work:
+        kind = by_name()[name]
+        names = [name, f"{name}{FILES}"] if kind.paths and (kind.is_in_files or not is_about_running) else [name]
+        yield from (Trigger("work", name, language, scope) for name in names for language in languages)
 
 
 def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
@@ -103,11 +169,21 @@ def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
         advised -= {trigger for _, trigger in commands_in(rule_of(rest))}
     kept = [trigger for trigger in plain if trigger not in advised] or list(plain)
     programs = {trigger.key for trigger in kept if trigger.kind == "run"}
+    options = [code[2] for code in CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
     if len(programs) == 1:
-        options = [code[2] for code in _CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
-        kept += [_run([*programs, option]) for option in options]
-    longer = {trigger.key for trigger in kept if trigger.kind == "run" and " " in trigger.pattern}
+        kept += [run_trigger([*programs, option]) for option in options]
+    longer = {trigger.key for trigger in kept if trigger.kind == "run" and _has_subcommand(trigger, body)}
     return [trigger for trigger in kept if trigger.kind != "run" or " " in trigger.pattern or trigger.key not in longer]
+
+
+def _has_subcommand(trigger: Trigger, body: str) -> bool:
+    """Whether a command is surely more than the name of a program: "npm packages" is no command."""
+    words = trigger.pattern.split()
+    return (
+        len(words) > 1
+        and not words[1].startswith("-")
+        and (words[1] in COMMON_SUBCOMMANDS or f"`{trigger.pattern}" in body)
+    )
 
 
 def _without_scope(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
@@ -125,7 +201,7 @@ def _likely_paths(text: str) -> Iterator[Trigger]:
         return
     for found in _HOME_PATH.finditer(text):
         yield Trigger("edit", "", found[0].rstrip("."))
-    for found in _PATH_LIKE.finditer(_CODE.sub(" ", text)):
+    for found in PATH_LIKE.finditer(CODE.sub(" ", text)):
         path = found[0].rstrip("./")
         if "/" in path.strip("./") and not path_in(found[0], is_code=False):
             yield Trigger("edit", "", path)
@@ -133,18 +209,16 @@ def _likely_paths(text: str) -> Iterator[Trigger]:
 
 def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
     """Names that stand in a call just as in the memory, beside its commands: of a cluster, a host, a bucket, a variable."""
-    for found in _PROPER_NAME.finditer(_CODE.sub(lambda code: f" {code[2]} ", text)):
+    for found in _PROPER_NAME.finditer(CODE.sub(lambda code: f" {code[2]} ", text)):
         if found[0] not in run:
             yield Trigger("name", found[0], "")
 
 
 def _languages(texts: tuple[str, ...]) -> list[str]:
-    """Languages that a text has as its first words: what it says of tests or formatting is about theirs."""
-    return [word for text in texts for word in _first_words(text, 3) if word in LANGUAGE_PROGRAMS]
-
-
-def _first_words(text: str, number: int) -> list[str]:
-    return [word[0].lower() for word in islice(_WORD.finditer(text), number)]
+    """Languages that the first clause of a text names: what it says of tests or formatting is about theirs."""
+    words = [word for text in texts for word in WORD.findall(first_clause(text)) if word != "go"]
+    named = (LANGUAGE_OF_PACKAGES.get(word.lower(), word.lower()) for word in words)
+    return [language for language in dict.fromkeys(named) if language in LANGUAGE_PROGRAMS]
 
 
 def rule_of(body: str) -> str:
@@ -167,132 +241,34 @@ def _binding(enforce: str) -> Iterator[Trigger]:
             yield Trigger("deny-edit", "", forbidden.pattern)
 
 
-def _plainly_named(text: str) -> Iterator[Trigger]:
-    yield from (trigger for _, trigger in commands_in(text))
-    yield from (trigger for _, trigger in paths_in(text))
-    yield from _extensions(text)
-
-
-def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
-    """Every command that a text names, and where."""
-    prose = text
-    if "`" in text:
-        for code in _CODE.finditer(text):
-            words = code[2].split()
-            if words and _is_command(words):
-                yield code.start(), _run(words)
-        prose = _CODE.sub(lambda code: " " * (len(code[0]) - 1) + ".", text)
-    if _IN_PROSE.isdisjoint(_WORD.findall(prose.lower())):
-        return
-    found = list(_WORD.finditer(prose))
-    for at, word in enumerate(found):
-        program = word[0].lower()
-        program = NAMES_IN_PROSE.get(program, program)
-        if program in _IN_PROSE:
-            behind = []
-            for other in found[at + 1 : at + _MOST_WORDS_OF_COMMAND]:
-                if not _COMMAND_WORD.fullmatch(other[0]) or is_stop(other[0]):
-                    break
-                behind.append(other[0])
-            yield from ((word.start(), trigger) for trigger in _in_prose(program, behind))
-
-
-def _in_prose(program: str, behind: list[str]) -> Iterator[Trigger]:
-    """A program in a sentence, with its subcommand if the next word may be one, and with options behind that."""
-    is_git = program == "git"
-    first = behind[0] if behind else "-"
-    has_subcommand = first in GIT_SUBCOMMANDS if is_git else program in WITH_SUBCOMMANDS and not first.startswith("-")
-    subcommand = [first] if has_subcommand else []
-    options = [word for word in behind[len(subcommand) :] if word.startswith("-")]
-    if subcommand or not is_git:
-        yield _run([program, *subcommand, *options])
-
-
-def _is_command(words: list[str]) -> bool:
-    """Whether code is a command: a known program, or words that can only be one."""
-    program = words[0]
-    if program.startswith("-") or not re.fullmatch(r"[\w./-]+", program, re.ASCII):
-        return False
-    return program in PROGRAMS or (len(words) > 1 and all(map(_is_argument, words[1:])))
-
-
-def _is_argument(word: str) -> bool:
-    return re.fullmatch(r"[\w./:@=+*,-]+", word, re.ASCII) is not None
-
-
-def _run(words: list[str]) -> Trigger:
-    return Trigger("run", command_of(words).program, " ".join(words[:_MOST_WORDS_OF_COMMAND]))
-
-
-def paths_in(text: str) -> Iterator[tuple[int, Trigger]]:
-    """Every path that a text names, and where."""
-    prose = text
-    if "`" in text:
-        for code in _CODE.finditer(text):
-            if path := path_in(code[2].strip(), is_code=True):
-                yield code.start(), Trigger("edit", "", path)
-        prose = _CODE.sub(lambda code: " " * len(code[0]), text)
-    if "/" in prose:
-        for found in _PATH_LIKE.finditer(prose):
-            if path := path_in(found[0], is_code=False):
-                yield found.start(), Trigger("edit", "", path)
-    for found in _FILE_NAME.finditer(prose):
-        if path := path_in(found[0], is_code=True):
-            yield found.start(), Trigger("edit", "", path)
-
-
-def _extensions(text: str) -> Iterator[Trigger]:
-    """`*.sql`, `.go`."""
-    for found in _EXTENSION.finditer(text):
-        if path_in(f"file.{found[1]}", is_code=True):
-            yield Trigger("files", found[1], "")
-
-
-def _work(texts: tuple[str, ...], run: set[str], *, is_done_told: bool) -> list[str]:
+def _work(texts: tuple[str, ...], run: set[str], *, has_path: bool) -> list[str]:
     """The kinds of work that the first clause of a text names, beside the commands in it.
 
     What "is pushed" or "was merged" tells a state more often than what is being done: it counts where nothing else does, and
-    not where the text names something else.
+    not where the text names something else; but what goes to the main branch counts always.
     """
     done: set[str] = set()
     found: set[str] = set()
-    for text in texts:
-        clause = first_clause(_PATH_LIKE.sub(" ", _CODE.sub(" ", text)).strip())
+    for text, is_whole in zip(texts, (True, False), strict=True):
+        clause = PATH_LIKE.sub(" ", CODE.sub(" ", text)).strip()
+        clause = clause if is_whole else first_clause(clause)
         words = [word for word in split(clause) if word not in run]
-        named = _work_in(words)
+        named = work_named_in(clause, words)
         done |= named
         still = [word for word in words if not word.endswith("ed")] if named else []
-        found |= named if len(still) == len(words) else _work_in(still)
-    found = found or (set() if is_done_told else done)
+        is_all = len(still) == len(words)
+        found |= named if is_all else work_named_in(_DONE.sub(" ", clause), still) | named & {"push to main"}
+    found = found or (set() if has_path else done)
+    plainer = {name for name in found if not by_name()[name].is_vague}
+    found = plainer if plainer or run or has_path else found
     wider = {work.part_of for work in WORK if work.name in found}
     return [work.name for work in WORK if work.name in found and work.name not in wider]
-
-
-def _work_in(words: list[str]) -> set[str]:
-    by_word, by_number = _named_work()
-    stems = set(map(stem, words))
-    found = {name for word in stems for name, phrase in by_word.get(word, ()) if phrase <= stems}
-    return found.union(*(by_number.get(number, ()) for number in count_terms(words)[1]))
-
-
-@cache
-def _named_work() -> tuple[dict[str, list[tuple[str, frozenset[str]]]], dict[str, set[str]]]:
-    """Kinds of work by a word of each of their phrases, and by the numbers of the concepts that a phrase names as a whole."""
-    by_word: dict[str, list[tuple[str, frozenset[str]]]] = {}
-    by_number: dict[str, set[str]] = {}
-    for work in WORK:
-        for phrase in work.phrases:
-            words = list(map(stem, phrase.split()))
-            by_word.setdefault(words[0], []).append((work.name, frozenset(words)))
-            for number in meanings_by_dictionary(" ".join(words)):
-                by_number.setdefault(number, set()).add(work.name)
-    return by_word, by_number
 
 
 def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
     """A language that a rule begins with: "TypeScript: …", "In Python …"."""
     for text in texts:
-        words = _first_words(text, 4)
+        words = [word[0].lower() for word in islice(WORD.finditer(text), 4)]
         at = 1 if words and is_stop(words[0]) else 0
         if at < len(words) and words[at] in FILE_KINDS and (at or words[1:2] == [":"]):
             yield from (Trigger("files", extension, "") for extension in FILE_KINDS[words[at]])

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memoryd.memory.commit import commit
+from memoryd.memory.commit import commit, reindex
 from memoryd.memory.directory import open_directory
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.model import Changeset, FileChange, Group
@@ -23,10 +23,14 @@ _LOCK = ".consolidate-lock"
 def purge(database: Database, now: float) -> list[str]:
     """Delete them, and the index and directory that they leave empty; returns the files. Killed anywhere, run it again."""
     gone: list[str] = []
-    for memory_dir in history.changed_directories(database):
+    global_dir = database.paths.global_dir if database.paths is not None else ""
+    # The global ones first: each project's index has their lines.
+    for memory_dir in sorted(history.changed_directories(database), key=lambda path: path != global_dir):
         try:
             with open_directory(memory_dir) as directory, directory.locked():
                 names = _purge(database, directory, now)
+                if not names and directory.read(INDEX_NAME) is not None:
+                    reindex(database, directory, now)
                 _drop_empty_index(directory)
         except FileNotFoundError:
             continue

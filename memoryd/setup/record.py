@@ -89,7 +89,7 @@ def read_record(paths: Paths) -> SetupRecord | None:
             tuple(map(str, found["folders"])),
             str(found["plugin_folder"]),
             tuple(map(str, found["plugin_files"])),
-            tuple(PieceNote(**piece) for piece in found.get("pieces", ())),
+            tuple(map(_piece, found.get("pieces", ()))),
             ConfigChange(str(config["file"]), config["before"], str(config["after"])) if config else None,
             str(found["service_file"]),
             str(found["service_manager"]),
@@ -98,6 +98,11 @@ def read_record(paths: Paths) -> SetupRecord | None:
         )
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
+
+
+def _piece(noted: dict[str, Any]) -> PieceNote:
+    """What a later version has noted beside is passed over."""
+    return PieceNote(**{name: noted[name] for name in PieceNote._fields if name in noted})
 
 
 def _script_files() -> Iterator[tuple[str, bytes]]:

@@ -192,6 +192,8 @@ def _without_piece(text: str, piece: dict[str, Any]) -> str | None:
         return json_comments.edited(text, lambda bare: json_entries.without_entries(bare, json_entries.Before(before)))
     if piece["kind"] == "file":
         return None if FILE_MARK in text.partition("\n")[0] else text
+    if piece["kind"] != "toml":
+        raise json_entries.UnusableError("was changed by a later memoryd than this one")
 
     def is_ours(name: str) -> bool:
         is_trust = trusts and not os.path.exists(trusts) and name.startswith(f'hooks.state."{trusts}:')

@@ -13,15 +13,21 @@ import sqlite3
 import stat
 from typing import TYPE_CHECKING, Any, Self
 
-from memoryd.clock import elapsed
+from memoryd.clock import elapsed, rest
 from memoryd.sources.session import UNKNOWN_TABLES, NotATranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-READ_SECONDS = 0.01
+READ_SECONDS = 0.002
 """How long rows are fetched before the transaction ends; the next one goes on behind the last row."""
 READ_BYTES = 1 << 20
+REST_SECONDS = 0.0005
+"""How long nothing is read after transactions of as long together, where somebody may be writing.
+
+A process that never sleeps is interrupted by others on a busy machine wherever it is, for 50 ms and more in the middle of a
+transaction. One that has just slept may first go on.
+"""
 _BUSY_SECONDS = 1.0
 
 
@@ -37,6 +43,7 @@ class ForeignDatabase:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._state = _state_without_writer(path)
+        self._read_seconds = REST_SECONDS  # who opens it may have been at work for long
         self._connect()
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> tuple[list[tuple[Any, ...]], bool]:
@@ -45,7 +52,10 @@ class ForeignDatabase:
         Raises OSError, and UnknownTablesError where a table or a column is missing.
         """
         while True:
+            self._rest()
+            began = elapsed()
             found = self._fetch(sql, values)
+            self._read_seconds += elapsed() - began
             if self._state is None or self._state == _state_without_writer(self._path):
                 return found
             # Somebody opened it meanwhile, and may have changed what was read without a lock.
@@ -63,6 +73,19 @@ class ForeignDatabase:
             rows, is_all = self.rows(sql, (*values, first))
             yield from rows
             first = rows[-1][key] if rows else first
+
+    def refuse_other_tables(self, known: Collection[str]) -> None:
+        """Raise UnknownTablesError where rows are in tables that this memoryd does not know."""
+        names, _ = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'")
+        for name in (row[0].decode("utf-8", "replace") for row in names):
+            quoted = name.replace('"', '""')
+            if name not in known and self.rows(f'SELECT 1 FROM "{quoted}" LIMIT 1')[0]:  # noqa: S608 - quoted
+                raise UnknownTablesError(UNKNOWN_TABLES)
+
+    def _rest(self) -> None:
+        if self._state is None and self._read_seconds >= REST_SECONDS:
+            self._read_seconds = 0.0
+            rest(REST_SECONDS)
 
     def _fetch(self, sql: str, values: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], bool]:
         assert self._connection is not None  # noqa: S101 - nobody asks behind close

@@ -182,7 +182,7 @@ def test_projects(environment: dict[str, str], looked: Session, paths: Paths) ->
         }
     ]
     assert memoryd(environment, "projects").stdout == (
-        "/code/acme\n    1 session of claude-code, 1 turn waiting, 1 history\n    memory: ~/.claude/projects/-code-acme/memory\n"
+        "/code/acme\n    1 session of Claude Code, 1 turn waiting to be read, 1 from before memoryd came\n    memory: ~/.claude/projects/-code-acme/memory\n"
     )
 
 
@@ -271,6 +271,14 @@ def test_a_mistyped_line_exits_2_and_says_what_helps(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"memoryd: {message}")
     assert done.stderr.endswith(" --help\n")
+
+
+def test_what_people_try_is_answered_with_what_helps(environment: dict[str, str], paths: Paths) -> None:
+    done = memoryd(environment, "config", "set", "engine", "claude")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"they are changed in the file.\n  fix: ${{EDITOR:-vi}} {paths.config_file}\n")
+    done = memoryd(environment, "forget", " ")
+    assert (done.returncode, done.stderr[:32]) == (2, "memoryd: Which memory is meant? ")
 
 
 @pytest.mark.parametrize("days", ["0", "-3", "nan", "inf"])

@@ -229,7 +229,7 @@ def test_search_finds_a_memory_and_what_was_said_and_writes_nothing(shell: Shell
     write(shell.paths.transcripts_root, session, session.prompt("use pnpm") + session.reply("pnpm it is"), "-x")
     said = as_json(shell.environment, "search", "PNP")
     assert [list(hit) for hit in said] == 2 * [
-        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume", "author"]
+        ["kind", "who", "text", "file", "project", "client", "session", "at", "resume", "author", "line"]
     ]
     assert [(hit["kind"], hit["who"], hit["text"]) for hit in said] == [
         ("said", "agent", "pnpm it is"),
@@ -323,7 +323,7 @@ def test_why_knows_the_words_after_a_rename_and_without_the_database(shell: Shel
     path.rename(path.with_name("feedback_renamed.md"))
     text = shell("why", "renamed")[1]
     assert (
-        f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id} of claude-code, " in text
+        f"It was called {path.name} when memoryd wrote it.\nYou said, in session {session.id} of Claude Code, " in text
     )
     shutil.rmtree(shell.paths.state_dir)
     text = shell("why", "renamed")[1]

@@ -78,6 +78,22 @@ def test_setup_and_uninstall_with_purge_leave_the_home_as_it_was(environment: di
     assert listing(home) == before
 
 
+def test_purge_takes_back_memories_about_the_user_and_their_lines_in_every_index(
+    environment: dict[str, str], paths: Paths, home: Path
+) -> None:
+    session = Session(2, cwd="/code/beta")
+    write(paths.transcripts_root, session, session.turn("no emojis in commit messages please"), "-code-beta")
+    before = listing(home)
+    assert memoryd(environment, "setup", "--yes").returncode == 0
+    (about_user,) = Path(paths.global_dir).glob("feedback_*.md")
+    (memory,) = memories(home)
+    assert about_user.name in (memory.parent / "MEMORY.md").read_text()
+    status = as_json(environment, "status")
+    assert status["problems"] == [], "no index is behind the memories about the user"
+    assert memoryd(environment, "uninstall", "--purge", "--yes").returncode == 0
+    assert listing(home) == before
+
+
 def test_uninstall_leaves_the_memories_and_the_standard_library_is_enough(
     environment: dict[str, str], home: Path
 ) -> None:

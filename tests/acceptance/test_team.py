@@ -134,6 +134,20 @@ def test_what_was_shared_is_taken_back_for_everybody(team: tuple[Home, Home]) ->
     assert list(mara.memory_dir.glob("project*.md"))  # her own stays
 
 
+def test_what_was_shared_last_is_what_undo_takes_back_and_history_tells_of_the_team(team: tuple[Home, Home]) -> None:
+    mara, tomas = team
+    mara.run("remember", "Use pnpm, not npm.")
+    mara.run("share", "pnpm")
+    assert mara.run("undo").stdout == "undo: team/feedback_use_pnpm_not_npm.md taken away\n"
+    assert "team/" not in (mara.memory_dir / "MEMORY.md").read_text()
+    mara.run("undo", "4")
+    mara.run("sync")
+    tomas.run("share", "--join")
+    tomas.run("sync")
+    assert "from Mara: feedback_use_pnpm_not_npm.md  [team]" in tomas.run("history").stdout
+    assert "no change here" in tomas.run("undo").stderr, "what others share goes only by its number"
+
+
 def test_a_secret_that_is_written_into_the_team_folder_by_hand_stays_at_home_and_is_named(
     team: tuple[Home, Home],
 ) -> None:

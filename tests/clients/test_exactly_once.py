@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.clients import ALL, client_named
+from memoryd.config import Config
+from memoryd.diagnosis.checks.other_clients import judge_other_clients, read_other_clients
+from memoryd.diagnosis.facts import World
 from memoryd.jobs.ingest import Ingester
 from memoryd.projects import Project
 from memoryd.state import projects, sessions
@@ -24,7 +27,6 @@ from tests.clients.other_homes import EVERY_SCRIBE, Aider
 from tests.transcript import line
 
 if TYPE_CHECKING:
-    from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from tests.clients.homes import Scribe
@@ -174,16 +176,20 @@ def test_recall_that_comes_back_is_not_the_users(
 
 @each_scribe
 def test_a_newer_client_is_counted_and_the_rest_goes_on(
-    scribe_of: type[Scribe], ingester: Ingester, database: Database, home: Path
+    scribe_of: type[Scribe], ingester: Ingester, database: Database, home: Path, paths: Paths
 ) -> None:
+    """It is updated while the daemon runs."""
     scribe = scribe_of()
     if isinstance(scribe, Aider):
         return  # Markdown has no types: what is neither a prompt nor a notice is an answer
-    first, second = turn(scribe, "first"), turn(scribe, "second")
-    parts = (scribe.head(), *first, scribe.unknown_type(), scribe.unknown_shape(), *second)
-    scribe.write(home, b"".join(parts))
+    scribe.write(home, b"".join((scribe.head(), *turn(scribe, "first"))))
     ingester.ingest(NOW + 1)
+    scribe.write(home, b"".join((scribe.unknown_type(), scribe.unknown_shape(), *turn(scribe, "second"))))
+    ingester.ingest(NOW + 2)
     assert said(database) == ["first", "second"]
+    checks = judge_other_clients(read_other_clients(World(paths, Config(), NOW + 2)))
+    told = [check.text for check in checks if check.name == "unknown_lines"]
+    assert [text.partition(" of a kind")[0] for text in told] == [f"{client_named(scribe.client).title}: 2 lines"]
     assert json.loads(database.query("SELECT damage FROM transcripts")[0][0]) == {"unknown_shape": 1, "unknown_type": 1}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from memoryd.clients.goose import GooseClient
 from memoryd.model import Cursor
+from memoryd.state import queries
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import read_new_turns
 from tests.clients.databases import GooseDatabase
@@ -106,7 +107,9 @@ def test_a_memory_that_the_agent_writes_itself_is_seen(
     assert (read[turn.prompt_id].saved, read[turn.prompt_id].calls) == (saved, ("write: /m/memory/a.md",))
 
 
-def test_what_a_newer_version_writes_is_counted_and_the_rest_goes_on(goose: GooseDatabase, listener: Listener) -> None:
+def test_what_a_newer_version_writes_is_counted_and_the_rest_goes_on(
+    goose: GooseDatabase, listener: Listener, database: Database
+) -> None:
     goose.session()
     goose.row("user", [{"type": "wish", "text": "use spaces"}])
     goose.row("user", {"parts": ["use spaces"]})
@@ -115,3 +118,7 @@ def test_what_a_newer_version_writes_is_counted_and_the_rest_goes_on(goose: Goos
     goose.prompt("use tabs")
     assert listener.listen() == ["use tabs"]
     assert [json.loads(text) for text in listener.damage()] == [{"unknown_shape": 1, "unknown_type": 2}]
+    goose.writer.execute("CREATE TABLE threads AS SELECT 1 AS id")
+    goose.prompt("and no semicolons")
+    assert listener.listen() == ["use tabs", "and no semicolons"]
+    assert queries.oddities(database) == [(str(goose.path), "unknown tables")]

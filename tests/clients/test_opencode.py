@@ -218,9 +218,13 @@ def test_what_a_newer_version_writes_is_counted_and_the_rest_goes_on(
     opencode.writer.execute("ALTER TABLE part ADD COLUMN hue text")
     assert listener.listen() == ["use tabs"]
     assert [json.loads(text) for text in listener.damage()] == [{"unknown_shape": 2, "unknown_type": 1}]
-    opencode.writer.execute("INSERT INTO session_message VALUES ('m', 's', 'user', '{}')")
+    opencode.writer.execute("CREATE TABLE message_v2 (id text)")
     opencode.prompt("and no semicolons")
     assert listener.listen() == ["use tabs", "and no semicolons"]
+    assert queries.oddities(database) == []  # nothing is in it yet
+    opencode.writer.execute("INSERT INTO message_v2 VALUES ('m')")
+    opencode.prompt("and short lines")
+    assert listener.listen() == ["use tabs", "and no semicolons", "and short lines"]
     assert queries.oddities(database) == [(str(opencode.path), "unknown tables")]
     opencode.writer.execute("ALTER TABLE session RENAME COLUMN directory TO place")
     listener.ingester.ingest(listener.now + 1)

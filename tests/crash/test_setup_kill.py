@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 SETTINGS = b'{\r\n\t"model": "opus", "hooks": { }\r\n}'
 SETUP = ("setup", "--yes", "--engine", "claude", "--no-service", "--no-history")
 UNINSTALL = ("uninstall", "--yes")
-FILES = {".claude/settings.json", "strace.log"}
+CLIENTS = {
+    ".codex/config.toml": b'model = "x" # mine\r\n\r\n[mcp_servers.other]\r\ncommand = "y"',
+    ".gemini/settings.json": b'{"hooks":{"BeforeAgent":[]},"mcpServers":{"other":{}}}',
+    ".qwen/settings.json": b'{\n  // mine\n  "$version": 4\n}\n',
+    ".copilot/settings.json": b'{ "banner": "never" }',
+    ".pi/agent/models.json": b"{}",
+    ".config/opencode/opencode.json": b'{\n  "theme": "x"\n}\n',
+    ".config/opencode/node_modules/@opencode-ai/plugin/package.json": b"{}",
+}
+"""The settings of other clients; what is not named here, setup makes."""
 
 
 class World:
@@ -39,29 +48,48 @@ class World:
         if is_set_up and os.path.exists(self._ready):
             shutil.copytree(self._ready, self.home)
             return
-        os.makedirs(self.paths.claude_dir)
-        Path(self.paths.claude_settings).write_bytes(SETTINGS)
+        for name, content in {".claude/settings.json": SETTINGS, **CLIENTS}.items():
+            file = Path(self.home, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
         old_hooks.install(self.paths, "/old/python")
+        self._before = self.clients_files()
         if is_set_up:
             assert self.run(SETUP).returncode == 0
+            self._after = self.clients_files()
             shutil.copytree(self.home, self._ready)
+
+    def clients_files(self) -> dict[str, bytes]:
+        """What the other clients have, and memoryd in it."""
+        folders = {name.split("/")[0] for name in CLIENTS}
+        files = [path for folder in folders for path in Path(self.home, folder).rglob("*") if path.is_file()]
+        config = os.path.dirname(self.paths.config_file)
+        return {str(path.relative_to(self.home)): path.read_bytes() for path in files if str(path.parent) != config}
 
     def run(self, command: tuple[str, ...], *inject: str) -> Run:
         return strace.run_module(self.home, ("tests.crash.setter", self.home, *command), *inject)
+
+    def check_whole(self) -> None:
+        """Each file is as it was, or as it is to be."""
+        for name, content in self.clients_files().items():
+            if ".memoryd-" not in name:  # what a kill leaves beside a file goes with the next run
+                assert content in (self._before.get(name), self._after.get(name)), name
 
     def check_set_up(self) -> None:
         assert self.run(SETUP).returncode == 0
         assert plugin.plugin_state(self.paths, sys.executable) == "installed"
         assert Path(self.paths.config_file).read_text() == 'engine = "claude"\n'
+        assert self.clients_files() == self._after
         self.check_gone()
 
     def check_gone(self) -> None:
         assert self.run(UNINSTALL).returncode == 0
-        assert Path(self.paths.claude_settings).read_bytes() == SETTINGS
-        left = {str(path.relative_to(self.home)) for path in Path(self.home).rglob("*") if path.is_file()}
-        assert left == FILES
-        folders = {str(path.relative_to(self.home)) for path in Path(self.home).rglob("*") if path.is_dir()}
-        assert folders == {".claude", ".local", ".local/state"}  # the last two were there: an older memoryd was, too
+        left = {str(path.relative_to(self.home)) for path in Path(self.home).rglob("*")}
+        kept = {".claude/settings.json": SETTINGS, **CLIENTS}
+        folders = {str(folder) for name in kept for folder in Path(name).parents[:-1]}
+        # The state directory was there: an older memoryd was, too.
+        assert left == {*kept, *folders, ".local", ".local/state", "strace.log"}
+        assert {name: Path(self.home, name).read_bytes() for name in kept} == kept
 
 
 def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
@@ -76,6 +104,7 @@ def test_killed_anywhere_the_next_run_completes_it(
     tmp_path: Path, torture: bool, command: tuple[str, ...], is_set_up: bool, campaign: Campaign
 ) -> None:
     world = World(tmp_path)
+    world.reset(is_set_up=True)
     world.reset(is_set_up=is_set_up)
     plain = world.run(command)
     assert plain.returncode == 0
@@ -83,6 +112,7 @@ def test_killed_anywhere_the_next_run_completes_it(
     for call in chosen:
         world.reset(is_set_up=is_set_up)
         assert world.run(command, f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
+        world.check_whole()
         if is_set_up:
             world.check_gone()
         else:

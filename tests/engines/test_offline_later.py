@@ -121,7 +121,7 @@ def test_a_memory_that_is_told_anew_keeps_its_evidence_and_the_day_of_its_words(
         ),
         ("Use npm in the web folder.", "Use pnpm instead of npm in the api folder."),
         ("Use tabs in Go files.", "Use spaces instead of tabs in Python files."),
-        ("Always send the newsletter with Mailo.", "From now on, for the invoices use Postbox instead of Mailo."),
+        ("From now on, send the newsletter with Mailo.", "From now on, for the invoices use Postbox instead of Mailo."),
     ],
 )
 def test_a_rule_stays_beside_later_words_about_another_subject(workspace: Workspace, rule: str, later: str) -> None:

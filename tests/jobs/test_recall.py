@@ -106,8 +106,8 @@ def test_an_edit_and_a_deletion_count_at_once(workspace: Workspace) -> None:
     assert workspace.names("how do lunch orders go through the canteen?") == []
 
 
-def test_a_handful_of_memories_hands_over_its_rules_with_the_first_prompt_of_a_session(workspace: Workspace) -> None:
-    """A rule about every answer shares no word with any prompt. What a tool call is about comes with the call."""
+def test_rules_about_every_answer_go_with_the_first_prompt_among_however_many_memories(workspace: Workspace) -> None:
+    """Such a rule shares no word with any prompt. What a tool call is about comes with the call."""
     place = workspace.library.place
     for name in (TRACKER, FREEZE):
         (place / name).unlink()
@@ -118,8 +118,24 @@ def test_a_handful_of_memories_hands_over_its_rules_with_the_first_prompt_of_a_s
     assert workspace.names("rename this variable", "s") == [TESTS]
     assert workspace.names("rename that variable", "s") == []
     assert workspace.names(PROMPT, "t") == [RELEASE, TESTS]
-    workspace.library.write({f"m{number}.md": ("Lunch is at noon", "") for number in range(3)})
-    assert workspace.names("rename this variable", "u") == []
+    workspace.library.write({f"m{number}.md": ("Lunch is at noon", "") for number in range(60)})
+    assert workspace.names("rename this variable", "u") == [TESTS]
+    assert workspace.names(PROMPT, "v")[-1] == TESTS
+
+
+def test_other_rules_leave_the_first_prompt_one_by_one_as_memories_become_more(workspace: Workspace) -> None:
+    """A word with a hyphen is no name of a command: such a rule waits for no call."""
+    place = workspace.library.place
+    for file in place.iterdir():
+        file.unlink()
+    rules = {f"feedback_{number}.md": f"Colour {number} stands for first-class berths" for number in range(5)}
+    for name, rule in rules.items():
+        (place / name).write_bytes(topic(rule, kind="feedback"))
+    given = []
+    for memories in range(5, 12):
+        given.append(len(workspace.names("rename this variable", f"session {memories}")))
+        workspace.library.write({f"lunch_{memories}.md": (f"Lunch {memories} is at noon", "")})
+    assert given == [5, 4, 3, 2, 1, 0, 0]
 
 
 def test_what_is_gone_from_the_repository_is_told(workspace: Workspace, paths: Paths) -> None:

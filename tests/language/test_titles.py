@@ -31,6 +31,20 @@ from memoryd.language.titles import LONGEST_TITLE, slug_of, title_and_rest, titl
             "Scan jobs only from the gateway host, never from a laptop",
         ),
         (
+            "if somebody asks for the tide tables, the harbour office prints them every first Monday of a month",
+            "If somebody asks for the tide tables, the harbour office…",
+        ),
+        (
+            "Elsa est partie, pour les horaires du bac c'est Bruno qui répond et personne d'autre",
+            "Elsa est partie, pour les horaires du bac c'est Bruno…",
+        ),
+        (
+            "Never label crates by hand. The scanner cannot read it and the depot sends them back.",
+            "Never label crates by hand",
+        ),
+        ("yes weigh them first, do that every time", "Weigh them first, do that every time"),
+        ("覚えといて、料金は税込で", "料金は税込で"),
+        (
             "the demo for the board is next Tuesday (2026-11-24), nothing risky goes out before that day",
             "The demo for the board is next Tuesday (2026-11-24)",
         ),
@@ -53,7 +67,7 @@ def test_the_rest_is_what_the_title_does_not_say() -> None:
 
 def test_a_file_is_called_by_the_short_form_of_the_title() -> None:
     assert slug_of("Don't push to main") == "dont-push-to-main"
-    assert slug_of("The demo is on Friday (2026-11-20)") == "the-demo-is-on-friday"
+    assert slug_of("The demo is on Friday (2026-11-20)") == "the-demo-is-on-friday-2026-11-20"
     assert slug_of("…") == "note"
 
 

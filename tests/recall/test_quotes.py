@@ -9,18 +9,22 @@ import pytest
 
 from memoryd.clock import elapsed
 from memoryd.errors import BusyError
+from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall import rank
 from memoryd.recall.quotes import up_to_date_quotes
 from memoryd.recall.store import BUSY_SECONDS, open_store
 
 if TYPE_CHECKING:
+    from memoryd.memory.quick_parse import QuickParse
     from memoryd.paths import Paths
 
-TABS = b'---\nname: use-tabs\ndescription: "use tabs in yaml"\ntype: feedback\n---\nuse tabs in yaml\n'
-DEPLOY = b'---\nname: deploys\ndescription: "deploys on fridays"\ntype: project\n---\nwe deploy on fridays\n'
+TABS = quick_parse(b'---\nname: use-tabs\ndescription: "use tabs in yaml"\ntype: feedback\n---\nuse tabs in yaml\n')
+DEPLOY = quick_parse(
+    b'---\nname: deploys\ndescription: "deploys on fridays"\ntype: project\n---\nwe deploy on fridays\n'
+)
 
 
-def names(paths: Paths, quotes: dict[str, bytes], prompt: str) -> list[str]:
+def names(paths: Paths, quotes: dict[str, QuickParse], prompt: str) -> list[str]:
     store = open_store(paths)
     try:
         directory = up_to_date_quotes(store, "/memory", quotes, 1.0)

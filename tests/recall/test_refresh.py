@@ -16,6 +16,7 @@ from memoryd.config import Config
 from memoryd.model import WaitingSession
 from memoryd.recall import shown
 from memoryd.recall.outcomes import Use, use_since
+from memoryd.recall.rank import candidates, query_of
 from memoryd.recall.refresh import MemoryPlace, after_work, nightly
 from memoryd.recall.shown import Shown
 from memoryd.recall.store import open_store
@@ -205,3 +206,22 @@ def test_at_night_what_is_too_old_and_directories_that_have_vanished_go(room: Ro
         assert [path for _, path in store.directories()] == [room.memory_dir]
     assert not file.exists()
     assert room.logged() == []
+
+
+def test_at_night_past_use_is_counted_for_the_rank(room: Room) -> None:
+    """Among equals the one that a session used comes before the one that five had in vain."""
+    texts = ("Releases are cut from a branch", "")
+    room.library.write({"liked.md": texts, "unused.md": texts, "other.md": texts})
+    for number in range(5):
+        room.session = Session(number)
+        room.show("liked.md", "unused.md")
+    shown.record_use(room.paths, room.session.id, {"liked.md": "read"}, room.clock.at)
+    for file in Path(room.paths.state_dir, "recalled").iterdir():
+        os.utime(file, (room.clock.at, room.clock.at))
+    nightly(room.paths, room.config, room.clock, [MemoryPlace(room.memory_dir, "")])
+    with closing(open_store(room.paths)) as store:
+        directory = store.directory(room.memory_dir)
+        assert directory is not None
+        found = candidates(store, directory, query_of("the branch for releases"))
+        probable = {one.memory.name: one.probability for one in found}
+    assert probable["unused.md"] < probable["other.md"] < probable["liked.md"]

@@ -51,6 +51,7 @@ def test_what_differs_in_a_name_a_number_a_negation_or_an_order_is_never_the_sam
         ("don't start the dev server", "don't stop the dev server"),
         ("draft a polite reply", "open a draft PR"),  # "PR" has its initials, and is none
         ("always link the docs that you used", "docs are in docs/"),
+        ("use let instead of const", "use const instead of let"),  # "let" is a stop word, and is what is wanted
     ],
 )
 def test_letters_and_small_words_do_not_make_two_statements_the_same(one: str, other: str) -> None:

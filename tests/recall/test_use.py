@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.memory.quick_parse import QuickParse
-from memoryd.recall.use import is_quoted
+from memoryd.recall.use import is_quoted, odds_factor
 
 RELEASE = QuickParse(
     "a", "Releases are cut from the branch stable", "project", (), "Never from main, customers get stable."
@@ -51,3 +51,12 @@ def test_five_words_in_a_row_are_a_quotation_wherever_they_stand(
     said = " ".join([*before, "alpha beta gamma delta epsilon", *after])
     assert is_quoted("none.md", memory, [said])
     assert not is_quoted("none.md", memory, [said.replace("gamma", "other")]) or len(body) >= 1
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000))
+def test_past_use_moves_a_memory_within_narrow_limits(sessions: int, used: int) -> None:
+    factor = odds_factor(sessions, used)
+    assert 0.7 <= factor <= 1.3
+    assert (factor > 1) == (used > 0)
+    assert (factor < 1) == (used == 0 and sessions >= 5)
+    assert odds_factor(sessions + 1, used) <= factor <= odds_factor(sessions, used + 1)

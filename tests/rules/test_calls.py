@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from memoryd.clients.shell_commands import read_shell_line
 from memoryd.clients.tool_actions import action_in
-from memoryd.rules.calls import call_of, is_run, work_of
+from memoryd.rules.calls import call_of, is_run
 from memoryd.rules.match import Forbidden, StoredTrigger, is_at, keys_of, matched
 from memoryd.rules.triggers import triggers_of
+from memoryd.rules.work import work_of
 
 if TYPE_CHECKING:
     from memoryd.rules.calls import Call
@@ -179,7 +180,7 @@ def test_the_home_directory_is_the_same_however_it_is_written(monkeypatch: pytes
     inside = call_of(action_in("Edit", {"file_path": "/home/me/shop/db/a.sql", "new_string": "x"}), "/home/me/shop")
     assert Forbidden("edit", f"{home}/shop/db/").fits(inside)
     assert not Forbidden("edit", f"{home}/shop/web/").fits(inside)
-    (trigger,) = triggers_of(f"Leave {home}/.ssh/config alone", "")
+    trigger = triggers_of(f"Leave {home}/.ssh/config alone", "")[0]
     assert Forbidden("edit", trigger.pattern).fits(edit("/home/me/.ssh/config"))
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.rules import score
+from evaluation.rules import BAKERY, FILE, WORLDS, score
 from memoryd.clients.tool_actions import action_in
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.rules.calls import call_of
-from memoryd.rules.match import StoredTrigger, matched
-from memoryd.rules.triggers import Trigger, triggers_of, triggers_of_memory
+from memoryd.rules.match import Forbidden, StoredTrigger, keys_of, matched
+from memoryd.rules.named import Trigger
+from memoryd.rules.triggers import triggers_of, triggers_of_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def plain(description: str, body: str) -> list[Trigger]:
+    """Triggers without those of any word that may turn out to be a folder or a program."""
+    return [trigger for trigger in triggers_of(description, body) if trigger.kind not in ("folder", "program", "words")]
 
 
 @pytest.mark.parametrize(
@@ -42,25 +53,24 @@ from memoryd.rules.triggers import Trigger, triggers_of, triggers_of_memory
     ],
 )
 def test_what_a_memory_names(text: str, wanted: set[tuple[str, str]]) -> None:
-    found = {(kind, pattern or key) for kind, key, pattern in triggers_of(text, text) if kind != "folder"}
+    found = {(trigger.kind, trigger.pattern or trigger.key) for trigger in plain(text, text)}
     assert found == wanted
 
 
 def test_what_is_said_of_one_language_is_not_about_another() -> None:
-    (trigger,) = triggers_of("Go tests only with the race detector", "")
-    stored = StoredTrigger(1, *trigger)
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of("Go tests only with the race detector", "")]
     for line, is_meant in (
         ("go test ./...", True),
         ("make test", True),
         ("pytest -q", False),
         ("./gradlew test", False),
     ):
-        assert bool(matched(call_of(action_in("Bash", {"command": line}), "/repo"), [stored])) is is_meant, line
+        assert bool(matched(call_of(action_in("Bash", {"command": line}), "/repo"), stored)) is is_meant, line
 
 
 def test_the_reason_of_a_rule_is_not_what_it_speaks_of() -> None:
     body = "Answer in one paragraph.\n\n**Why:** `npm install` broke in api/gen/ while I read.\n"
-    assert {trigger.kind for trigger in triggers_of("One paragraph", body)} == {"folder"}
+    assert plain("One paragraph", body) == []
 
 
 def test_only_feedback_is_handed_over_and_whatever_binds_refuses() -> None:
@@ -69,7 +79,7 @@ def test_only_feedback_is_handed_over_and_whatever_binds_refuses() -> None:
     def found(kind: str, enforce: str) -> tuple[Trigger, ...]:
         return triggers_of_memory(quick_parse(head.format(kind, enforce).encode()))
 
-    assert found("feedback", "") == (Trigger("run", "npm", "npm install"),)
+    assert found("feedback", "")[0] == Trigger("run", "npm", "npm install")
     assert found("project", "") == ()
     assert found("project", "run npm install; edit db/") == (
         Trigger("deny-run", "npm", "npm install"),
@@ -78,11 +88,103 @@ def test_only_feedback_is_handed_over_and_whatever_binds_refuses() -> None:
     assert found("project", "whatever") == (Trigger("deny-unknown", "\0", "whatever"),)
 
 
-def test_labelled_calls_get_their_rules_and_few_others() -> None:
-    """The figures of docs/quality.md; the half that nothing was fitted to."""
-    held_out = score("heldout")
-    assert held_out.right / held_out.wanted >= 0.8
-    assert held_out.calls_with_wrong / held_out.calls <= 0.05
+@pytest.mark.parametrize(("half", "file"), [("heldout", FILE), ("worlds", WORLDS), ("bakery", BAKERY)])
+def test_labelled_calls_get_their_rules_and_few_others(half: str, file: Path) -> None:
+    """The figures of docs/quality.md; nothing was fitted to the first."""
+    scored = score(half, file)
+    assert scored.right / scored.wanted >= 0.8
+    assert scored.calls_with_wrong / scored.calls <= 0.05
+
+
+RULE_AND_CALLS = [
+    # the rule, a call that it is about, and one that only looks like it
+    ("Don't run the whole Playwright suite", "yarn workspace e2e playwright test", "yarn workspace e2e eslint ."),
+    ("Do not start the dev server, it runs already", "cd web && yarn dev", "yarn build"),
+    ("Ne lance pas le serveur", "bin/rails s", "bin/rails routes"),
+    ("Only push to main through a pull request", "git push origin HEAD:main", "git push origin topic"),
+    ("不要直接推送到 main", "git push origin main", "git push origin main-menu"),
+    ("Branches are called feature/<ticket>", "git switch -c login", "git branch --show-current"),
+    ("Say so before anything goes to production", "helm upgrade api . --kube-context hw-prod", "helm upgrade api ."),
+    (
+        "Never pipe a script from the web into a shell",
+        "curl -fsS https://x.io/i | sudo bash -s -- -y",
+        "curl -s localhost",
+    ),
+    ("Releases are made by CI only", "npm version minor", "git tag --list 'v2.*'"),
+    ("`aws s3 sync`, `rm` and `mv` only after I have seen it", "aws s3 rm s3://a/b", "aws s3 ls"),
+    ("Build the docs with `mkdocs build --strict`", "mkdocs build", "mkdocs --version"),
+    ("Never run `docker compose down -v`", "docker compose -f dev.yml down -v", "docker compose down"),
+    ("dbt immer mit `--target dev`", "cd warehouse && dbt run", "cd warehouse && ls dbt"),
+    ("Kein Android-Emulator, das Pixel hängt am USB: never start the emulator", "emulator -avd Pixel", "adb devices"),
+    ("No `KEYS` on the shared cache", "redis-cli -h cache KEYS 'a*'", "redis-cli -h cache --scan"),
+    ("In `web/` no npm", "cd web && npm ci", "cd tools && npm ci"),
+    (
+        "Migrations are tried on a copy first",
+        "docker compose exec app bin/rails db:migrate",
+        "docker compose exec app ls",
+    ),
+    ("Never bypass hooks with --no-verify", "git merge --no-verify x", "git merge x --verify-signatures"),
+]
+
+
+@pytest.mark.parametrize(("rule", "meant", "other"), RULE_AND_CALLS)
+def test_a_rule_is_about_a_command(rule: str, meant: str, other: str) -> None:
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of(rule, "")]
+
+    def is_found(line: str) -> bool:
+        call = call_of(action_in("Bash", {"command": line}), "/repo")
+        keys = keys_of(call)
+        return bool(matched(call, [trigger for trigger in stored if trigger.key in keys]))
+
+    assert (is_found(meant), is_found(other)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "before", "after", "is_meant"),
+    [
+        ("No fmt.Println in api/, use slog", "api/a.go", "", 'fmt.Println("x")', True),
+        ("No fmt.Println in api/, use slog", "tools/a.go", "", 'fmt.Println("x")', False),
+        ("No fmt.Println in api/, use slog", "api/a.go", 'fmt.Println("x")', "", False),
+        ("Never use `:latest` as a tag", "k8s/a.yaml", "image: a:1", "image: a:latest", True),
+        ("Never use `:latest` as a tag", "README.md", "", "we had image: a:latest", False),
+        ("We do not use Lombok", "Order.java", "", "import lombok.Data;", True),
+        ("We do not use Lombok", "Order.java", "", "// like lombok did", False),
+        ("It is called a berth. Not slot, not spot.", "src/SlotPicker.tsx", "", "export const SlotPicker = 1", True),
+        ("It is called a berth. Not slot, not spot.", "src/Button.tsx", "", "const C = asChild ? Slot : 'b'", False),
+        ("Run Go tests with `-race`, always", "Makefile", "\tgo test -race ./...", "\tgo test ./...", True),
+        (
+            "Releases are made by the script: no version number by hand",
+            "package.json",
+            "",
+            '  "version": "2.0.0",',
+            True,
+        ),
+        ("Releases are made by the script: no version number by hand", "package.json", "", '  "name": "x",', False),
+        ("No new dependencies without asking", "Gemfile", "", 'gem "rack-attack"', True),
+        ("No new dependencies without asking", "package.json", "", '  "private": true,', False),
+        ("Passwords never go into the repository", "a.yaml", "", 'password: "mO8-kabeljau-41x"', True),
+        ("Passwords never go into the repository", "a.yaml", "", "timeout: 5", False),
+        ("Every migration must be reversible", "db/migrate/1_a.rb", "", "add_column :a, :b", True),
+        ("Generated: files ending in .pb.go", "api/orders.pb.go", "", "x", True),
+    ],
+)
+def test_a_rule_is_about_what_is_written(rule: str, path: str, before: str, after: str, is_meant: bool) -> None:
+    given = {"file_path": f"/repo/{path}", "old_string": before, "new_string": after}
+    call = call_of(action_in("Edit", given), "/repo")
+    keys = keys_of(call)
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of(rule, "") if trigger.key in keys]
+    assert bool(matched(call, stored)) is is_meant
+
+
+def test_a_command_in_a_script_or_container_refuses_nothing() -> None:
+    forbidden = Forbidden("run", "npm install")
+    for call in (
+        call_of(action_in("Write", {"file_path": "/repo/a.sh", "content": "npm install"}), "/repo"),
+        call_of(action_in("Bash", {"command": "docker compose run web npm install"}), "/repo"),
+        call_of(action_in("Bash", {"command": "pnpm rm npm"}), "/repo"),
+    ):
+        assert not forbidden.fits(call)
+        assert not Forbidden("run", "rm").fits(call)
 
 
 @given(st.text(max_size=300))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -46,6 +47,25 @@ def test_a_record_is_read_as_it_was_written_and_a_damaged_one_is_none(paths: Pat
     for text in ("", "{", "[]", "{}", '{"python": 1}', "[" * 99_999):
         Path(record_file(paths)).write_text(text)
         assert read_record(paths) is None
+
+
+def test_a_later_version_has_noted_more_and_what_is_known_goes_all_the_same(paths: Paths) -> None:
+    settings, record = connected(paths)
+    later = Path(paths.home, "later.yaml")
+    later.write_text("memoryd: true\n")
+    noted = json.loads(Path(record_file(paths)).read_text())
+    noted["pieces"][0]["shade"] = "blue"
+    noted["pieces"].append({**noted["pieces"][0], "client": "later", "kind": "yaml", "file": str(later)})
+    Path(record_file(paths)).write_text(json.dumps({**noted, "moods": ["calm"]}))
+    found = read_record(paths)
+    assert found is not None
+    assert found.pieces[0] == record.pieces[0]
+    for read in (as_dict(found), noted):  # by `memoryd uninstall`, and by the script beside the record
+        done = take_back.take_back(read)
+        assert settings.read_text() == '{"key": "sk-mine"}'
+        assert [line.partition(",")[0] for line in done.left] == [
+            f"{later} was changed by a later memoryd than this one"
+        ]
 
 
 def test_everything_that_was_made_goes_with_the_folders_for_it(paths: Paths) -> None:

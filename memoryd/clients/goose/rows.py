@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from memoryd.sources.database import ForeignDatabase
 
 _NOTHING = msgspec.Raw(b"null")
+_TABLES = (
+    *("sessions", "messages", "schema_version", "usage_ledger"),
+    *("provider_inventory_entries", "provider_inventory_models"),
+)
+"""Those that the present versions have."""
 _SESSIONS = (
     "SELECT rowid, id, (SELECT count(*) FROM messages WHERE session_id = sessions.id),"
     " (SELECT max(id) FROM messages WHERE session_id = sessions.id), updated_at, working_dir"
@@ -96,9 +101,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def sessions_in(database: ForeignDatabase) -> Iterator[SessionRow]:
-    """The sessions of a database that are conversations with the user."""
+    """The sessions of a database that are conversations with the user.
+
+    Raises UnknownTablesError, behind the last, where newer versions have put something into tables of their own.
+    """
     for row in database.all_rows(f"{_SESSIONS} AND rowid > ? ORDER BY rowid", (), 0):
         yield _session_row(row)
+    database.refuse_other_tables(_TABLES)
 
 
 def _session_row(row: tuple[Any, ...]) -> SessionRow:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from memoryd.sources.database import UnknownTablesError
 from memoryd.sources.rows import NumberedLines, SessionRow
-from memoryd.sources.session import UNKNOWN_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +20,12 @@ if TYPE_CHECKING:
 
 _NOTHING = msgspec.Raw(b"null")
 _BULK_PARTS = frozenset({"reasoning", "step-start", "step-finish", "snapshot", "patch", "file", "agent", "retry"})
+_TABLES = (
+    *("session", "message", "part", "event", "event_sequence", "todo", "permission", "session_share"),
+    *("project", "project_directory", "workspace", "account", "account_state", "control_account", "credential"),
+    *("migration", "data_migration", "__drizzle_migrations"),
+)
+"""Those that the present versions put something into."""
 _SESSIONS = (
     "SELECT rowid, id, (SELECT count(*) FROM message WHERE session_id = session.id), time_created, (SELECT time_updated"
     " FROM message WHERE session_id = session.id ORDER BY time_created DESC, id DESC LIMIT 1), (SELECT count(*) FROM part"
@@ -130,13 +134,12 @@ class _Row(NamedTuple):
 def sessions_in(database: ForeignDatabase) -> Iterator[SessionRow]:
     """The sessions of a database but those of sub-agents.
 
-    Raises UnknownTablesError, behind the last, where newer versions have put messages into a table of their own.
+    Raises UnknownTablesError, behind the last, where newer versions have put something into tables of their own, as messages
+    into `session_message`, which the present ones make and leave empty.
     """
     for row in database.all_rows(f"{_SESSIONS} AND rowid > ? ORDER BY rowid", (), 0):
         yield _session_row(row)
-    newer, _ = database.rows("SELECT 1 FROM sqlite_master WHERE name = 'session_message'")
-    if newer and database.rows("SELECT 1 FROM session_message LIMIT 1")[0]:
-        raise UnknownTablesError(UNKNOWN_TABLES)
+    database.refuse_other_tables(_TABLES)
 
 
 def _session_row(row: tuple[Any, ...]) -> SessionRow:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memoryd.engines.offline.facts import StatedFact, facts_in
 from memoryd.engines.offline.found import Findings, FoundFacts
 from memoryd.engines.offline.wording import revision_of
-from memoryd.language.taken_back import is_off_the_record, says_nothing_else
+from memoryd.language.taken_back import begins_by_taking_back, is_off_the_record, says_nothing_else
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,8 @@ def find(
         said = message._replace(after=(last.message_id,)) if last and is_next and not message.after else message
         last = said
         if is_off_the_record(said.text):
-            if says_nothing_else(said.text):  # else it speaks of its own words: "off the record: … don't keep that"
+            if says_nothing_else(said.text) or begins_by_taking_back(said.text):
+                # else it speaks of its own words: "off the record: … don't keep that"
                 found.take_back(said)
             continue
         facts = facts_in(said)

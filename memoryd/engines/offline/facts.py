@@ -11,7 +11,7 @@ from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
 from memoryd.language.cues import cues_of
 from memoryd.language.lexicon import pattern
-from memoryd.language.replaced import has_change, is_exception
+from memoryd.language.replaced import has_change, is_exception, is_permission
 from memoryd.language.requests import is_request
 from memoryd.language.sentences import sentences_of, without_secrets
 from memoryd.language.subjects import goes_on, names_nothing, subject_of, word_count
@@ -108,8 +108,8 @@ def _least(sentence: str) -> float:
 
 
 def amends(text: str) -> bool:
-    """Whether words say that something holds otherwise now, or not for all."""
-    return has_change(text) or is_exception(text)
+    """Whether words say that something holds otherwise now, or not for all, or is allowed."""
+    return has_change(text) or is_exception(text) or is_permission(text)
 
 
 def own_sentences(said: UserMessage) -> tuple[str, ...]:

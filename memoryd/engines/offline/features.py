@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memoryd.language.date_words import month_numbers, spaced_languages
+from memoryd.language.tokens import is_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ _WORDS_AS_WELL = frozenset({"may", "ago"})
 _LENGTHS = (3, 6, 10, 16, 24, 40)
 _PIECES = (3, 4, 5)
 _LONGEST_WORD = 24
+_MOST_IN_SHAPE = 7
+"""Words of a sentence so short that its shape tells something whatever it names: "_ pls not _"."""
 _ANSWER_CHARACTERS = 600
 _MOST_SHARED = 4
 
@@ -52,6 +55,8 @@ def _text_features(text: str) -> tuple[str, ...]:
     found += [f"s:{' '.join(tokens[:size])}" for size in (1, 2, 3)]
     found += [f"e:{' '.join(tokens[-size:])}" for size in (1, 2)]
     found += _pieces(text)
+    if len(tokens) <= _MOST_IN_SHAPE:
+        found.append(f"x:{' '.join(token if is_stop(token) or token[0] == '<' else '_' for token in tokens)}")
     found.append(f"l:{sum(len(tokens) > limit for limit in _LENGTHS)}")
     return tuple(found)
 
@@ -68,6 +73,8 @@ def pair_features(first: str, second: str, *, is_next_message: bool) -> list[str
     found = text_features(second)
     found += [f"1e:{' '.join(before[-size:])}" for size in (1, 2)]
     found += [f"1s:{' '.join(before[:size])}" for size in (1, 2)]
+    found += [f"1w:{token}" for token in before]
+    found += [f"1b:{one} {two}" for one, two in pairwise(before)]
     found += [f"same:{min(shared, _MOST_SHARED)}", f"next:{is_next_message}"]
     found += [f"l2:{min(len(before) // 4, 4)}/{min(len(behind) // 4, 4)}"]
     return found

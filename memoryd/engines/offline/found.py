@@ -18,8 +18,8 @@ from memoryd.language.certainty import is_meant
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import may_tell_anew, only_ends, says_again, swap_in, tells_anew
-from memoryd.language.subjects import mentions_taking_back, only_takes_back, shared_words
-from memoryd.language.taken_back import speaks_of, taken_back_by
+from memoryd.language.subjects import mentions_taking_back, shared_words
+from memoryd.language.taken_back import only_takes_back, speaks_of, taken_back_by
 from memoryd.language.titles import slug_of, title_of
 from memoryd.language.tokens import words_of
 from memoryd.model import Revision

@@ -9,7 +9,14 @@ from memoryd.engines.offline.facts import WRITTEN
 from memoryd.language.cues import cues_of
 from memoryd.language.expiry import has_only_past_dates
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import is_exception, said_beside_swap, swap_in, without_change
+from memoryd.language.replaced import (
+    forbidden_in,
+    is_exception,
+    is_permission,
+    said_beside_swap,
+    swap_in,
+    without_change,
+)
 from memoryd.language.subjects import (
     content_words,
     is_contrasted,
@@ -71,14 +78,16 @@ def has_passed(memory: StoredMemory, now: float | None) -> bool:
 def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int | None:
     """The one of several memories that words are about: none shares as many words with them.
 
-    One word is enough where the day of the memory has `passed`. Without any there is no subject that they share.
+    One word is enough where the day of the memory has `passed`. Without any there is no subject that they share. What allows
+    something is about a memory that forbids it.
     """
-    is_limit = is_exception(text)
+    is_allowed = is_permission(text)
+    is_limit = is_exception(text) or is_allowed
     facts = [*map(fact_of, bodies)]
     subject = without_change(text)
     shared = [
         len(shared_subjects(fact, subject)) + (not is_limit and is_same_kind_of_value(fact, text))
-        if shared_subjects(fact, subject)
+        if shared_subjects(forbidden_in(fact) if is_allowed else fact, subject)
         and (is_limit or not is_contrasted(fact, text))
         and not is_elsewhere(fact, text)
         else 0

@@ -15,7 +15,7 @@ from memoryd.language.dates import day_of, with_absolute_dates
 from memoryd.language.evidence import evidence_of, quote_from
 from memoryd.language.lexicon import pattern
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import is_exception
+from memoryd.language.replaced import is_exception, is_permission
 from memoryd.language.scope import says_everywhere
 from memoryd.language.titles import slug_of, title_of, without_fillers
 from memoryd.language.tokens import is_without_spaces
@@ -53,7 +53,7 @@ def amended(said: UserMessage, fact: StatedFact, body: str, told_at: float | Non
     """A memory with what was said later beside it: an exception behind its rule, a change before what it changes."""
     earlier, later = parts_of(body), revision_of(said, fact, kind)
     newer = parts_of(later.body)
-    if is_exception(fact.text):
+    if is_exception(fact.text) or is_permission(fact.text):
         return memory_of(
             joined((earlier.fact, newer.fact)), joined((*filter(None, (earlier.why, newer.why)),)), later.evidence, kind
         )

@@ -1,0 +1,77 @@
+"""Words and pieces of code that a memory forbids to write, found in what a call writes. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memoryd.language.forbidden import forbidden_things, is_negated
+from memoryd.language.parts import passages_of
+from memoryd.language.tokens import is_stop, split
+from memoryd.rot.naming import path_in
+from memoryd.rules.programs import FILE_KINDS, PROGRAMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,300}?)(?<!`)\1(?!`)")
+_CODE_LIKE = re.compile(
+    r"(?<![\w@./-])(?:@[A-Za-z]\w+|//\w+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?|\w+(?:::\w+)+|[A-Za-z_]\w*\(\)|[a-z]+[A-Z]\w+"
+    r"|[a-z]+(?:_[a-z]+)+|[A-Z][A-Z0-9_]{3,})(?![\w/-]|\.\w)",
+    re.ASCII,
+)
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_LONG_OPTION = re.compile(r"(?<![\w-])--[a-z]\w*(?:-\w+)+", re.ASCII)
+"""Of several words: `--delete` is an option of too many programs."""
+_OR = re.compile(r"\b(?:or|and|nor|oder|und|noch|ou|et|ni|o|y|u)\b|[,/、和或]")
+_WORD = re.compile(r"[^\W_]+", re.ASCII)
+_MOST_WORDS = 3
+_LEAST_LETTERS = 3
+
+
+def forbidden_code(text: str) -> Iterator[str]:
+    """Pieces of code in the sentences of a text that forbid something: `any`, fmt.Println, @Autowired, KEYS."""
+    for sentence in passages_of(text):
+        if not is_negated(sentence):
+            continue
+        for code in CODE.finditer(sentence):
+            piece = code[2].strip()
+            if " " not in piece and not _OPTION.fullmatch(piece) and any(map(str.isalnum, piece)):
+                yield piece
+        for found in _CODE_LIKE.finditer(CODE.sub(" ", sentence)):
+            piece = found[0].rstrip(".")
+            if piece.lower() not in FILE_KINDS and not path_in(piece, is_code=True):
+                yield piece
+
+
+def forbidden_options(text: str) -> Iterator[str]:
+    """Long options in the sentences of a text that forbid something: `--no-verify`."""
+    for sentence in passages_of(text):
+        if is_negated(sentence):
+            yield from _LONG_OPTION.findall(sentence)
+
+
+def forbidden_words(text: str) -> Iterator[tuple[str, ...]]:
+    """What a text forbids to use, by its words: ("lombok",), ("default", "exports")."""
+    for thing in forbidden_things(text):
+        for part in _OR.split(_CODE_LIKE.sub(_kept_word, CODE.sub(" ", thing))):
+            words = _leading_words(part)
+            if not words:
+                break
+            if len(words) <= _MOST_WORDS and PROGRAMS.isdisjoint(words):
+                yield tuple(words)
+
+
+def _kept_word(found: re.Match[str]) -> str:
+    """What looks like code is looked for as it is; a word in capitals may be meant as a word too."""
+    return found[0] if found[0].isalpha() else " "
+
+
+def _leading_words(text: str) -> list[str]:
+    """The words up to one that tells nothing: "in tests" names a place, and no thing."""
+    found: list[str] = []
+    for word in split(text):
+        if is_stop(word) or not _WORD.fullmatch(word) or len(word) < _LEAST_LETTERS:
+            break
+        found.append(word)
+    return found
