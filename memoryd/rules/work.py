@@ -39,7 +39,10 @@ def work_of(call: Call) -> frozenset[str]:
         found.add("change production")
     if _runs_from_web((*run, *call.scripted)):
         found.add("run a script from the web")
-    return frozenset(found | {f"{work.name}{FILES}" for work in WORK if work.paths and _is_done_in(work, call)})
+    added = [word for command in call.commands if command.words[:2] == ("git", "add") for word in command.words[2:]]
+    if paths := (*call.changed, *added):
+        found |= {f"{work.name}{FILES}" for work in WORK if work.paths and _is_done_in(work, paths, call.written)}
+    return frozenset(found)
 
 
 def _is_done(work: Work, commands: Sequence[ShellCommand]) -> bool:
@@ -50,14 +53,10 @@ def _is_done(work: Work, commands: Sequence[ShellCommand]) -> bool:
     )
 
 
-def _is_done_in(work: Work, call: Call) -> bool:
-    """Whether a call changes such files; where it matters what is written there, whether it writes that."""
-    paths = done_in(work.name)
-    writes = written_by(work.name)
-    if paths is None or (writes is not None and not writes.search(call.written)):
-        return False
-    added = [word for command in call.commands if command.words[:2] == ("git", "add") for word in command.words[2:]]
-    return any(map(paths.match, (*call.changed, *added)))
+def _is_done_in(work: Work, changed: Sequence[str], written: str) -> bool:
+    """Whether such files are changed; where it matters what is written there, whether that is."""
+    paths, writes = done_in(work.name), written_by(work.name)
+    return paths is not None and any(map(paths.match, changed)) and (writes is None or bool(writes.search(written)))
 
 
 def _pushes_to_main(commands: Sequence[ShellCommand]) -> bool:
