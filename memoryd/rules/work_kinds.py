@@ -100,7 +100,7 @@ WORK = (
         """
         pytest; tox; nox; jest; vitest; mocha; ava; karma; rspec; phpunit; pest; bats; ctest; go test; gotestsum;
         ginkgo; cargo test; cargo nextest; dotnet test; mix test; swift test; flutter test; xcodebuild test;
-        sbt test; deno test; playwright test; cypress run; python -m unittest
+        sbt test; deno test; playwright test; cypress run; unittest
         """,
         target="test",
         paths=r"(?:tests?|specs?|__tests__|androidTest)/|(?:test_[\w.-]+|[\w.-]+(?:[._-](?:test|spec)|Test|Tests|Spec))\.\w+$",
