@@ -250,7 +250,7 @@ def test_what_a_killed_worker_had_written_counts_as_done(workspace: Workspace, m
 
 def test_looking_for_what_waits_does_not_go_through_all_history(workspace: Workspace) -> None:
     """At every look of the daemon: by the index on waiting turns, however many others there are."""
-    sql = waiting._WAITING + waiting._NOT_HISTORY + waiting._BY_AGE
+    sql = waiting._SESSIONS + waiting._WAITING + waiting._NOT_HISTORY + waiting._BY_AGE
     plan = " ".join(row["detail"] for row in workspace.database.query(f"EXPLAIN QUERY PLAN {sql}"))
     assert "turns_waiting" in plan
 
