@@ -13,7 +13,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd import atomic_file
-from memoryd.security.redact import both_ends
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +37,8 @@ def start_prefetch(memory_dir: str, request: Request, environment: Mapping[str, 
 
     Its output goes nowhere: a client waits until every copy of a hook's output is closed.
     """
+    from memoryd.security.redact import both_ends  # noqa: PLC0415 - 40 ms that a hook without a model need not pay
+
     prompt = both_ends(request.prompt, _HALF_CHARACTERS)
     data = json.dumps({"prompt": prompt, "tools": request.tools, "read": sorted(request.read)}, ensure_ascii=False)
     reader, writer = os.pipe()

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.tier_names import as_global
-from memoryd.recall.every_answer import TYPES
 from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import parsed_quote, place_of_quotes
 from memoryd.recall.reading import read_memory
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from memoryd.state.inbox import Quote
 
 _MOST_ABOUT_ANSWERS = 3
+_TYPES = ("feedback", "user")
+"""How to work and for whom; facts are for those who ask."""
 _HANDFUL = 5
 """As many memories and quotes, together, as a session may be given without a search; with each one more, one rule less."""
 
@@ -73,11 +74,11 @@ def _without_calls(store: Store, tiers: Sequence[Tier], quotes: Mapping[str, Quo
     """The rules that no tool call is about, those with a file first."""
     for tier in tiers:
         for memory in store.without_calls(tier.directory.id):
-            if memory.type in TYPES:
+            if memory.type in _TYPES:
                 yield _rule(tier, memory)
     for name, quote in quotes.items():
         parsed = parsed_quote(quote)
-        if parsed.type in TYPES:
+        if parsed.type in _TYPES:
             yield _rule_of_quote(name, parsed, quote)
 
 
