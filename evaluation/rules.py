@@ -24,6 +24,8 @@ WORLDS = FILE.with_name("rule_calls_worlds.json")
 """Other programs and languages than those of the first file: Java, Rails, Go, Terraform, Android, SQL, documentation."""
 BAKERY = FILE.with_name("rule_calls_bakery.json")
 """Elixir, Flutter, Ansible, Kafka."""
+LABORATORY = FILE.with_name("rule_calls_laboratory.json")
+"""PHP, machine learning, C#, firmware."""
 
 
 class Score(NamedTuple):
@@ -70,7 +72,7 @@ def score(half: str, file: Path = FILE, *, verbose: bool = False) -> Score:
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     is_named = bool(arguments) and arguments[0].endswith(".json")
-    for file in [Path(arguments.pop(0))] if is_named else [FILE, WORLDS, BAKERY]:
+    for file in [Path(arguments.pop(0))] if is_named else [FILE, WORLDS, BAKERY, LABORATORY]:
         halves = dict.fromkeys(call["half"] for call in json.loads(file.read_text(encoding="utf-8"))["calls"])
         for name in [name for name in halves if not arguments or name in arguments]:
             print(f"{name}: {score(name, file, verbose='--verbose' in sys.argv)}")

@@ -85,9 +85,8 @@ class Turn(NamedTuple):
         return (self.prompt_id, *self.copied_from)
 
 
-Oddity = Literal[
-    "directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name", "unknown tables", "may be shipped"
-]
+NoFile = Literal["directory", "fifo", "device", "socket", "symlink", "unreadable", "bad name"]
+Oddity = NoFile | Literal["unknown tables", "may be shipped", "compressed"]
 
 
 class Found(NamedTuple):

@@ -121,7 +121,10 @@ def test_only_what_decides_where_files_are_is_kept(paths: Paths) -> None:
         "PATH": "/usr/bin:.:relative:/opt/x/bin:/usr/bin::/odd\n",
         "XDG_CONFIG_HOME": "/c",
         "XDG_STATE_HOME": "relative, so it counts as unset",
+        "XDG_DATA_HOME": "/d",
         "CLAUDE_CONFIG_DIR": "/claude",
+        "CODEX_HOME": "/codex",
+        "PYENV_ROOT": "/pyenv",
         "MEMORYD_CONFIG": "here.toml",
         "MEMORYD_DISABLE_DREAM": "secret",
         "MEMORYD_DISABLE_RECALL": "0",
@@ -132,7 +135,9 @@ def test_only_what_decides_where_files_are_is_kept(paths: Paths) -> None:
     assert kept_variables(environment, paths_from(environment)) == {
         "PATH": "/usr/bin:/opt/x/bin",
         "XDG_CONFIG_HOME": "/c",
+        "XDG_DATA_HOME": "/d",
         "CLAUDE_CONFIG_DIR": "/claude",
+        "CODEX_HOME": "/codex",
         "MEMORYD_CONFIG": os.path.abspath("here.toml"),
         "MEMORYD_DISABLE_DREAM": "1",
     }

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NAME = "enforce"
 HELP = "make a memory binding: calls that it forbids are refused"
+_READING_SECONDS = 5.0
+"""Time for reading changed memories before they are listed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -170,8 +172,11 @@ def _allow_once(context: Context, directory: MemoryDirectory, name: str) -> int:
 
 def _list(context: Context) -> int:
     from memoryd.diagnosis.rules import read_rules
+    from memoryd.jobs.call_hook import follow_edits
 
     places = places_of(context)
+    for place in places:  # a file that was edited a moment ago may ask to be binding
+        follow_edits(context.paths, place, context.clock.now(), seconds=_READING_SECONDS)
     found = [rule for rule in read_rules(context.paths, 0.0).binding if rule.memory_dir in places]
     if context.arguments.json:
         print_json(

@@ -88,8 +88,9 @@ def execute(context: Context) -> int:
         print_message(f"None of the {len(listed)} memories in {where} fits.")
     else:
         print_message(f"There are none in {where} yet.")
-        if project is not None:
-            _print_same_repository(context, project.root)
+    if project is not None and not any(memory.memory_dir == own for memory in listed):
+        _print_same_repository(context, project.root)
+    if not listed:
         _print_elsewhere(context, places)
     return 0
 

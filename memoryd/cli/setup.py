@@ -212,6 +212,7 @@ class _Setup(SetupTalk):
             return
         from memoryd.formatting import count
         from memoryd.jobs.call_hook import follow_commits
+        from memoryd.jobs.repository_identity import record_identities
         from memoryd.setup.first_memories import has_history, keep, preview, read_sessions
         from memoryd.state import inbox
         from memoryd.state.database import open_database
@@ -234,6 +235,7 @@ class _Setup(SetupTalk):
                 return
             done = list(keep(database, self.paths, self.context.config, self.context.clock))
             follow_commits(self.paths, self.context.clock.now())
+            record_identities(self.paths, [worked.project_root for worked in done], self.context.clock.now())
             held = len(inbox.waiting(database))  # what one session left open, another may have confirmed
         self.note(self.record._replace(history_at=self.context.clock.now()))
         kept: set[tuple[str, str]] = set()  # what one session brought, another may have replaced

@@ -26,7 +26,6 @@ from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, runn
 from memoryd.cli.status_engine import engine_lines
 from memoryd.clients import MEMORY_READER, title_of
 from memoryd.formatting import ago, clock_time, count, short, size
-from memoryd.memory.daily_logs import split_names
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.model import MEMORY_TYPES, Due
 
@@ -300,6 +299,8 @@ def _last(status: Status) -> Iterator[Block]:
     found: list[tuple[float, str, Words]] = []
     for job in status.last:
         if job.outcome != "succeeded_no_output" or job.detail:
+            from memoryd.memory.daily_logs import split_names  # which imports what a fresh home does not need
+
             memories, logs = split_names(job.saved)
             what = [f"saved {', '.join(memories)}"] if memories else []
             what += [f"noted {count(lines, 'line')} in {log}" for log, lines in logs.items()]
@@ -340,7 +341,7 @@ def _notes(status: Status) -> Iterator[Block]:
             notes.append(Paragraph(dim(f"{short(damage.path, status.home)}: {kinds}"), 2))
         notes += _more(len(status.damaged), _NAMES)
     if status.odd:
-        notes.append(Paragraph(f"{len(status.odd):,} named like a transcript and none, left alone"))
+        notes.append(Paragraph(f"{len(status.odd):,} named like a transcript and not read"))
         notes += [Paragraph(dim(f"{short(path, status.home)}: {kind}"), 2) for path, kind in status.odd[:_NAMES]]
         notes += _more(len(status.odd), _NAMES)
     if notes:

@@ -100,6 +100,10 @@ class CodingClient(Protocol):
     def counts_rows(self) -> bool:
         """Whether offsets in its sessions are numbers of rows, not bytes."""
 
+    @property
+    def moved_by(self) -> tuple[str, ...]:
+        """Variables of the environment by which its files are elsewhere, beside those of XDG."""
+
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:
         """Where its sessions are, on this machine and in these directories of known projects. They need not be there."""
 

@@ -19,6 +19,7 @@ class SessionFiles:
 
     deletes_early = False
     counts_rows = False
+    moved_by: tuple[str, ...] = ()
 
     def is_session(self, name: str) -> bool:
         return name.endswith(".jsonl")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoryd.language.cues import cues_of
+from memoryd.language.cues import has_cue
 from memoryd.language.lexicon import pattern
 from memoryd.language.sentences import sentences_of
 from memoryd.language.subjects import subject_of
@@ -33,8 +33,7 @@ def context_of(fact: str, answer: str) -> str:
 
 def is_approval(sentence: str) -> bool:
     """Whether a sentence is content with what was done, and asks for nothing else."""
-    cues = cues_of(sentence)
-    return "approve" in cues and not {"negative_order", "correct"} & set(cues)
+    return has_cue(sentence, "approve") and not any(has_cue(sentence, cue) for cue in ("negative_order", "correct"))
 
 
 def points_back(text: str, answer: str) -> bool:
@@ -46,5 +45,5 @@ def points_back(text: str, answer: str) -> bool:
     if not own:
         return False
     is_answer = answer.rstrip().endswith(("?", "？"))  # noqa: RUF001
-    cues = {cue for sentence in own for cue in cues_of(sentence)}
-    return is_answer or bool(cues & {"approve", "standing"}) or any(map(pattern("approval", "points").search, own))
+    is_cued = any(has_cue(sentence, cue) for sentence in own for cue in ("approve", "standing"))
+    return is_answer or is_cued or any(map(pattern("approval", "points").search, own))

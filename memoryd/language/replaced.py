@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from memoryd.language.date_words import weekday_names
@@ -37,6 +37,7 @@ class Swap(NamedTuple):
         return bool(_whole(self.old).search(text)) and not _whole(self.new).search(text)
 
 
+@lru_cache(maxsize=256)  # it is held against each memory
 def swap_in(text: str) -> Swap | None:
     """The values that a sentence names as the old and the new one: "pnpm instead of npm", "now Thursday, not Tuesday"."""
     match = pattern("replaced", "swap").search(text)
@@ -57,6 +58,7 @@ def said_beside_swap(text: str) -> str:
     return f"{text[: match.start()]} {text[match.end() : end.start() if end else len(text)]}"
 
 
+@lru_cache(maxsize=1024)  # each step over a message asks
 def has_change(text: str) -> bool:
     """Whether a sentence says that something is no longer as it was."""
     return bool(_change().search(text))

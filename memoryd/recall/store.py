@@ -31,8 +31,8 @@ EVERY_ANSWER = ("answer", "every answer", "", "")
 """Kind, key, pattern and scope of what a rule about answers as such speaks of."""
 _MOST_KEYS = 500
 """Of one tool call; nobody reads a longer command."""
-PLAIN_CALLS = ("run", "edit", "text", "work", "files")
-"""Kinds of triggers by which a memory is surely about calls; words and names may stand in any memory."""
+PLAIN_CALLS = ("run", "edit", "work", "files")
+"""Kinds of triggers by which a memory is about calls; words and names may stand in any memory."""
 
 
 class IndexedMemory(NamedTuple):
@@ -229,9 +229,8 @@ class Store:
 
     def has_triggers(self) -> bool:
         """Whether some memory of any directory names a command, a path or a kind of work or of files."""
-        return bool(
-            self._database.query(f"SELECT 1 FROM triggers WHERE kind IN {PLAIN_CALLS} OR kind LIKE 'deny-%' LIMIT 1")  # noqa: S608 - our own names
-        )
+        sql = f"SELECT 1 FROM triggers WHERE kind IN {PLAIN_CALLS} OR kind = 'text' OR kind LIKE 'deny-%' LIMIT 1"  # noqa: S608 - our own names
+        return bool(self._database.query(sql))
 
     def binding(self) -> list[tuple[str, str, str, str]]:
         """Directory, name, kind and pattern of every memory that binds."""

@@ -23,12 +23,12 @@ _NAME = re.compile(r"(?:--)?\w+(?:-\w+)*", re.ASCII)
 _MOST_NAMES = 300
 _MOST_LINES = 400
 """Of a text that is written; a longer one is no edit."""
-_SCRIPT = re.compile(
+_SCRIPT = (
     r"(?:^|.*/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|Jenkinsfile|Procfile|(?:Docker|Container)file(?:\.\w+)?|package\.json|\.gitlab-ci\.yml"
     r"|Taskfile\.ya?ml|\.(?:husky|githooks|circleci)/.*|\.github/(?:workflows|actions)/.*|[^/]*\.(?:sh|bash|zsh|mk|[Dd]ockerfile))"
 )
 """Files that have commands in them."""
-_BEFORE_COMMAND = re.compile(r"\s*(?:-\s+)?(?:run:\s*[|>]?-?|RUN|CMD|ENTRYPOINT|script:|\"[\w:-]+\":\s*\"|[@-]+)?\s*")
+_BEFORE_COMMAND = r"\s*(?:-\s+)?(?:run:\s*[|>]?-?|RUN|CMD|ENTRYPOINT|script:|\"[\w:-]+\":\s*\"|[@-]+)?\s*"
 _SHELL_SCRIPT_OPTION = re.compile(r"-[a-z]*c")
 
 
@@ -76,7 +76,7 @@ def call_of(action: ToolAction, cwd: str, root: str = "") -> Call:
     changed = tuple(dict.fromkeys(_relative(path, cwd, root) for path in action.files))
     if action.kind == "change":
         written = _new_lines(action.passage, action.replaced)
-        scripted = _commands_in_script(written) if any(map(_SCRIPT.match, changed)) else ()
+        scripted = _commands_in_script(written) if any(re.match(_SCRIPT, path) for path in changed) else ()
         return Call(changed=changed, scripted=scripted, written=written, replaced=action.replaced, root=root)
     line = read_shell_line(action.command if len(action.command) <= _MOST_CHARACTERS else "")
     commands: list[ShellCommand] = []
@@ -132,7 +132,7 @@ def _commands_in_script(text: str) -> tuple[ShellCommand, ...]:
     """Commands in lines of a script, of a build file, of a workflow."""
     found: list[ShellCommand] = []
     for line in text.split("\n"):
-        start = _BEFORE_COMMAND.match(line)
+        start = re.match(_BEFORE_COMMAND, line)
         read = read_shell_line(line[start.end() if start else 0 :].rstrip().rstrip('",\\'))
         for simple in read.commands if read.is_understood else ():
             found += _commands_of(simple.words, 0)

@@ -45,7 +45,7 @@ def keys_of(call: Call) -> set[str]:
     """What the triggers that may fit are looked up by."""
     paths = (*call.changed, *call.named)
     works = work_of(call)
-    folders = {part.lower() for path in paths for part in path.split("/")[:-1]}
+    folders = {part.lower() for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
     extensions = {path.rpartition(".")[2].lower() for path in call.changed if "." in path}
     return {
         *(name for command in (*call.commands, *call.elsewhere, *call.scripted) for name in _names_of(command)),
@@ -61,7 +61,7 @@ def keys_of(call: Call) -> set[str]:
 
 def _names_of(command: ShellCommand) -> tuple[str, ...]:
     """A program may be one of several of its maker: `kafka-topics.sh`, `ansible-playbook`."""
-    name = command.program.removesuffix(".sh")
+    name = command.program.removesuffix(".sh").removesuffix(".py")
     return (command.program, name, name.partition("-")[0])
 
 
@@ -88,7 +88,11 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
         return key in call.names
     if kind == "work":
         is_done = key in works or (key == f"secret{FILES}" and _writes_secret(call))
-        return is_done and is_in_language(trigger.pattern, call) and _may_hold(trigger.scope, call)
+        return (
+            is_done
+            and is_in_language(trigger.pattern, call)
+            and _may_hold(trigger.scope, call, is_path_known=key == "delete")
+        )
     if kind == "files":
         return any(path.lower().endswith(f".{key}") for path in call.changed)
     if kind in ("text", "words"):
@@ -96,16 +100,22 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
 
         return written.has(trigger, call, works)
     # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
-    return any(key in path.lower().split("/")[1:-1] or path.lower().startswith(f"{key}/") for path in call.changed)
+    return any(key in _folders(path) or path.lower().startswith(f"{key}/") for path in call.changed)
 
 
-def _may_hold(scope: str, call: Call) -> bool:
+def _folders(path: str) -> list[str]:
+    """Names of the folders that a file is in, and of the kinds that its name has inside: `cart.blade.php`."""
+    *folders, name = path.lower().split("/")
+    return folders[1:] + name.split(".")[1:-1]
+
+
+def _may_hold(scope: str, call: Call, *, is_path_known: bool = False) -> bool:
     """Whether a rule that holds in some folders may hold for a call: not if all that it does is in others.
 
-    A command that is run at the root of the project may be about any of them.
+    A command that is run at the root of the project may be about any of them, unless it tells what it works on.
     """
     folders = [folder.strip("/") for folder in scope.split()]
-    places = [*call.folders, *call.changed, *call.named] if call.folders or not call.commands else []
+    places = [*call.folders, *call.changed, *call.named] if call.folders or is_path_known or not call.commands else []
     if not folders or not places:
         return True
     return any(

@@ -43,7 +43,8 @@ class Trigger(NamedTuple):
 PATH_LIKE = re.compile(r"(?<![\w<>{}$%=\\@~:/.-])[.\w*@+-]*/[\w./*@+-]*", re.ASCII)
 _FILE_NAME = re.compile(r"(?<![\w/.-])[A-Za-z_][\w-]*\.[a-z]{1,6}(?![\w/])", re.ASCII)
 _ENDING = re.compile(r"(?<![\w/.*])\*?([._]\w+\.[a-z]{1,5})(?![\w/.])", re.ASCII)
-_EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z][a-z0-9]{0,5})(?![\w/.])", re.ASCII)
+_EXTENSION = re.compile(r"(?<![\w/>}])\*?\.([a-z][a-z0-9]{0,7})(?![\w/.])", re.ASCII)
+_OF_FILES = re.compile(r"`?[ -]?(?:files?|Dateie?n?|ファイル|文件)\b|`?\s?(?:ファイル|文件)")
 WORD = re.compile(r"--?[A-Za-z][\w-]*|[\w@.+-]*\w|[^\s\w]")
 _COMMAND_WORD = re.compile(r"--?[A-Za-z][\w-]*|[a-z][a-z0-9:-]*")
 _SUBCOMMANDS = {"git": GIT_SUBCOMMANDS, "go": GO_SUBCOMMANDS}
@@ -147,5 +148,5 @@ def _extensions(text: str) -> Iterator[Trigger]:
     """`*.sql`, `.go`, `.pb.go`."""
     yield from (Trigger("edit", "", f"*{found[1]}") for found in _ENDING.finditer(text))
     for found in _EXTENSION.finditer(text):
-        if path_in(f"file.{found[1]}", is_code=True):
+        if path_in(f"file.{found[1]}", is_code=True) or _OF_FILES.match(text, found.end()):
             yield Trigger("files", found[1], "")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from typing import NamedTuple
 
 from memoryd.language.actions import names_action
 from memoryd.language.stems import stem
@@ -13,78 +11,50 @@ from memoryd.recall.concepts import count_terms, meanings_by_dictionary
 from memoryd.rules.work_kinds import WORK, items
 
 _MOST_MEANINGS = 2
-_ACTION = re.compile(r"<(\w+)>")
 
 
 def work_named_in(clause: str, words: list[str]) -> set[str]:
     """Names of the kinds of work that a clause speaks of; `words`: those of it that count."""
+    by_part, actions = _phrases()
     stems = list(map(stem, words))
-    said = _Said(
-        clause,
-        frozenset(stems),
-        frozenset(count_terms(words)[1]),
-        next((term for word, term in zip(words, stems, strict=True) if not is_stop(word)), ""),
-    )
-    return {name for name, phrase in _phrases() if phrase.is_in(said)}
-
-
-class _Said(NamedTuple):
-    """A clause."""
-
-    text: str
-    stems: frozenset[str]
-    numbers: frozenset[str]
-    """Of the concepts that it names."""
-    first: str
-    """The stem of the first word that tells something."""
-
-
-class _Word(NamedTuple):
-    """A word of a phrase."""
-
-    stem: str
-    numbers: frozenset[str]
-    """Of the concepts that it names; a word of many meanings names none."""
-    action: str
-    is_first: bool
-
-    def is_in(self, said: _Said) -> bool:
-        if self.action:
-            return names_action(self.action, said.text)
-        if self.is_first:
-            return self.stem == said.first or not self.numbers.isdisjoint(meanings_by_dictionary(said.first))
-        return self.stem in said.stems or not self.numbers.isdisjoint(said.numbers)
-
-
-class _Phrase(NamedTuple):
-    words: tuple[_Word, ...]
-    numbers: frozenset[str]
-    """Of the concepts that it names as a whole."""
-
-    def is_in(self, said: _Said) -> bool:
-        return not self.numbers.isdisjoint(said.numbers) or all(word.is_in(said) for word in self.words)
+    numbers = count_terms(words)[1]
+    first = next((term for word, term in zip(words, stems, strict=True) if not is_stop(word)), "")
+    parts = {*stems, *numbers, *(f"<{action}>" for action in actions if names_action(action, clause))}
+    parts |= {f"^{first}", *(f"^{number}" for number in meanings_by_dictionary(first))}
+    return {
+        name
+        for part in parts
+        for name, others in by_part.get(part, ())
+        if all(not parts.isdisjoint(other) for other in others)
+    }
 
 
 @cache
-def _phrases() -> tuple[tuple[str, _Phrase], ...]:
-    return tuple((work.name, _phrase(phrase)) for work in WORK for phrase in items(work.phrases))
+def _phrases() -> tuple[dict[str, list[tuple[str, tuple[frozenset[str], ...]]]], tuple[str, ...]]:
+    """Kinds of work by each part that can begin a phrase of them, with the parts that must be there too; and all actions.
+
+    A part is a stem, the number of a concept, an action, or what the clause begins with. A phrase whose concept has a number is
+    named by that as well.
+    """
+    by_part: dict[str, list[tuple[str, tuple[frozenset[str], ...]]]] = {}
+    actions: dict[str, None] = {}
+    for work in WORK:
+        for phrase in items(work.phrases):
+            words = phrase.split()
+            actions.update(dict.fromkeys(word[1:-1] for word in words if word.startswith("<")))
+            first, *others = map(_parts_of, words)
+            for part in first:
+                by_part.setdefault(part, []).append((work.name, tuple(others)))
+            for number in meanings_by_dictionary(" ".join(map(stem, words))):
+                by_part.setdefault(number, []).append((work.name, ()))
+    return by_part, tuple(actions)
 
 
-def _phrase(text: str) -> _Phrase:
-    words = []
-    for word in text.split():
-        action = _ACTION.fullmatch(word)
-        term = stem(word.removeprefix("^"))
-        numbers = meanings_by_dictionary(term)
-        words.append(
-            _Word(
-                term,
-                frozenset(numbers if len(numbers) <= _MOST_MEANINGS else ()),
-                action[1] if action else "",
-                word.startswith("^"),
-            )
-        )
-    is_plain = not any(word.action or word.is_first for word in words)
-    return _Phrase(
-        tuple(words), frozenset(meanings_by_dictionary(" ".join(word.stem for word in words)) if is_plain else ())
-    )
+def _parts_of(word: str) -> frozenset[str]:
+    """The word itself, or another one for the same concept; a word of many meanings stands for itself only."""
+    if word.startswith("<"):
+        return frozenset({word})
+    start = "^" if word.startswith("^") else ""
+    term = stem(word.removeprefix("^"))
+    numbers = meanings_by_dictionary(term)
+    return frozenset(f"{start}{part}" for part in (term, *(numbers if len(numbers) <= _MOST_MEANINGS else ())))

@@ -212,7 +212,10 @@ LANGUAGE_PROGRAMS = {
     "typescript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier tsc vite vitest yarn"),
     "javascript": _names("bun cypress eslint jest node npm npx playwright pnpm prettier tsc vite vitest yarn"),
     "ruby": _names("bundle gem rails rake rspec rubocop ruby"),
-    "php": _names("composer php phpunit"),
+    "php": _names("artisan composer pest php phpstan phpunit sail"),
+    "csharp": _names("dotnet msbuild nuget"),
+    "elixir": _names("iex mix"),
+    "dart": _names("dart flutter fvm"),
     "terraform": _names("terraform"),
 }
 """Programs that work on one language: what a memory says of Python's tests is not about those of Go."""
@@ -251,6 +254,9 @@ FILE_KINDS = {
     "markdown": ("md", "mdx"),
     "yaml": ("yaml", "yml"),
     "terraform": ("tf", "tfvars"),
+    "csharp": ("cs", "csproj"),
+    "elixir": ("ex", "exs"),
+    "dart": ("dart",),
     "protobuf": ("proto",),
     "shell": ("sh", "bash"),
 }

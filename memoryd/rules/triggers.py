@@ -72,23 +72,42 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     rules = (description, rule_of(_ADVICE.sub(" ", body)))
     named = dict.fromkeys(trigger for text in texts for trigger in plainly_named(text))
     plain = _without_scope(texts, _without_advised(body, named))
-    scope = " ".join(dict.fromkeys(found[0] for text in rules for found in _FOLDER.finditer(text)))
+    folders = [found[0] for text in rules for found in _FOLDER.finditer(text)]
     plain += _with_fewer_words(rules, plain)
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
-    others = [trigger for text in texts for trigger in (*_likely_paths(text), *_proper_names(text, run))]
+    paths = [trigger for text in texts for trigger in _likely_paths(text)]
+    has_path = any(trigger.kind == "edit" for trigger in (*plain, *paths))
+    if _is_narrower(rules, plain):  # then a folder tells where the rule holds
+        folders += [trigger.pattern for trigger in paths if _is_folder(trigger.pattern)]
+        paths = [trigger for trigger in paths if not _is_folder(trigger.pattern)]
+    scope = " ".join(dict.fromkeys(folders))
+    others = [*paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
     others += [trigger for text in rules for trigger in _code(text, scope)]
     others += [Trigger("name", option, "") for text in rules for option in forbidden_options(text) if option not in run]
     is_about_files = any(
         trigger.kind == "edit" and (trigger in plain or trigger.pattern.startswith("."))
         for trigger in (*plain, *others)
     )
-    has_path = any(trigger.kind == "edit" for trigger in (*plain, *others))
     work = [] if is_about_files else _work(texts, run, has_path=has_path)
-    found = [*plain, *_done(work, texts, scope), *others]
-    if not any(trigger.kind not in ("name", "text") for trigger in found):
-        found += [*_file_kinds(texts), *_words(rules, scope), *(_folders(texts) if not found else ())]
+    found = [*plain, *_done(work, texts, {trigger.key for trigger in plain}, scope), *others]
+    kinds = {trigger.kind for trigger in found}
+    if kinds <= {"name", "text"}:
+        found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(rules, scope)]
+        found += _folders(texts) if not kinds else ()
     found = [trigger._replace(scope=scope) if trigger.kind == "run" else trigger for trigger in found]
     return tuple(dict.fromkeys((*found, *_programs(rules, {trigger.key for trigger in plain}))))[:_MOST]
+
+
+def _is_narrower(texts: tuple[str, ...], plain: list[Trigger]) -> bool:
+    """Whether a rule is about commands, or forbids some code, and not to edit what it names."""
+    if any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text)):
+        return False
+    return any(trigger.kind == "run" for trigger in plain) or any(True for text in texts for _ in forbidden_code(text))
+
+
+def _is_folder(path: str) -> bool:
+    """A part of the project: a path without the ending that a file has, and neither of the machine nor of one tool alone."""
+    return "." not in path.rsplit("/", 1)[-1] and not path.startswith(("~", "$", "."))
 
 
 def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
@@ -147,9 +166,9 @@ def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
             yield Trigger("program", word, "")
 
 
-def _done(work: list[str], texts: tuple[str, ...], scope: str) -> Iterator[Trigger]:
+def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: str) -> Iterator[Trigger]:
     """Kinds of work: done by commands, and by changes of files where the memory does not speak of running something."""
-    languages = _languages(texts) or [""]
+    languages = _languages(texts) or _languages_of(texts, programs) or [""]
     is_about_running = any(names_action("start", first_clause(text)) for text in texts)
     for name in work:
         kind = by_name()[name]
@@ -170,8 +189,8 @@ def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
         advised -= {trigger for _, trigger in commands_in(rule_of(rest))}
     kept = [trigger for trigger in plain if trigger not in advised] or list(plain)
     programs = {trigger.key for trigger in kept if trigger.kind == "run"}
-    options = [code[2] for code in CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
     if len(programs) == 1:
+        options = [code[2] for code in CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
         kept += [run_trigger([*programs, option]) for option in options]
     longer = {trigger.key for trigger in kept if trigger.kind == "run" and _has_subcommand(trigger, body)}
     return [trigger for trigger in kept if trigger.kind != "run" or " " in trigger.pattern or trigger.key not in longer]
@@ -222,6 +241,16 @@ def _languages(texts: tuple[str, ...]) -> list[str]:
     return [language for language in dict.fromkeys(named) if language in LANGUAGE_PROGRAMS]
 
 
+def _languages_of(texts: tuple[str, ...], programs: set[str]) -> list[str]:
+    """Languages whose programs a text names: who speaks of pytest means the tests in Python."""
+    named = programs | {word.lower() for text in texts for word in WORD.findall(text)} - ORDINARY_WORDS
+    return [language for language, own in LANGUAGE_PROGRAMS.items() if not named.isdisjoint(own - ORDINARY_WORDS)]
+
+
+def _first_words(text: str, number: int) -> list[str]:
+    return [word[0].lower() for word in islice(WORD.finditer(text), number)]
+
+
 def rule_of(body: str) -> str:
     """A body without its reason."""
     body = body[:_MOST_CHARACTERS]
@@ -269,7 +298,7 @@ def _work(texts: tuple[str, ...], run: set[str], *, has_path: bool) -> list[str]
 def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
     """A language that a rule begins with: "TypeScript: …", "In Python …"."""
     for text in texts:
-        words = [word[0].lower() for word in islice(WORD.finditer(text), 4)]
+        words = _first_words(text, 4)
         at = 1 if words and is_stop(words[0]) else 0
         if at < len(words) and words[at] in FILE_KINDS and (at or words[1:2] == [":"]):
             yield from (Trigger("files", extension, "") for extension in FILE_KINDS[words[at]])
@@ -278,5 +307,5 @@ def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
 def _folders(texts: tuple[str, ...]) -> Iterator[Trigger]:
     """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing"."""
     for word in dict.fromkeys(word for text in texts for word in split(text)):
-        if len(word) >= _LEAST_LETTERS_OF_FOLDER and word.isascii() and not is_stop(word):
+        if len(word) >= _LEAST_LETTERS_OF_FOLDER and word.isascii() and not is_stop(word) and word not in FILE_KINDS:
             yield Trigger("folder", word, "")

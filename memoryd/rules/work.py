@@ -31,33 +31,45 @@ _NO_TARGETS = (
 def work_of(call: Call) -> frozenset[str]:
     """The kinds of work that a call does, by its commands and by the files that it changes."""
     run = (*call.commands, *call.elsewhere)
-    found = {work.name for work in WORK if _is_done(work, run)}
-    found |= {work.name for work in WORK if work.name in IN_SCRIPTS and _is_done(work, call.scripted)}
+    found = {name for command in run for name in _done_by(command)}
+    found |= {name for command in call.scripted for name in _done_by(command) if name in IN_SCRIPTS}
     if _pushes_to_main(call.commands):
         found.add("push to main")
     if any(map(_changes_production, run)):
         found.add("change production")
     if _runs_from_web((*run, *call.scripted)):
         found.add("run a script from the web")
-    return frozenset(found | {f"{work.name}{FILES}" for work in WORK if work.paths and _is_done_in(work, call)})
-
-
-def _is_done(work: Work, commands: Sequence[ShellCommand]) -> bool:
-    return any(
-        any(is_run(pattern, command) for pattern in commands_of(work.name)) or _has_target(work.target, command)
-        for command in commands
-        if not is_reading(command)
-    )
-
-
-def _is_done_in(work: Work, call: Call) -> bool:
-    """Whether a call changes such files; where it matters what is written there, whether it writes that."""
-    paths = done_in(work.name)
-    writes = written_by(work.name)
-    if paths is None or (writes is not None and not writes.search(call.written)):
-        return False
     added = [word for command in call.commands if command.words[:2] == ("git", "add") for word in command.words[2:]]
-    return any(map(paths.match, (*call.changed, *added)))
+    if paths := (*call.changed, *added):
+        found |= {f"{work.name}{FILES}" for work in WORK if work.paths and _is_done_in(work, paths, call.written)}
+    return frozenset(found)
+
+
+def _done_by(command: ShellCommand) -> set[str]:
+    """The kinds of work that a command does."""
+    if is_reading(command):
+        return set()
+    found = {name for name, pattern in _by_program().get(command.program, ()) if is_run(pattern, command)}
+    return found | {work.name for work in WORK if work.target and _has_target(work.target, command)}
+
+
+@cache
+def _by_program() -> dict[str, list[tuple[str, str]]]:
+    """Kinds of work and patterns of their commands, by the program: a client waits."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for work in WORK:
+        for pattern in commands_of(work.name):
+            found.setdefault(pattern.split()[0], []).append((work.name, pattern))
+    return found
+
+
+def _is_done_in(work: Work, changed: Sequence[str], written: str) -> bool:
+    """Whether such files are changed; where it matters what is written there, whether that is."""
+    paths = done_in(work.name)
+    if paths is None or not any(map(paths.match, changed)):
+        return False
+    writes = written_by(work.name)
+    return writes is None or writes.search(written) is not None
 
 
 def _pushes_to_main(commands: Sequence[ShellCommand]) -> bool:
@@ -104,11 +116,7 @@ def is_in_language(language: str, call: Call) -> bool:
     if not language:
         return True
     of_others = frozenset().union(*programs.LANGUAGE_PROGRAMS.values()) - programs.LANGUAGE_PROGRAMS[language]
-    commands = [
-        command
-        for command in (*call.commands, *call.elsewhere, *call.scripted)
-        if any(_is_done(work, [command]) for work in WORK)
-    ]
+    commands = [command for command in (*call.commands, *call.elsewhere, *call.scripted) if _done_by(command)]
     return any(command.program not in of_others for command in commands) or (
         not commands and any(_is_file_of(language, path) for path in call.changed)
     )

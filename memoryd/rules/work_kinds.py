@@ -81,7 +81,7 @@ WORK = (
     ),
     Work(
         "release",
-        "release; version number; publish package",
+        "release; <version>; publish package",
         """
         git tag +; gh release create; glab release create; goreleaser; semantic-release; release-it; npm publish;
         pnpm publish; yarn publish; yarn npm publish; lerna publish; changeset publish; npm version; yarn version;
@@ -100,7 +100,7 @@ WORK = (
         """
         pytest; tox; nox; jest; vitest; mocha; ava; karma; rspec; phpunit; pest; bats; ctest; go test; gotestsum;
         ginkgo; cargo test; cargo nextest; dotnet test; mix test; swift test; flutter test; xcodebuild test;
-        sbt test; deno test; playwright test; cypress run; python -m unittest
+        sbt test; deno test; playwright test; cypress run; unittest
         """,
         target="test",
         paths=r"(?:tests?|specs?|__tests__|androidTest)/|(?:test_[\w.-]+|[\w.-]+(?:[._-](?:test|spec)|Test|Tests|Spec))\.\w+$",
@@ -255,7 +255,7 @@ def commands_of(name: str) -> tuple[str, ...]:
 def done_in(name: str) -> re.Pattern[str] | None:
     """Pattern of the paths that a kind of work is done in."""
     paths = by_name()[name].paths
-    return re.compile(rf"(?:^|.*/)(?:{paths})") if paths else None
+    return re.compile(rf"(?:^|.*/)(?:{paths})", re.IGNORECASE) if paths else None
 
 
 @cache

@@ -22,6 +22,8 @@ _EMOJI = ("\u2190", "\u2bff"), ("\U0001f000", "\U0001faff")
 # faster than anything.
 _LETTERS = r"[\w+/=%.~:$@^#-]{5}"
 _WRAP = re.compile(rf"\n(?:(?<={_LETTERS}\n)|(?<={_LETTERS}[\r\\]\n))[ \t]{{0,16}}(?:[>|+] ?)?(?={_LETTERS})".encode())
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=\s]")
+"""A line of its own: the next variable of a list."""
 _BEFORE_NEWLINE = b"\r\\"
 _LONGEST_RUN, _SHORTEST_SECRET = 80, 16
 _AROUND = 300
@@ -110,4 +112,4 @@ def _is_torn(text: str, start: int, end: int) -> bool:
     """Whether the words around a newline could be one: there is a digit in them, and they are long together."""
     before = text[max(0, start - _LONGEST_RUN) : start].rsplit(None, 1)[-1]
     both = before + text[end : end + _LONGEST_RUN].split(None, 1)[0]
-    return len(both) >= _SHORTEST_SECRET and _DIGIT.search(both) is not None
+    return len(both) >= _SHORTEST_SECRET and _DIGIT.search(both) is not None and not _VARIABLE.match(text, end)

@@ -85,9 +85,11 @@ _NO_SECRET = re.compile(
 _MARKER_LENGTH = 40
 # Without a digit, a sign or a very long word around it, nothing there is a secret.
 _HINT = re.compile(
-    r"\d|[!@#$%^&*+~?§;<\-\"'`“”„«»‘’「」『』]|(?<![a-z])=|[A-Za-z_/.]{16}"  # noqa: RUF001
+    r"\d|[!@#$%^&*+~?§;<\-\"'`“”„«»‘’「」『』]|(?<![A-Za-z])=|[A-Za-z_/.]{16}"  # noqa: RUF001
 )
 _NEAR = 160
+_LITERAL = re.compile(r"[A-Z0-9_.-]{2,60}=\S{4}")
+"""In capitals, where any word behind it is a value: DB_PASSWORD=swordfish."""
 _REST_OF_NAME = re.compile(r"[\w-]{0,40}")
 _LONG_RUN_SOON = re.compile(r"[^\w+/~-]{0,12}(?:\w{1,8}[^\w+/~-]{1,4}){0,2}[\w+/~-]{20}")
 
@@ -162,7 +164,7 @@ def near_hints(text: str, nouns: Iterable[int]) -> Iterator[int]:
         if hint < place - _NEAR:
             match = _HINT.search(text, max(0, place - _NEAR))
             hint = match.start() if match else len(text) + 2 * _NEAR
-        if hint <= place + _NEAR:
+        if hint <= place + _NEAR or _LITERAL.match(text, place):
             yield place
 
 

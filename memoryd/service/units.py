@@ -7,6 +7,7 @@ import plistlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from memoryd.clients import ALL
 from memoryd.daemon.last_failure import SUPERVISOR_VARIABLE
 from memoryd.errors import ServiceError
 
@@ -20,7 +21,7 @@ LABEL = "local.memoryd"
 AGENT = f"{LABEL}.plist"
 
 MARK = "# Written by `memoryd service install`, which also replaces it; `memoryd service remove` takes it away."
-_ABSOLUTE = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")  # a relative one counts as unset
+_ABSOLUTE = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")  # a relative one counts as unset
 _PLACES = ("MEMORYD_CONFIG", "MEMORYD_MEMORY_DIR", "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE")
 _ARGUMENTS = ("-P", "-m", "memoryd", "run")
 
@@ -33,6 +34,7 @@ def kept_variables(environment: Mapping[str, str], paths: Paths) -> dict[str, st
     kept = {name: environment[name] for name in _ABSOLUTE if os.path.isabs(environment.get(name, ""))}
     if environment.get("CLAUDE_CONFIG_DIR"):
         kept["CLAUDE_CONFIG_DIR"] = environment["CLAUDE_CONFIG_DIR"]
+    kept |= {name: paths.moved[name] for client in ALL for name in client.moved_by if name in paths.moved}
     kept |= {name: os.path.abspath(environment[name]) for name in _PLACES if environment.get(name)}
     kept |= {f"MEMORYD_DISABLE_{feature.upper()}": "1" for feature in paths.switched_off}
     # git and what api_key_command names are looked for where this shell finds them; never in the working directory.

@@ -72,11 +72,12 @@ def lines_of(database: Database, memory_dir: str, log: str) -> dict[str, LogLine
         " AND state = 'applied' ORDER BY change_id, group_number",
         (memory_dir, log),
     )
+    evidence = _evidence_of(database, memory_dir, log)
     return {
         row["digest"]: LogLine(
             row["type"],
             tuple(_message(values) for values in json.loads(row["said"])),
-            _evidence_of(database, row["change_id"], row["group_number"]),
+            tuple(evidence.get((row["change_id"], row["group_number"]), ())),
         )
         for row in rows
     }
@@ -135,13 +136,18 @@ def reach_cursors(database: Database, change_id: int, memory_dir: str) -> None:
     )
 
 
-def _evidence_of(database: Database, change_id: int, group: int) -> tuple[Evidence, ...]:
+def _evidence_of(database: Database, memory_dir: str, log: str) -> dict[tuple[int, int], list[Evidence]]:
+    """What the lines of a log rest on, by change and group, in one query: recall waits for it."""
     rows = database.query(
-        "SELECT * FROM evidence WHERE change_id = ? AND group_number = ? ORDER BY id", (change_id, group)
+        "SELECT evidence.* FROM log_lines JOIN evidence USING (change_id, group_number)"
+        " WHERE log_lines.memory_dir = ? AND log = ? ORDER BY evidence.id",
+        (memory_dir, log),
     )
-    return tuple(
-        Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"]) for row in rows
-    )
+    found: dict[tuple[int, int], list[Evidence]] = {}
+    for row in rows:
+        piece = Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"])
+        found.setdefault((row["change_id"], row["group_number"]), []).append(piece)
+    return found
 
 
 def _message(values: dict[str, Any]) -> UserMessage:

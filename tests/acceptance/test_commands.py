@@ -72,6 +72,7 @@ def test_status_json(environment: dict[str, str], looked: Session, paths: Paths)
     status = as_json(environment, "status")
     assert status == {
         "version": "0.1.0",
+        "global": {"user": 0, "feedback": 0, "project": 0, "reference": 0, "none": 0},
         "running": None,
         "service_installed": False,
         "last_failure": None,

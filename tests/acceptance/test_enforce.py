@@ -135,6 +135,5 @@ def test_what_was_undone_does_not_bind_again_because_somebody_writes_it(
     bound = file.read_bytes()
     assert memoryd(environment, "undo", *here).returncode == 0
     file.write_bytes(bound)
-    assert memoryd(environment, "recall", "npm install here", *here).returncode == 0  # which reads it
     (rule,) = as_json(environment, "enforce", *here)
     assert (rule["refuses"], rule["asks"]) == ([], ["run npm install"])

@@ -61,3 +61,20 @@ def test_what_cannot_be_moved_is_said(environment: dict[str, str], projects: tup
     one_place = memoryd(environment | {"MEMORYD_MEMORY_DIR": str(projects[0] / "all")}, "move", "sudo", *here)
     assert one_place.returncode == 2
     assert "unset MEMORYD_MEMORY_DIR" in one_place.stderr
+
+
+def test_undo_takes_no_global_memory_while_another_project_was_changed_later(
+    environment: dict[str, str], paths: Paths, projects: tuple[Path, Path]
+) -> None:
+    shop, lab = (("--project", str(place)) for place in projects)
+    assert memoryd(environment, "remember", "--type", "user", *shop, "I am a data scientist").returncode == 0
+    assert memoryd(environment, "remember", *shop, "the release is on Friday").returncode == 0
+    (about_user,) = Path(paths.global_dir).glob("user_*.md")
+    refused = memoryd(environment, "undo", *lab)
+    assert (refused.returncode, about_user.exists()) == (1, True)
+    (change,) = (
+        change["change"] for change in as_json(environment, "history", "--global") if "remember" in change["kind"]
+    )
+    assert refused.stderr.endswith(f" is newer.\n  fix: memoryd undo {change}\n")
+    assert memoryd(environment, "undo", "--global", *lab).returncode == 0
+    assert not about_user.exists()

@@ -94,6 +94,25 @@ def test_purge_takes_back_memories_about_the_user_and_their_lines_in_every_index
     assert listing(home) == before
 
 
+@pytest.mark.usefixtures("home")
+def test_a_repository_that_moves_after_setup_is_offered_its_memories(
+    environment: dict[str, str], paths: Paths, tmp_path: Path
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], cwd=shop, check=True)
+    session = Session(2, cwd=str(shop))
+    text = "from now on, keep every commit under 200 lines"
+    write(paths.transcripts_root, session, session.turn(text), str(shop).replace("/", "-"))
+    assert memoryd(environment, "setup", "--yes").returncode == 0
+    shop.rename(tmp_path / "moved")
+    told = memoryd(environment, "memories", "--project", str(tmp_path / "moved")).stderr
+    assert "shop, which is no longer there, has 1 memory. To take them over: memoryd projects adopt" in told
+    assert memoryd(environment, "projects", "adopt", "--project", str(tmp_path / "moved")).returncode == 0
+    assert len(as_json(environment, "memories", "--project", str(tmp_path / "moved"))) == 1
+
+
 def test_uninstall_leaves_the_memories_and_the_standard_library_is_enough(
     environment: dict[str, str], home: Path
 ) -> None:

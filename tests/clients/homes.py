@@ -380,7 +380,7 @@ class CopilotCli(Scribe):
         return self.event("user.message", content={"parts": ["x"]})
 
     def unknown_type(self) -> bytes:
-        return self.event("wish.message", content="use tabs")
+        return self.event("user.wish", content="use tabs")
 
     def injected(self) -> list[bytes]:
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,13 +16,12 @@ from memoryd.clients import ALL, WITH_HOOKS, WITH_PLUGIN, client_named
 from memoryd.clients.base import HookInputError
 from memoryd.clients.resume import resume_command
 from memoryd.model import Cursor, Prompt, Reply, Results
+from memoryd.paths import paths_from
 from memoryd.transcripts.read import TurnPlace, read_turns
 from memoryd.transcripts.tail import read_new_turns
 from tests.clients.samples import ANSWER, PROMPT, SAMPLES, sample_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memoryd.clients.base import CodingClient, HookClient, PluginClient
     from memoryd.model import Entry
     from memoryd.paths import Paths
@@ -76,6 +76,32 @@ def test_a_session_is_told_from_what_is_beside_it(client: CodingClient, sample: 
     assert client.is_session(sample.session_file)
     assert not any(map(client.is_session, sample.other_files))
     assert all(place.root.startswith(paths.home + "/") for place in client.session_places(paths, ()))
+
+
+@pytest.mark.parametrize("client", ALL, ids=lambda client: client.name)
+def test_sessions_are_looked_for_where_a_variable_moves_them(client: CodingClient, paths: Paths) -> None:
+    for variable in client.moved_by:
+        moved = paths_from({"HOME": paths.home, variable: f"/elsewhere/{variable}/x.db"})
+        roots = [place.root for place in client.session_places(moved, ())]
+        assert any(root.startswith(f"/elsewhere/{variable}") for root in roots), variable
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "settings", "root"),
+    [
+        ("pi", ".pi/agent/settings.json", {"sessionDir": "~/said"}, "said"),
+        ("qwen-code", ".qwen/settings.json", {"advanced": {"runtimeOutputDir": "~/said"}}, "said/projects"),
+    ],
+)
+def test_sessions_are_looked_for_where_a_setting_moves_them(
+    paths: Paths, name: str, file: str, settings: dict[str, Any], root: str
+) -> None:
+    client = client_named(name)
+    Path(paths.home, file).parent.mkdir(parents=True)
+    for value in (settings, {"sessionDir": 7, "advanced": 7}):
+        Path(paths.home, file).write_text(json.dumps(value))
+        roots = [place.root for place in client.session_places(paths, ())]
+        assert (os.path.join(paths.home, root) in roots, len(roots)) == (value is settings, 1 + (value is settings))
 
 
 @each_client

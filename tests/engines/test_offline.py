@@ -266,10 +266,10 @@ def test_an_explicit_request_is_written_as_it_was_said(request_to_remember: str)
     assert written(request_to_remember) == [request_to_remember]
 
 
-def test_what_is_likely_and_was_said_once_is_unconfirmed() -> None:
-    found = find(conversation("we ship on fridays now"))
-    both = [one.body.strip() for one in (*found.written, *found.unconfirmed)]
-    assert both == ["we ship on fridays now"]
+@pytest.mark.parametrize("said", ["we ship on fridays now", "pnpm pls, not npm", "tabs pls, no spaces"])
+def test_what_is_likely_and_was_said_once_is_kept_or_unconfirmed(said: str) -> None:
+    found = find(conversation(said))
+    assert [one.body.strip() for one in (*found.written, *found.unconfirmed)] == [said]
 
 
 def waiting(body: str, session: str = "earlier session") -> StoredMemory:

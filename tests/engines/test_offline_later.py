@@ -173,3 +173,28 @@ def test_an_exception_to_what_waits_does_not_confirm_it(workspace: Workspace) ->
         workspace.say(text, session=Session(text))
         workspace.run()
     assert sorted(workspace.bodies() + workspace.waiting()) == sorted((rule, exception))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "is_about_it"),
+    [
+        ("pets are ok in the entrance area though", True),
+        ("smoking is allowed on the terrace", True),
+        ("the gate is fine again", False),
+        ("rows 3 to 5 are ok like that", False),
+    ],
+)
+def test_what_is_allowed_stands_behind_the_rule_that_forbids_it(allowed: str, *, is_about_it: bool) -> None:
+    """It shares a word with a clause that says no; "every row is watered by hand" forbids nothing."""
+    rule = "No pets in the greenhouse, every row is watered by hand, no smoking in the yard."
+    memory = a_deadline()._replace(description=rule, body=f"{rule}\n", type="feedback")
+    found = find(conversation(f"remember {allowed}"), lambda: [memory]).written
+    assert [revised.body for revised in found if revised.files] == (
+        [f"{rule} remember {allowed}\n"] if is_about_it else []
+    )
+
+
+def test_a_take_back_that_asks_not_to_be_saved_takes_back_the_message_before() -> None:
+    first = "remember the loft is let until May"
+    assert written(first, "scrap that everybody knows it, don't save it") == []
+    assert written(first, "off the record: the tenant is broke, don't keep that") == [first]

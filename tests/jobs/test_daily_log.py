@@ -164,10 +164,15 @@ def test_each_calendar_day_has_one_night(place: DailyLogWorkspace, night: str, d
 
 
 @pytest.mark.parametrize("jump", [-400 * 86_400.0, -3_600.0, 400 * 86_400.0])
-def test_a_clock_that_jumps_costs_no_line_and_no_night(place: DailyLogWorkspace, jump: float) -> None:
+@pytest.mark.parametrize("has_night", [False, True])
+def test_a_clock_that_jumps_costs_no_line_and_no_night(place: DailyLogWorkspace, jump: float, has_night: bool) -> None:
+    """Also where the last night was by the wrong clock."""
     first, second = facts(2, seed=3)
     place.clock.at = moment("2026-10-19T12:00")
     place.say(f"Remember that {first}.")
+    if has_night:
+        place.clock.at = moment("2026-10-20T04:00")
+        assert place.night() == 1
     place.clock.at += jump
     place.say(f"Remember that {second}.")
     for _ in range(2 * 24):

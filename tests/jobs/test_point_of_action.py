@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -193,3 +195,14 @@ def test_a_global_rule_comes_with_calls_of_every_project_and_binds_there(project
     assert (outcome.shown, outcome.refused, outcome.refused_in) == (1, 1, "s2")
     allowance.allow(project.paths, project.paths.global_dir, NPM, "s2", NOW)
     assert project.call("sudo reboot", session="s2").refusal == ""
+
+
+def test_a_call_without_a_rule_does_not_wait_for_what_few_calls_need() -> None:
+    """Secrets, stems and words are read in tens of milliseconds, and a client waits before every call."""
+    code = (
+        "import sys, memoryd.clients.hook, memoryd.jobs.point_of_action, memoryd.jobs.prefetch\n"
+        "print([name for name in ('security.redact', 'recall.concepts', 'rules.triggers', 'rules.written')"
+        " if f'memoryd.{name}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -111,7 +111,7 @@ def test_rules_about_every_answer_go_with_the_first_prompt_among_however_many_me
     place = workspace.library.place
     for name in (TRACKER, FREEZE):
         (place / name).unlink()
-    (place / TESTS).write_bytes(topic("No emojis please", kind="feedback"))
+    (place / TESTS).write_bytes(topic("No emojis please, a matter-of-fact tone", kind="feedback"))
     (place / "feedback_push.md").write_bytes(topic("Never run git push --force", kind="feedback"))
     assert workspace.names("rename this variable") == []
     assert workspace.names("thanks, that is all", "s") == []

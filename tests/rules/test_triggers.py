@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.rules import BAKERY, FILE, WORLDS, score
+from evaluation.rules import BAKERY, FILE, LABORATORY, WORLDS, score
 from memoryd.clients.tool_actions import action_in
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.rules.calls import call_of
@@ -41,6 +41,10 @@ def plain(description: str, body: str) -> list[Trigger]:
         ("The history of git stays linear", set()),
         ("In `web/` use yarn, not npm", {("run", "yarn"), ("run", "npm")}),
         ("Nothing in db/migrations that was on main is changed", {("edit", "db/migrations")}),
+        ("Use yarn in apps/web, no npm", {("run", "yarn"), ("run", "npm")}),
+        ("No console.log left in apps/web", {("text", "console.log")}),
+        ("No time.time() in Python code", {("text", "time.time")}),
+        ("Name them `V<date>__<what>.sql`", set()),
         ("The hw-prod cluster is for reading", {("name", "hw-prod")}),
         ("`docker volume rm` never: the demo is in docker", {("run", "docker volume rm")}),
         (
@@ -88,7 +92,9 @@ def test_only_feedback_is_handed_over_and_whatever_binds_refuses() -> None:
     assert found("project", "whatever") == (Trigger("deny-unknown", "\0", "whatever"),)
 
 
-@pytest.mark.parametrize(("half", "file"), [("heldout", FILE), ("worlds", WORLDS), ("bakery", BAKERY)])
+@pytest.mark.parametrize(
+    ("half", "file"), [("heldout", FILE), ("worlds", WORLDS), ("bakery", BAKERY), ("laboratory", LABORATORY)]
+)
 def test_labelled_calls_get_their_rules_and_few_others(half: str, file: Path) -> None:
     """The figures of docs/quality.md; nothing was fitted to the first."""
     scored = score(half, file)

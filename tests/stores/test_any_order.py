@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 NAMES = ("project_a.md", "Project_A.md", "project_b.md", "project_c.md")
 MACHINES, TEAM = "machines", "team"
+HOMES = ((0, "shop"), (0, "shop-clone"), (1, "shop"), (2, "shop"))
+"""Number of the home and name of the clone, for each checkout; the last home is another person's."""
 
 
 class Checkout(NamedTuple):
@@ -238,9 +240,6 @@ class Homes(RuleBasedStateMachine):
 
     def _now(self) -> float:
         return time.time() + self.later
-
-
-HOMES = ((0, "shop"), (0, "shop-clone"), (1, "shop"), (2, "shop"))
 
 
 @pytest.mark.torture

@@ -58,7 +58,7 @@ def _is_sound(paths: Paths) -> bool:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize(("limit", "levels"), [("files", range(3, 41, 2)), ("bytes", range(0, 400_000, 18_000))])
+@pytest.mark.parametrize(("limit", "levels"), [("files", range(5, 43, 2)), ("bytes", range(9_000, 400_000, 18_000))])
 def test_a_process_that_may_open_or_write_only_so_much_says_so_and_loses_nothing(
     limit: str, levels: range, environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:

@@ -10,19 +10,22 @@ from memoryd.clients.hook_dialect import HookDialect, HookEvent
 from memoryd.clients.session_files import SessionFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from memoryd.clients.base import Decoder, RecentActivity
     from memoryd.clients.connections import ClientPiece, Obstacle
+    from memoryd.model import Inventory
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
+_COMPRESSED = ".zst"
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class CodexClient(SessionFiles, HookDialect):
     name = "codex"
     title = "Codex"
+    moved_by = ("CODEX_HOME",)
     program = "codex"
     events = (
         HookEvent("UserPromptSubmit", "prompt"),
@@ -45,6 +48,18 @@ class CodexClient(SessionFiles, HookDialect):
     def is_session(self, name: str) -> bool:
         """Files of sub-agents have such names too; their first line tells."""
         return name.startswith("rollout-") and name.endswith(".jsonl")
+
+    def inventory(self, place: SessionPlace, only: Collection[str] | None = None) -> Inventory:
+        """With the old sessions that Codex has compressed, which are told and not read: Python has nothing for that."""
+        from memoryd.sources.scan import inventory
+
+        def is_either(name: str) -> bool:
+            return self.is_session(name.removesuffix(_COMPRESSED))
+
+        listed = inventory(place, is_either, only)
+        odd = dict(listed.odd)
+        odd |= {file.path: "compressed" for file in listed.found if file.path.endswith(_COMPRESSED)}
+        return listed._replace(found=tuple(file for file in listed.found if file.path not in odd), odd=odd)
 
     def session_id(self, path: str) -> str:
         found = _ID.search(os.path.basename(path))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class CopilotClient(SessionFiles, HookDialect):
     name = "copilot-cli"
     title = "Copilot CLI"
+    moved_by = ("COPILOT_HOME",)
     program = "copilot"
     events = (
         HookEvent("userPromptSubmitted", "prompt"),

@@ -51,8 +51,8 @@ class _Event(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Event).decode
 _data = msgspec.json.Decoder(_Data).decode
 _COUNT = frozenset({"user.message", "assistant.message", "tool.execution_complete"})
-_KINDS = frozenset({"session", "hook", "tool", "assistant", "user", "system", "subagent", "skill", "abort"})
-"""The part before the dot of a type that is known."""
+_KINDS = frozenset({"session", "hook", "tool", "assistant", "system", "subagent", "skill", "abort"})
+"""The part before the dot of types that are known. Of the user's there is only one, which counts."""
 _SHAPE = LineShape(
     _decode,
     re.compile(rb'"(?:user\.message|assistant\.message|tool\.execution_complete)"').search,

@@ -22,6 +22,7 @@ class GeminiClient(SessionFiles, HookDialect):
     name = "gemini-cli"
     title = "Gemini CLI"
     deletes_early = True  # at its next start, sessions that were gone on with in another minute, and failed ones
+    moved_by = ("GEMINI_CLI_HOME",)
     program = "gemini"
     # PreCompress is run before every request to the model, and tells nothing about a compaction.
     events = (

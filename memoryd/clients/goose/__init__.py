@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class GooseClient(SessionDatabase):
     name = "goose"
     title = "goose"
+    moved_by = ("GOOSE_PATH_ROOT",)
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 

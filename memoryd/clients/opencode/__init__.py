@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 class OpencodeClient(SessionDatabase, ScriptHooks):
     name = "opencode"
     title = "opencode"
+    moved_by = ("OPENCODE_DB",)
     program = "opencode"
     events = (
         HookEvent("chat-message", "prompt"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class PiClient(SessionFiles, ScriptHooks):
     name = "pi"
     title = "pi"
+    moved_by = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR")
     program = "pi"
     events = (
         HookEvent("before-agent-start", "prompt"),
@@ -31,9 +32,14 @@ class PiClient(SessionFiles, ScriptHooks):
     )
 
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        """By default a folder for each project; in a directory that the user has named, all sessions."""
+        from memoryd.clients.connections import json_in
         from memoryd.sources.scan import SessionPlace
 
-        return (SessionPlace(os.path.join(_home(paths), "sessions")),)
+        by_setting = paths.expand(str(json_in(os.path.join(_home(paths), "settings.json")).get("sessionDir", "")))
+        named = paths.moved.get("PI_CODING_AGENT_SESSION_DIR") or by_setting
+        default = SessionPlace(os.path.join(_home(paths), "sessions"))
+        return (default, SessionPlace(named, ())) if named else (default,)
 
     def session_id(self, path: str) -> str:
         """A file is named by its time and its session."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class QwenCodeClient(SessionFiles, HookDialect):
     name = "qwen-code"
     title = "Qwen Code"
+    moved_by = ("QWEN_HOME", "QWEN_RUNTIME_DIR")
     program = "qwen"
     events = (
         HookEvent("UserPromptSubmit", "prompt"),
@@ -32,9 +33,15 @@ class QwenCodeClient(SessionFiles, HookDialect):
     timeout_unit = 1000
 
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
+        """Beside the settings, and in the directory that the user has named for what it writes."""
+        from memoryd.clients.connections import json_in
         from memoryd.sources.scan import SessionPlace
 
-        return (SessionPlace(os.path.join(_home(paths), "projects"), ("*", "chats")),)
+        advanced = json_in(os.path.join(_home(paths), "settings.json")).get("advanced")
+        by_setting = advanced.get("runtimeOutputDir") if isinstance(advanced, dict) else None
+        named = paths.moved.get("QWEN_RUNTIME_DIR") or paths.expand(str(by_setting or ""))
+        roots = dict.fromkeys((_home(paths), named or _home(paths)))
+        return tuple(SessionPlace(os.path.join(root, "projects"), ("*", "chats")) for root in roots)
 
     def decoder(self, path: str) -> Decoder:
         from memoryd.clients.qwen_code.entries import decoder_of
@@ -80,4 +87,4 @@ class QwenCodeClient(SessionFiles, HookDialect):
 
 
 def _home(paths: Paths) -> str:
-    return os.path.join(paths.home, ".qwen")
+    return paths.directory("QWEN_HOME", ".qwen")

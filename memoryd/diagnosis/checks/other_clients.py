@@ -29,6 +29,8 @@ class OtherClient(NamedTuple):
     """Lines of a type or shape that this memoryd does not know."""
     unknown_databases: tuple[str, ...] = ()
     """Databases with tables that this memoryd does not know."""
+    compressed: int = 0
+    """Sessions that it has compressed, which are not read."""
     connection: State | None = None
     """Whether memoryd is in its settings; None: it has none for that."""
     obstacle: Obstacle | None = None
@@ -51,11 +53,13 @@ def read_other_clients(world: World) -> OtherClientFacts:
         files = [file for inventory in listed for file in inventory.found]
         if client is MEMORY_READER or not (files or client in present):
             continue
-        odd = [path for inventory in listed for path, kind in inventory.odd.items() if kind == "unknown tables"]
+        odd = [file for inventory in listed for file in inventory.odd.items()]
+        tables = tuple(path for path, kind in odd if kind == "unknown tables")
+        compressed = sum(kind == "compressed" for _, kind in odd)
         newest = max((file.mtime_ns / 1e9 for file in files), default=None)
         own = [damage.lines for damage in damaged if damage.client == client.name]
         unknown = sum(lines.get("unknown_type", 0) + lines.get("unknown_shape", 0) for lines in own)
-        facts = OtherClient(client.title, len(files), newest, client.deletes_early, unknown, tuple(odd))
+        facts = OtherClient(client.title, len(files), newest, client.deletes_early, unknown, tables, compressed)
         connected = next((other for other in CONNECTED if other.name == client.name), None)
         if connected is not None:
             state = state_of(connected.pieces(world.paths, sys.executable))
@@ -73,6 +77,10 @@ def judge_other_clients(facts: OtherClientFacts) -> Iterator[Check]:
         early = "; it deletes some at its next start, so they are read first" if client.deletes_early else ""
         yield Check("transcripts", "ok", f"{client.title}: {count(client.sessions, 'session')}{newest}{early}")
         yield from _judge_connection(client)
+        if client.compressed:
+            sessions = count(client.compressed, "old session")
+            text = f"{client.title} has compressed {sessions}, which memoryd cannot read; what it read before stays"
+            yield Check("transcripts", "note", text)
         if client.unknown_lines:
             text = f"{client.title}: {count(client.unknown_lines, 'line')} of a kind that this memoryd does not know"
             fix = "pip install --upgrade memoryd"

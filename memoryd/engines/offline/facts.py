@@ -9,7 +9,7 @@ from memoryd.engines.offline.classifier import is_joined, is_joined_before, is_r
 from memoryd.engines.offline.scope import differ_in_scope
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
-from memoryd.language.cues import cues_of
+from memoryd.language.cues import has_cue
 from memoryd.language.lexicon import pattern
 from memoryd.language.replaced import has_change, is_exception, is_permission
 from memoryd.language.requests import is_request
@@ -104,7 +104,7 @@ def _of_request(likely: float) -> float:
 
 def _least(sentence: str) -> float:
     """How likely a sentence has to be worth keeping to be looked at. Nobody is asked whether a joke was meant."""
-    return WRITTEN if "joke" in cues_of(sentence) else AMENDS if amends(sentence) else UNCONFIRMED
+    return WRITTEN if has_cue(sentence, "joke") else AMENDS if amends(sentence) else UNCONFIRMED
 
 
 def amends(text: str) -> bool:

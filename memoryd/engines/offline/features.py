@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memoryd.language.date_words import month_numbers, spaced_languages
-from memoryd.language.tokens import is_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +28,6 @@ _WORDS_AS_WELL = frozenset({"may", "ago"})
 _LENGTHS = (3, 6, 10, 16, 24, 40)
 _PIECES = (3, 4, 5)
 _LONGEST_WORD = 24
-_MOST_IN_SHAPE = 7
-"""Words of a sentence so short that its shape tells something whatever it names: "_ pls not _"."""
 _ANSWER_CHARACTERS = 600
 _MOST_SHARED = 4
 
@@ -55,8 +52,6 @@ def _text_features(text: str) -> tuple[str, ...]:
     found += [f"s:{' '.join(tokens[:size])}" for size in (1, 2, 3)]
     found += [f"e:{' '.join(tokens[-size:])}" for size in (1, 2)]
     found += _pieces(text)
-    if len(tokens) <= _MOST_IN_SHAPE:
-        found.append(f"x:{' '.join(token if is_stop(token) or token[0] == '<' else '_' for token in tokens)}")
     found.append(f"l:{sum(len(tokens) > limit for limit in _LENGTHS)}")
     return tuple(found)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.classifier import is_joined, is_reason
 from memoryd.engines.offline.facts import WRITTEN
-from memoryd.language.cues import cues_of
+from memoryd.language.cues import has_cue
 from memoryd.language.expiry import has_only_past_dates
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import (
@@ -51,7 +51,7 @@ def continued(
 ) -> StatedFact | None:
     """A fact with the next message joined to it; None where that speaks of something else."""
     last = stated.sentences[-1]
-    is_restated = bool(facts) and "correct" in cues_of(sentences[0]) and bool(shared_words(last, text))
+    is_restated = bool(facts) and has_cue(sentences[0], "correct") and bool(shared_words(last, text))
     if is_correction(text, last) or is_restated:
         return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
     if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:

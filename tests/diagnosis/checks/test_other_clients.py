@@ -53,6 +53,15 @@ def test_a_client_that_is_newer_than_memoryd_is_named_with_its_lines(paths: Path
     assert "deletes some at its next start" in checks[3].text
 
 
+def test_sessions_that_codex_has_compressed_are_counted(paths: Paths) -> None:
+    codex = Codex()
+    path = codex.write(Path(paths.home), codex.head())
+    path.with_name(path.name.replace("2026", "2025") + ".zst").write_bytes(b"(\xb5/\xfd")
+    checks = judge_other_clients(read_other_clients(World(paths, Config(), 1.0)))
+    told = [check.text for check in checks if check.name == "transcripts"]
+    assert [text.partition(",")[0] for text in told] == ["Codex: 1 session", "Codex has compressed 1 old session"]
+
+
 def test_a_database_of_a_newer_client_is_named_and_the_rest_of_it_counts(paths: Paths) -> None:
     opencode = OpencodeDatabase(Path(paths.home))
     opencode.session()
