@@ -90,7 +90,9 @@ def test_a_move_is_undone_and_done_again_as_a_whole_whichever_half_is_named(
 ) -> None:
     shop = ("--project", str(projects[0]))
     assert memoryd(environment, "move", "sudo", *shop).returncode == 0
-    changes = sorted(change["change"] for change in as_json(environment, "history", "--all") if change["kind"] == "adopt")
+    changes = sorted(
+        change["change"] for change in as_json(environment, "history", "--all") if change["kind"] == "adopt"
+    )
     number = [] if named is None else [str(changes[named])]
     assert memoryd(environment, "undo", *number, *shop).returncode == 0
     assert bodies(environment, shop) == [["project"]]
