@@ -42,7 +42,7 @@ def execute(context: Context) -> int:
             raise MemorydError(f"Change {change.id} is of another project.", "memoryd history")
         name = memory_name_ever(context, database, memory_dir, context.arguments.file)
         return commit_and_tell(
-            context, database, memory_dir, lambda directory: restoring(database, directory, name, change)
+            context, database, {memory_dir: lambda directory: restoring(database, directory, name, change)}
         )
     finally:
         database.close()

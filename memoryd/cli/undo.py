@@ -18,10 +18,11 @@ from memoryd.formatting import short, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from memoryd.cli import Context
     from memoryd.errors import MemorydError
+    from memoryd.memory.commit import CommitPart, Committed
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.model import Changeset
     from memoryd.state.database import Database
@@ -45,18 +46,16 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         if context.arguments.change is not None:
-            changes = [change_meant(database, context.arguments.change)]
+            last = change_meant(database, context.arguments.change)
         else:
             places = [None] if context.arguments.all else places_of(context)
-            found = [last for place in places if (last := history.last_undoable(database, place)) is not None]
+            found = [newest for place in places if (newest := history.last_undoable(database, place)) is not None]
             found += [] if context.arguments.all else _last_shared(context, database)
             if not found:
                 raise _nothing_to_undo(context, database)
-            # A turn may have changed the project and what is about you: that is taken back as it was made.
             last = max(found, key=lambda change: change.id)
             _refuse_what_was_made_elsewhere(context, database, last)
-            changes = [last, *history.of_same_commit(database, last.id)]
-        return max(_undo(context, database, change) for change in changes)
+        return _undo(context, database, last)
     finally:
         database.close()
 
@@ -72,14 +71,52 @@ def _last_shared(context: Context, database: Database) -> list[Change]:
 
 
 def _undo(context: Context, database: Database, change: Change) -> int:
+    """Take a change back as it was made: a turn or a move may have changed the project and what is about you at once."""
     from memoryd.memory.history import undoing
+    from memoryd.state import history
 
-    return commit_and_tell(
-        context,
-        database,
-        change.memory_dir,
-        lambda _: undoing(database, change_meant(database, str(change.id))),  # perhaps undone meanwhile
-    )
+    changes = [change, *history.of_same_commit(database, change.id)]
+    # A project is locked before the global directory, everywhere.
+    changes.sort(key=lambda each: each.memory_dir == context.paths.global_dir)
+    is_move = len(changes) > 1 and "adopt" in {each.kind for each in _first_made(database, changes)}
+
+    def part(each: Change) -> Callable[[MemoryDirectory], Changeset]:
+        def made(directory: MemoryDirectory) -> Changeset:
+            changeset = undoing(database, change_meant(database, str(each.id)))  # perhaps undone meanwhile
+            if is_move:
+                _refuse_where_edited(directory, changeset)
+            return changeset
+
+        return made
+
+    return commit_and_tell(context, database, {each.memory_dir: part(each) for each in changes})
+
+
+def _first_made(database: Database, changes: list[Change]) -> list[Change]:
+    """The changes that these made or took back in the first place: an undo may undo an undo."""
+    from memoryd.state import history
+
+    found = []
+    for change in changes:
+        first: Change | None = change
+        while first is not None and first.undoes is not None:
+            first = history.find(database, first.undoes)
+        found += [first] if first is not None else []
+    return found
+
+
+def _refuse_where_edited(directory: MemoryDirectory, changeset: Changeset) -> None:
+    """Raise where a file of a move was edited since: half of it would leave the memory in both places, or in neither."""
+    from memoryd.errors import MemorydError
+
+    for group in changeset.groups:
+        for change in group.changes:
+            state = directory.read(change.name)
+            if (state.data if state is not None else None) != change.before:
+                raise MemorydError(
+                    f"{change.name} was moved and edited since, so it stays where it is; nothing was changed.",
+                    f"memoryd move {change.name}",
+                )
 
 
 def _refuse_what_was_made_elsewhere(context: Context, database: Database, last: Change) -> None:
@@ -88,6 +125,13 @@ def _refuse_what_was_made_elsewhere(context: Context, database: Database, last: 
     from memoryd.errors import MemorydError
     from memoryd.state import history
 
+    beside = [each.memory_dir for each in history.of_same_commit(database, last.id)]
+    if not context.arguments.all and not set(beside) <= {*places_of(context), context.paths.global_dir}:
+        where = short(project_root(database, beside[0]) or beside[0], context.paths.home)
+        raise MemorydError(
+            f"The last change here is {last.id}, of a memory about you; it changed {where} too.",
+            f"memoryd undo {last.id}",
+        )
     newest = history.last_undoable(database, None)
     is_asked = context.arguments.is_global or last.memory_dir != context.paths.global_dir
     if is_asked or newest is None or newest.id == last.id:
@@ -129,21 +173,32 @@ def change_meant(database: Database, number: str) -> Change:
 
 
 def commit_and_tell(
-    context: Context, database: Database, memory_dir: str, changeset_in: Callable[[MemoryDirectory], Changeset]
+    context: Context, database: Database, parts: Mapping[str, Callable[[MemoryDirectory], Changeset]]
 ) -> int:
-    """Commit an undo or restore and print the result of each file; 1 where a file was edited since.
+    """Commit an undo or restore, by memory directory, and print the result of each file; 1 where a file was edited since.
 
-    The changeset is made under the lock of the commit, so that what another command did just before counts.
+    The changesets are made under the locks of the commit, so that what another command did just before counts.
     """
-    from memoryd.jobs.team import reindex_project
-    from memoryd.memory.commit import commit
+    from contextlib import ExitStack
+
+    from memoryd.memory.commit import CommitPart, commit_together
     from memoryd.memory.directory import open_directory
+
+    with ExitStack() as stack:
+        directories = [stack.enter_context(open_directory(place, create=True)) for place in parts]
+        for directory in directories:
+            stack.enter_context(directory.locked())
+        wanted = [CommitPart(directory, parts[directory.path](directory)) for directory in directories]
+        done = commit_together(database, wanted, context.clock.now())
+    return max(_tell(context, database, part, result) for part, result in zip(wanted, done, strict=True))
+
+
+def _tell(context: Context, database: Database, part: CommitPart, done: Committed) -> int:
+    from memoryd.jobs.team import reindex_project
     from memoryd.memory.team_lines import TEAM_FOLDER
 
-    with open_directory(memory_dir, create=True) as directory, directory.locked():
-        changeset = changeset_in(directory)
-        done = commit(database, directory, changeset, context.clock.now())
-    above, folder = os.path.split(memory_dir)
+    changeset = part.changeset
+    above, folder = os.path.split(part.directory.path)
     if folder == TEAM_FOLDER:
         reindex_project(database, above, context.clock.now())
     for number, group in enumerate(changeset.groups):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.errors import BusyError, StateError
 from memoryd.memory.apply import sync
 from memoryd.memory.apply_line import apply, resume, revert
+from memoryd.memory.directory import open_directory
 from memoryd.memory.plan import index_rules, plan, plan_index
 from memoryd.model import Changeset
 from memoryd.state import changes
@@ -77,9 +78,10 @@ def commit_together(
     with ExitStack() as held:
         for part in parts:
             held.enter_context(part.directory.locked())
-        for directory, _ in parts:
+        directories = [part.directory for part in parts]
+        for directory in directories:
             with _in_words(directory, "Nothing was changed."):
-                recover(database, directory, now)
+                recover(database, directory, now, directories)
                 if not directory.is_at_its_path():
                     raise FileNotFoundError(errno.ENOENT, "it was moved or deleted")
         if not is_still_allowed():
@@ -142,12 +144,24 @@ def _touches_inbox(changeset: Changeset) -> bool:
     return bool(changeset.held) or bool(changeset.accepts)
 
 
-def recover(database: Database, directory: MemoryDirectory, now: float) -> int:
-    """Finish the commits that killed processes left in this directory; return how many. The lock is held."""
+def recover(database: Database, directory: MemoryDirectory, now: float, locked: Sequence[MemoryDirectory] = ()) -> int:
+    """Finish the commits that killed processes left in this directory; return how many. The lock is held.
+
+    What such a commit was to change in the global directory is finished with it, and in those that are `locked` too. A project
+    is locked before the global directory, so from there its part has to wait for whoever works in it next.
+    """
     unfinished = changes.prepared(database, directory.path)
+    person = database.paths.global_dir if database.paths is not None else ""
     for change_id in unfinished:
-        with _in_words(directory, _TO_BE_FINISHED):
-            _finish(database, directory, change_id, now)
+        at_hand = {each.path: each for each in (*locked, directory)}
+        with ExitStack() as held, _in_words(directory, _TO_BE_FINISHED):
+            parts = [(directory, change_id)]
+            for place, other_id in changes.prepared_elsewhere(database, change_id):
+                if place == person and place not in at_hand and os.path.isdir(place):
+                    at_hand[place] = held.enter_context(open_directory(place))
+                    held.enter_context(at_hand[place].locked())
+                parts += [(at_hand[place], other_id)] if place in at_hand else []
+            _finish_together(database, parts, now)
     return len(unfinished)
 
 
@@ -233,11 +247,26 @@ class _Changing:
             self._conflicted.add(file.group)
 
 
-def _finish(database: Database, directory: MemoryDirectory, change_id: int, now: float) -> None:
+def _finish_together(database: Database, parts: list[tuple[MemoryDirectory, int]], now: float) -> None:
+    """Finish what a commit was to change in these directories.
+
+    Of a move the new file comes first: where it cannot be made, since there is another one by now, the old one stays.
+    """
+    is_move = changes.kind_of(database, parts[0][1]) == "adopt"
+    is_dropped = is_move and changes.is_unmade(database, parts[0][1])
+    for directory, change_id in sorted(parts, key=lambda part: not changes.makes_files(database, part[1])):
+        conflicted = _finish(database, directory, change_id, now, is_dropped=is_dropped)
+        is_dropped |= is_move and bool(conflicted)
+
+
+def _finish(
+    database: Database, directory: MemoryDirectory, change_id: int, now: float, *, is_dropped: bool
+) -> set[int]:
+    """Finish one directory; returns the groups that met an edit. `is_dropped`: put everything back instead."""
     files = changes.planned_files(database, change_id)
     rescue = partial(changes.rescue, database, change_id)
     done = {file.position: resume(directory, file, rescue) for file in files}
-    conflicted = {file.group for file in files if file.group != INDEX_GROUP and not done[file.position]}
+    conflicted = {file.group for file in files if file.group != INDEX_GROUP and (is_dropped or not done[file.position])}
     for file in reversed(files if conflicted else []):
         if file.group in (*conflicted, INDEX_GROUP) and done[file.position]:
             revert(directory, file, rescue)
@@ -246,6 +275,7 @@ def _finish(database: Database, directory: MemoryDirectory, change_id: int, now:
         _rebuild_index(database, directory, change_id, len(files), now, [], applied)
     sync(directory)
     changes.close(database, {change_id: conflicted}, now)
+    return conflicted
 
 
 def _rebuild_index(

@@ -166,6 +166,36 @@ def prepared(database: Database, memory_dir: str) -> list[int]:
     return [row["id"] for row in rows]
 
 
+def prepared_elsewhere(database: Database, change_id: int) -> list[tuple[str, int]]:
+    """Directories that the same commit was to change and has not closed, each with its change."""
+    rows = database.query(
+        "SELECT other.memory_dir, other.id FROM changes AS this JOIN changes AS other USING (commit_id)"
+        " WHERE this.id = ?1 AND other.id <> ?1 AND other.state = 'prepared' ORDER BY other.id",
+        (change_id,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def kind_of(database: Database, change_id: int) -> str:
+    return str(database.query("SELECT kind FROM changes WHERE id = ?", (change_id,))[0][0])
+
+
+def makes_files(database: Database, change_id: int) -> bool:
+    """Whether it has a file that was not there before."""
+    return any(file.before is None and file.group != INDEX_GROUP for file in planned_files(database, change_id))
+
+
+def is_unmade(database: Database, change_id: int) -> bool:
+    """Whether another directory's part of the same commit is closed and has met an edit."""
+    rows = database.query(
+        "SELECT 1 FROM changes AS this JOIN changes AS other USING (commit_id) JOIN change_files ON change_id = other.id"
+        " WHERE this.id = ?1 AND other.id <> ?1 AND other.state <> 'prepared' AND change_files.state = 'conflicted'"
+        " AND group_number >= 0 LIMIT 1",
+        (change_id,),
+    )
+    return bool(rows)
+
+
 def prepared_beside(database: Database, change_id: int) -> dict[str, bytes | None]:
     """Files of other directories that the same commit will change and has not closed, by path, as they will be."""
     others = database.query(

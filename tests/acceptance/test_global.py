@@ -78,3 +78,41 @@ def test_undo_takes_no_global_memory_while_another_project_was_changed_later(
     assert refused.stderr.endswith(f" is newer.\n  fix: memoryd undo {change}\n")
     assert memoryd(environment, "undo", "--global", *lab).returncode == 0
     assert not about_user.exists()
+
+
+def bodies(environment: dict[str, str], *places: tuple[str, str]) -> list[list[str]]:
+    return [[memory["scope"] for memory in as_json(environment, "memories", *here)] for here in places]
+
+
+@pytest.mark.parametrize("named", [None, 0, 1])
+def test_a_move_is_undone_and_done_again_as_a_whole_whichever_half_is_named(
+    environment: dict[str, str], projects: tuple[Path, Path], named: int | None
+) -> None:
+    shop = ("--project", str(projects[0]))
+    assert memoryd(environment, "move", "sudo", *shop).returncode == 0
+    changes = sorted(
+        change["change"] for change in as_json(environment, "history", "--all") if change["kind"] == "adopt"
+    )
+    number = [] if named is None else [str(changes[named])]
+    assert memoryd(environment, "undo", *number, *shop).returncode == 0
+    assert bodies(environment, shop) == [["project"]]
+    undone = [change["change"] for change in as_json(environment, "history", "--all") if change["kind"] == "undo"]
+    assert memoryd(environment, "undo", str(undone[named or 0]), *shop).returncode == 0
+    assert bodies(environment, shop) == [["global"]]
+
+
+def test_an_undo_elsewhere_does_not_reach_into_a_project_and_an_edited_move_stays(
+    environment: dict[str, str], paths: Paths, projects: tuple[Path, Path]
+) -> None:
+    shop, lab = (("--project", str(place)) for place in projects)
+    memoryd(environment, "move", "sudo", *shop)
+    refused = memoryd(environment, "undo", *lab)
+    assert refused.returncode != 0
+    assert "shop" in refused.stderr
+    assert bodies(environment, shop, lab) == [["global"], ["global"]]
+    file = Path(paths.global_dir, SUDO)
+    file.write_text(file.read_text() + "Not even for apt.\n")
+    edited = memoryd(environment, "undo", *shop)
+    assert edited.returncode != 0
+    assert "edited since" in edited.stderr
+    assert bodies(environment, shop) == [["global"]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.jobs.move import move
 from memoryd.jobs.recovery import recover_commits
 from memoryd.memory.commit import reindex
 from memoryd.memory.directory import open_directory
@@ -24,6 +25,8 @@ from memoryd.state.database import open_database
 from tests.stores.machines import memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -82,6 +85,15 @@ def prepare_world(database: Database, paths: Paths, project: Path) -> None:
 
 def commit_in_child(paths: Paths, project: Path, wanted: Changeset, call: int) -> bool:
     """Commit in a process of its own that is killed at its so-manieth call of the file system; whether it came to an end."""
+
+    def commit(database: Database) -> None:
+        with open_directory(str(project)) as directory:
+            tiers_of(database, str(project)).commit(database, directory, wanted, NOW)
+
+    return in_child(paths, commit, call)
+
+
+def in_child(paths: Paths, work: Callable[[Database], object], call: int) -> bool:
     child = os.fork()
     if child == 0:
         count = 0
@@ -102,9 +114,8 @@ def commit_in_child(paths: Paths, project: Path, wanted: Changeset, call: int) -
                     os._exit(9)
 
         database = open_database(paths)
-        with open_directory(str(project)) as directory:
-            sys.addaudithook(die)
-            tiers_of(database, str(project)).commit(database, directory, wanted, NOW)
+        sys.addaudithook(die)
+        work(database)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -255,3 +266,32 @@ def test_an_index_that_is_left_to_somebody_else_is_not_touched(database: Databas
         tiers_of(database, str(project)).commit(database, directory, prepare, NOW)
     assert (project / "MEMORY.md").read_text() == "mine, and wrong: [gone](gone.md)\n"
     assert (project / "a.md").exists()
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+@pytest.mark.parametrize("is_back", [False, True])
+def test_a_move_that_was_killed_is_finished_by_the_next_commit_in_the_project_and_loses_nothing(
+    paths: Paths, project: Path, *, is_back: bool, is_taken: bool
+) -> None:
+    places = [str(project), paths.global_dir]
+    source, target = reversed(places) if is_back else places
+    call, is_done = 0, False
+    while not is_done:
+        call += 1
+        for place in places:
+            for path in Path(place).iterdir():
+                path.unlink()
+        Path(source, "user_c.md").write_bytes(memory("A nurse"))
+        is_done = in_child(
+            paths, lambda database: move(database, source, target, "user_c.md", paths.global_dir, NOW), call
+        )
+        there = Path(target, "user_c.md")
+        if is_taken and not there.exists():
+            there.write_bytes(memory("Somebody else's"))
+        with closing(open_database(paths)) as database:
+            with open_directory(str(project)) as directory:
+                reindex(database, directory, NOW)
+            assert changes.directories_with_prepared(database) == []
+        found = [path for place in places for path in Path(place).glob("user*.md") if b"A nurse" in path.read_bytes()]
+        assert len(found) == 1, (call, found)
+    assert call > 8
