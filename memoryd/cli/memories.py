@@ -126,7 +126,7 @@ def _memories_in(root: str, memory_dir: str) -> Iterator[ListedMemory]:
 def _shared_in(root: str, memory_dir: str) -> Iterator[ListedMemory]:
     """What the team of a project shares."""
     from memoryd.jobs.team import author_of, team_dir_of
-    from memoryd.memory.team_lines import TEAM_FOLDER
+    from memoryd.memory.tier_names import TEAM_FOLDER
 
     for memory in _memories_in(root, team_dir_of(memory_dir)):
         author = author_of(memory.document)

@@ -195,7 +195,7 @@ def commit_and_tell(
 
 def _tell(context: Context, database: Database, part: CommitPart, done: Committed) -> int:
     from memoryd.jobs.team import reindex_project
-    from memoryd.memory.team_lines import TEAM_FOLDER
+    from memoryd.memory.tier_names import TEAM_FOLDER
 
     changeset = part.changeset
     above, folder = os.path.split(part.directory.path)

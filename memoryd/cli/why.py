@@ -39,7 +39,7 @@ def execute(context: Context) -> int:
     from memoryd.cli.screen import Paragraph, Screen
     from memoryd.jobs.explain import explain
     from memoryd.jobs.team import author_of
-    from memoryd.memory.team_lines import TEAM_FOLDER
+    from memoryd.memory.tier_names import TEAM_FOLDER
     from memoryd.recall.outcomes import MemoryOutcome, outcomes
     from memoryd.rules.confirmed import confirmed
     from memoryd.state.database import open_database
@@ -79,7 +79,7 @@ def _place_of(database: Database, memory_dir: str, given: str) -> str:
     """The team's folder where one of its memories is meant and none of the user's own; else the user's own."""
     from memoryd.jobs.team import team_dir_of
     from memoryd.memory.names import fitting_ever
-    from memoryd.memory.team_lines import TEAM_FOLDER
+    from memoryd.memory.tier_names import TEAM_FOLDER
 
     is_named = os.path.basename(os.path.dirname(given)) == TEAM_FOLDER
     if is_named or not fitting_ever(database, memory_dir, given):

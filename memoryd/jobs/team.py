@@ -11,7 +11,7 @@ from memoryd.memory.commit import commit, reindex
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import DocumentError, parse
 from memoryd.memory.snapshot import memories_in
-from memoryd.memory.team_lines import TEAM_FOLDER
+from memoryd.memory.tier_names import TEAM_FOLDER
 from memoryd.model import Changeset, FileChange, Group, HeldGroup
 from memoryd.recall.team import NOBODY
 from memoryd.review.team import contradicted_rule

@@ -10,7 +10,7 @@ from memoryd.errors import StateError
 from memoryd.memory.directory import HEAD_BYTES, open_directory
 from memoryd.memory.index import entry, entry_of
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.memory.team_lines import TEAM_FOLDER
+from memoryd.memory.tier_names import TEAM_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,9 @@
-"""Names of global memories where they stand beside those of a project: `global/user_role.md`. Without imports, for all."""
+"""Names of global and shared memories where they stand beside those of a project: `global/user_role.md`. Without imports, for all."""
 
 from __future__ import annotations
 
 GLOBAL_FOLDER = "global"
+TEAM_FOLDER = "team"
 _PREFIX = f"{GLOBAL_FOLDER}/"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.memory.team_lines import TEAM_FOLDER
+from memoryd.memory.tier_names import TEAM_FOLDER
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.reading import read_memory
 

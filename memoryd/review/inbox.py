@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.errors import MemorydError
 from memoryd.memory.commit import commit, recover, reindex
 from memoryd.memory.directory import open_directory
-from memoryd.memory.team_lines import TEAM_FOLDER
+from memoryd.memory.tier_names import TEAM_FOLDER
 from memoryd.model import Changeset, IndexEdit
 from memoryd.state import inbox
 from memoryd.state.inbox import AnsweredError
