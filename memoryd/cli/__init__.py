@@ -297,7 +297,7 @@ def _after_changes(called: str, paths: Paths, config: Config) -> None:
     """What every commit of a command brings with it, whichever command made it."""
     from memoryd.jobs.call_hook import follow_commits
 
-    if follow_commits(paths, SystemClock().now()):
+    if follow_commits(paths, config, SystemClock().now()):
         print("Sessions that are open now learn of it when they are started again.", file=sys.stderr)
     if called != "sync" and (config.is_anything_shared or called == "share"):
         from memoryd.daemon.wake_file import wake

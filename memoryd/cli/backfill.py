@@ -34,7 +34,6 @@ def execute(context: Context) -> int:
     from memoryd.cli.extract_now import extract_and_print, extractions, ingest
     from memoryd.jobs.due import due
     from memoryd.jobs.holds import refuse_while_paused
-    from memoryd.jobs.index_repair import repair_indexes
     from memoryd.state import notices
     from memoryd.state.database import open_database
 
@@ -55,8 +54,6 @@ def execute(context: Context) -> int:
             print("Nothing was done.", file=sys.stderr)
             return 0
         code = extract_and_print(context, extractions(context, database, sessions, now, with_history=True))
-        if context.config.index.write:  # what the last session told of the user stands in the index of each project
-            repair_indexes(database, list(sessions), context.clock.now())
         notices.drop(database, notices.DELETED)
         return code
     finally:

@@ -114,8 +114,13 @@ def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) ->
 
 def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
     from memoryd.memory.daily_logs import split_names
+    from memoryd.memory.tier_names import place_of
 
-    split = [(short(worked.memory_dir, context.paths.home), *split_names(worked.outcome.saved)) for worked in done]
+    def path_of(worked: ExtractedDirectory, name: str) -> str:
+        place, name = place_of(name, worked.memory_dir, context.paths.global_dir)
+        return f"{short(place, context.paths.home)}/{name}"
+
+    split = [(worked, *split_names(worked.outcome.saved)) for worked in done]
     failed = [worked for worked in done if worked.outcome.outcome == "failed"]
     if context.arguments.json:
         print_json(
@@ -134,14 +139,14 @@ def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:
             ]
         )
     else:
-        for place, memories, logs in split:
+        for worked, memories, logs in split:
             for name in memories:
-                print(f"saved {place}/{name}")
+                print(f"saved {path_of(worked, name)}")
             for log, number in logs.items():
-                print(f"noted {count(number, 'line')} in {place}/{log}")
+                print(f"noted {count(number, 'line')} in {path_of(worked, log)}")
         for worked in done:
             for name in worked.outcome.removed:
-                print(f"took back {short(worked.memory_dir, context.paths.home)}/{name}")
+                print(f"took back {path_of(worked, name)}")
         for worked in failed:
             print(f"memoryd: session {worked.outcome.session_id[:8]}: {worked.outcome.detail}", file=sys.stderr)
         held = sum(worked.outcome.held for worked in done)

@@ -52,6 +52,10 @@ def execute(context: Context) -> int:
     with closing(open_database(context.paths)) as database:
         if is_unfinished(database):
             rewrite(database)
+            if not is_unfinished(database):
+                print_message(
+                    "An earlier purge came to its end now: the database is written anew, without what was purged."
+                )
         unwanted = (_purged_memory if context.arguments.file else _purged_text)(context, database)
         return 0 if unwanted is None else _proof(context, database, unwanted)
 

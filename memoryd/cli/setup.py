@@ -146,7 +146,7 @@ class _Setup(SetupTalk):
         self._note_plugin(earlier)
         made = WITH_PLUGIN[0].install_plugin(self.paths, sys.executable, earlier)
         self.note(self.record._replace(plugin_files=made.files))
-        follow_commits(self.paths, self.context.clock.now())
+        follow_commits(self.paths, self.context.config, self.context.clock.now())
         self.tell("Done; new sessions use it.")
 
     def _note_plugin(self, earlier: Sequence[str]) -> None:
@@ -234,7 +234,7 @@ class _Setup(SetupTalk):
                 self.tell("Nothing was kept; memoryd backfill does it later.")
                 return
             done = list(keep(database, self.paths, self.context.config, self.context.clock))
-            follow_commits(self.paths, self.context.clock.now())
+            follow_commits(self.paths, self.context.config, self.context.clock.now())
             record_identities(self.paths, [worked.project_root for worked in done], self.context.clock.now())
             held = len(inbox.waiting(database))  # what one session left open, another may have confirmed
         self.note(self.record._replace(history_at=self.context.clock.now()))

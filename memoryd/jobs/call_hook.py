@@ -1,6 +1,7 @@
-"""The hook before tool calls: in the clients' plugins only while some memory speaks of such calls.
+"""Indexes that tell of global memories, and the hook before tool calls in the plugins of clients: both follow commits.
 
-Clients read their hooks when a session begins. What cannot be written now is tried again with the next change.
+The hook is there only while some memory speaks of such calls. Clients read their hooks when a session begins. What cannot be
+written now is tried again with the next change.
 """
 
 from __future__ import annotations
@@ -12,29 +13,33 @@ from typing import TYPE_CHECKING
 from memoryd.clients import WITH_PLUGIN
 from memoryd.errors import MemorydError
 from memoryd.jobs.enforce import withdraw_unasked
+from memoryd.jobs.index_repair import refresh_global_lines
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
 from memoryd.state import changes
 from memoryd.state.database import open_database
 
 if TYPE_CHECKING:
+    from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.recall.store import Store
 
 
-def follow_commits(paths: Paths, now: float) -> bool:
-    """Put the hook into the plugins or take it out, after commits in whichever directory; whether that changed any.
+def follow_commits(paths: Paths, config: Config, now: float) -> bool:
+    """Bring up to date what depends on memories, after commits in whichever directory; whether that changed any hook.
 
     A commit replaces files, so the time of its directory is not the one that recall knows.
     """
     withdraw_unasked(paths)
-    with suppress(MemorydError), closing(open_database(paths)) as database, closing(open_store(paths)) as store:
-        for memory_dir in changes.directories(database):
-            known = store.directory(memory_dir)
-            with suppress(OSError):
-                if known is None or known.mtime_ns != os.stat(memory_dir).st_mtime_ns:
-                    up_to_date_index(store, memory_dir, now, thorough=True)
-        return set_call_hooks(paths, store)
+    with suppress(MemorydError), closing(open_database(paths)) as database:
+        refresh_global_lines(database, config, now)
+        with closing(open_store(paths)) as store:
+            for memory_dir in changes.directories(database):
+                known = store.directory(memory_dir)
+                with suppress(OSError):
+                    if known is None or known.mtime_ns != os.stat(memory_dir).st_mtime_ns:
+                        up_to_date_index(store, memory_dir, now, thorough=True)
+            return set_call_hooks(paths, store)
     return False
 
 

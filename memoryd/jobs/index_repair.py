@@ -1,14 +1,20 @@
-"""Repair of indexes between commits: a MEMORY.md that somebody deleted or cut is made right again, without a memory changed."""
+"""Repair of indexes, without a memory changed: of a MEMORY.md that somebody deleted or cut, and of lines of global memories.
+
+A global memory has a line in the index of every project. A commit in the global directory brings at most one of them up to date:
+the commands refresh the others afterwards, and a daemon finds those that a killed command, or its own children, left behind.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError
 from memoryd.memory.index_check import index_fault
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.projects import is_excluded
+from memoryd.state import changes, settings
 from memoryd.state.projects import all_projects
 
 if TYPE_CHECKING:
@@ -22,7 +28,43 @@ _AGAIN_SECONDS = 600.0
 _MOST_AT_ONCE = 100
 """The others are found again at the next look."""
 
-_Stamp = tuple[int, int, int, int | None]
+_REFRESHED = "global_lines"
+"""The last change in the global directory that the indexes of all projects tell of."""
+
+_Stamp = tuple[int, int, int, int]
+
+
+def refresh_global_lines(database: Database, config: Config, now: float) -> int:
+    """Bring the lines of global memories up to date in every index, after commits; return how many were changed.
+
+    Costs two queries while nothing was committed in the global directory. What a kill leaves is done after the next command.
+    """
+    global_dir = database.paths.global_dir if database.paths is not None else ""
+    if not global_dir or not config.index.write:
+        return 0
+    last, done = changes.last_closed(database, global_dir), settings.get(database, _REFRESHED)
+    if last == (done.value if done else 0):
+        return 0
+    stale = []
+    for memory_dir in _watched(database, config):
+        with suppress(OSError, MemorydError):  # `status` and `doctor` tell that it cannot be read
+            if (fault := index_fault(memory_dir, global_dir)) is not None and fault.stale:
+                stale.append(memory_dir)
+    changed = repair_indexes(database, stale, now)
+    settings.put(database, _REFRESHED, last, now)
+    return changed
+
+
+def _watched(database: Database, config: Config) -> list[str]:
+    """Memory directories whose index memoryd keeps right: of all projects, also of those that only commands have seen."""
+    roots = {project.memory_dir: project.root for project in all_projects(database)}
+    found = [path for path, root in roots.items() if not is_excluded(root, config.projects.exclude)]
+    others = [path for path in changes.directories(database) if path not in roots]
+    if not others or database.paths is None:
+        return found
+    from memoryd.memory.global_lines import carries_global_lines  # noqa: PLC0415 - as in `repair_indexes`
+
+    return found + [path for path in others if carries_global_lines(path, database.paths.global_dir)]
 
 
 class IndexWatch:
@@ -38,13 +80,10 @@ class IndexWatch:
         if not config.index.write:
             return found
         global_dir = database.paths.global_dir if database.paths is not None else ""
-        global_stamp = _stamp(global_dir) if global_dir else None
-        for project in all_projects(database):
-            memory_dir = project.memory_dir
+        global_stamp = _stamp_of_files(global_dir)
+        for memory_dir in _watched(database, config):
             stamp = _stamp(memory_dir, global_stamp)
             if stamp is None or self._right.get(memory_dir) == stamp:
-                continue
-            if is_excluded(project.root, config.projects.exclude):
                 continue
             try:
                 fault = index_fault(memory_dir, global_dir)
@@ -65,10 +104,18 @@ class IndexWatch:
         return is_missing or not 0 <= now - max(stamp[:2]) / 1e9 < SETTLE_SECONDS
 
 
-def _stamp(memory_dir: str, global_stamp: _Stamp | None = None) -> _Stamp | None:
+def _stamp_of_files(global_dir: str) -> int:
+    """A number that changes when a file comes to the global directory, goes, or is edited in its place."""
+    found: set[tuple[str, int]] = set()
+    with suppress(OSError), os.scandir(global_dir or os.devnull) as entries:
+        found = {(entry.name, entry.stat(follow_symlinks=False).st_mtime_ns) for entry in entries}
+    return hash(frozenset(found))
+
+
+def _stamp(memory_dir: str, global_stamp: int) -> _Stamp | None:
     """When the directory and its index were last changed, and the size of that; None where there is no directory.
 
-    The lines of global memories are right only as long as that directory stays as it is.
+    The lines of global memories are right only as long as their files stay as they are: `global_stamp`.
     """
     try:
         changed_at = os.stat(memory_dir).st_mtime_ns
@@ -77,8 +124,8 @@ def _stamp(memory_dir: str, global_stamp: _Stamp | None = None) -> _Stamp | None
     try:
         status = os.lstat(os.path.join(memory_dir, INDEX_NAME))
     except OSError:
-        return changed_at, 0, -1, global_stamp and global_stamp[0]
-    return changed_at, status.st_mtime_ns, status.st_size, global_stamp and global_stamp[0]
+        return changed_at, 0, -1, global_stamp
+    return changed_at, status.st_mtime_ns, status.st_size, global_stamp
 
 
 def repair_indexes(database: Database, memory_dirs: list[str], now: float) -> int:

@@ -1,6 +1,6 @@
 """Purging: a text, or all that a memory ever said, is removed from everything that memoryd keeps, and that is proved.
 
-1. memories: ordinary commits, so that nobody's edit is lost
+1. memories: ordinary commits, so that nobody's edit is lost; lines of a global memory go from the index of every project
 2. stores: the changed files go out, and a ref of ours starts anew
 3. the state database: every column, then the file is written anew, without freed pages and WAL
 4. what recall keeps and our copies of git repositories: deleted, they are made anew
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients import all_sessions
 from memoryd.errors import BusyError, MemorydError
+from memoryd.jobs.index_repair import repair_indexes
 from memoryd.jobs.memory_dirs import all_memory_dirs
 from memoryd.jobs.sync import all_shared, machine_name, person_name, sync_all
 from memoryd.jobs.team import team_dir_of
@@ -27,7 +28,7 @@ from memoryd.memory.changeset import free_name
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
-from memoryd.memory.index import entry_of, hook_of, title_of
+from memoryd.memory.index import entry_of, hook_of, link_to, title_of
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.model import Changeset, FileChange, Group, IndexEdit
 from memoryd.paths import is_below
@@ -37,7 +38,7 @@ from memoryd.state import history, purge, sync
 from memoryd.stores.git import GitStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from memoryd.config import Config
     from memoryd.memory.directory import MemoryDirectory
@@ -112,12 +113,25 @@ def texts_of_memory(database: Database, memory_dir: str, name: str) -> Unwanted:
                 texts |= _texts_in(file.before) | _texts_in(file.after)
         index = history.index_of(database, change.id)
         texts |= _texts_in_index(index.before, name) | _texts_in_index(index.after, name) if index else set()
+    path = os.path.join(memory_dir, name)
+    for index_data in (
+        *purge.indexes_with(database, link_to(path)),
+        *_indexes_of(history.changed_directories(database)),
+    ):
+        texts |= _texts_in_index(index_data, path)
     with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
         state, index_state = directory.read(name), directory.read(INDEX_NAME)
         texts |= _texts_in(state.data if state else None)
         texts |= _texts_in_index(index_state.data if index_state else None, name)
     long = {text for text in texts if len(text.encode("utf-8", "surrogateescape")) >= _LEAST_LINE_BYTES}
     return Unwanted(long | ({name} if not purge.has_namesake(database, memory_dir, name) else set()))
+
+
+def _indexes_of(memory_dirs: Iterable[str]) -> Iterator[bytes]:
+    for memory_dir in memory_dirs:
+        with suppress(OSError, MemorydError), open_directory(memory_dir) as directory:
+            if (state := directory.read(INDEX_NAME)) is not None:
+                yield state.data
 
 
 def _texts_in(data: bytes | None) -> set[str]:
@@ -170,10 +184,23 @@ def purge_memory(
             changeset = Changeset("forget", "purged a memory", (Group((gone,), "purged"),))
             if commit(database, directory, changeset, now).conflicted:
                 raise BusyError(f"{name} was changed meanwhile and stays.", f"memoryd purge --memory {name}")
+    link = link_to(os.path.join(memory_dir, name))
+    if memory_dir == paths.global_dir and config.index.write:
+        _remove_lines(database, _memory_dirs(paths, config, database), link, f"memoryd purge --memory {name}", now)
     yield from _cleaned_stores(paths, config, database, unwanted, environment, now)
     _purge_state(paths, database, unwanted)
-    purge.remove_memory(database, memory_dir, name, unwanted, now)  # last: until then its name and its texts are known
+    # Last: until then its name and its texts are known.
+    purge.remove_memory(database, memory_dir, name, unwanted, link, now)
     purge.rewrite(database)
+
+
+def _remove_lines(database: Database, memory_dirs: list[str], link: bytes, fix: str, now: float) -> None:
+    """Take the lines of a global memory that is gone out of every index. Raises BusyError where one stays."""
+    with_line = [place for place in memory_dirs if any(link in data for data in _indexes_of([place]))]
+    repair_indexes(database, with_line, now)
+    for place in with_line:
+        if any(link in data for data in _indexes_of([place])):
+            raise BusyError(f"The line of the memory in {os.path.join(place, INDEX_NAME)} cannot be removed.", fix)
 
 
 def _cleaned_stores(

@@ -202,7 +202,7 @@ class _Agent:
 def _follow_commits(world: _World) -> None:
     from memoryd.jobs.call_hook import follow_commits
 
-    follow_commits(world.paths, world.clock.now())
+    follow_commits(world.paths, world.config, world.clock.now())
 
 
 def _arguments(tool: McpTool, given: dict[str, Any]) -> dict[str, str]:

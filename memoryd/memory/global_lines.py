@@ -29,13 +29,22 @@ def carries_global_lines(memory_dir: str, global_dir: str) -> bool:
 
 
 def without_global_lines(text: str, global_dir: str) -> str:
-    """The index without the heading and the lines that `with_global_lines` has put there."""
-    if not global_dir:
-        return text
-    kept = [line for line in text.split("\n") if _name_in(line, global_dir) is None]
-    if HEADING in kept:
-        at = kept.index(HEADING)
-        del kept[at - 1 if at and not kept[at - 1].strip() else at : at + 1]
+    """The index without the heading and the lines that `with_global_lines` has put there.
+
+    A heading goes that stands above such lines, also above those of a directory that is no longer the global one, and one
+    with nothing below it. A person may have written the same words above a text.
+    """
+    lines = text.split("\n")
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        if line == HEADING:
+            below = next((other for other in lines[number + 1 :] if other.strip()), None)
+            if below is None or os.path.isabs(entry_of(below) or ""):
+                if kept and not kept[-1].strip():
+                    kept.pop()
+                continue
+        if _name_in(line, global_dir) is None:
+            kept.append(line)
     return "\n".join(kept)
 
 
@@ -93,7 +102,7 @@ def global_lines_in(text: str, global_dir: str) -> list[str]:
 def _name_in(line: str, global_dir: str) -> str | None:
     """The global memory that a line of an index stands for."""
     folder, _, name = (entry_of(line) or "").rpartition("/")
-    return name if folder == global_dir else None
+    return name if folder == global_dir and global_dir else None
 
 
 def _files_of(global_dir: str, elsewhere: Mapping[str, bytes | None]) -> dict[str, int]:

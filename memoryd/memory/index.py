@@ -188,13 +188,22 @@ def entry(name: str, topic: Topic, *, counts_link: bool = True) -> str:
 
     Without `counts_link` the 150 are for what a person reads: an absolute link leads into another directory.
     """
-    link = f"]({_TO_QUOTE.sub(lambda match: quote(match[0], safe='', errors='surrogateescape'), name)})"
+    link = _link_to(name)
     most = LINE_CHARACTERS - (len(link) if counts_link else len("]()"))
     title = _cut(_inline(topic.title).translate(_ROUND), max(most - len("- ["), 1))
     head = f"- [{title}{link}"
     room = most - len("- [") - len(title) - len(" — ")
     hook = _inline(topic.hook)
     return f"{head} — {_cut(hook, room)}" if hook and room >= len("word…") else head
+
+
+def _link_to(name: str) -> str:
+    return f"]({_TO_QUOTE.sub(lambda match: quote(match[0], safe='', errors='surrogateescape'), name)})"
+
+
+def link_to(name: str) -> bytes:
+    """The bytes by which an entry leads to a file."""
+    return _link_to(name).encode("utf-8", "surrogateescape")
 
 
 def entry_of(line: str) -> str | None:

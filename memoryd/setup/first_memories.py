@@ -9,7 +9,6 @@ from memoryd.clients import ALL, all_sessions, instructions_at
 from memoryd.engines.offline import find
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.due import due, extract_due
-from memoryd.jobs.index_repair import repair_indexes
 from memoryd.jobs.ingest import Ingester
 from memoryd.projects import is_excluded, root_of
 from memoryd.security.redact import redact
@@ -86,5 +85,3 @@ def keep(database: Database, paths: Paths, config: Config, clock: Clock) -> Iter
         gives_way=True,
         clock=clock,
     )
-    if config.index.write:  # what the last session told of the user stands in the index of each project
-        repair_indexes(database, list(sessions), clock.now())

@@ -216,6 +216,14 @@ def directories(database: Database) -> list[str]:
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes")]
 
 
+def last_closed(database: Database, memory_dir: str) -> int:
+    """The last commit in a directory that came to its end; 0 where there is none."""
+    rows = database.query(
+        "SELECT id FROM changes WHERE memory_dir = ? AND state <> 'prepared' ORDER BY id DESC LIMIT 1", (memory_dir,)
+    )
+    return rows[0]["id"] if rows else 0
+
+
 def directories_with_prepared(database: Database) -> list[str]:
     return [row[0] for row in database.query("SELECT DISTINCT memory_dir FROM changes WHERE state = 'prepared'")]
 

@@ -84,10 +84,11 @@ def mask(database: Database, unwanted: Unwanted, now: float, *, is_in_stores: bo
     return rows
 
 
-def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwanted, now: float) -> int:
+def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwanted, link: bytes, now: float) -> int:
     """Delete every version of a memory, the words it rested on and its proposals; mask its texts where others wrote them down.
 
     What other memories say and rest on stays, also where it is the same sentence. That the words were refused stays, by hash.
+    `link` leads to the memory from indexes of other directories.
     """
     values = (memory_dir, name)
     database.execute(
@@ -105,8 +106,8 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
             database,
             unwanted,
             f"SELECT DISTINCT blobs.hash, data FROM blobs JOIN change_files ON blobs.hash IN (before_hash, after_hash)"  # noqa: S608 - ours
-            f" {_CHANGES} AND memory_dir = ?1 AND group_number = ?2",
-            (memory_dir, INDEX_GROUP),
+            f" {_CHANGES} AND (memory_dir = ?1 OR instr(data, ?3)) AND group_number = ?2",
+            (memory_dir, INDEX_GROUP, link),
         )
         rows += database.execute("DELETE FROM evidence WHERE memory_dir = ? AND name = ?", values).rowcount
         proposals = [
@@ -128,6 +129,16 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
             if table.name not in ("blobs", "evidence", "inbox_files", "inbox_evidence"):
                 rows += _mask_rows(database, table, unwanted, without=(*_PATHS, *_NAMES))
     return rows
+
+
+def indexes_with(database: Database, link: bytes) -> list[bytes]:
+    """Every index of the history, of whichever directory, that has an entry with this link."""
+    rows = database.query(
+        "SELECT DISTINCT data FROM blobs JOIN change_files ON hash IN (before_hash, after_hash)"
+        " WHERE group_number = ? AND instr(data, ?)",
+        (INDEX_GROUP, link),
+    )
+    return [row["data"] for row in rows]
 
 
 def memories_with(database: Database, unwanted: Unwanted) -> list[tuple[str, str]]:
@@ -206,7 +217,9 @@ def _mask_rows(database: Database, table: _Table, unwanted: Unwanted, without: t
     return held
 
 
-def _mask_contents(database: Database, unwanted: Unwanted, query: str, values: tuple[str | int, ...] = ()) -> int:
+def _mask_contents(
+    database: Database, unwanted: Unwanted, query: str, values: tuple[str | int | bytes, ...] = ()
+) -> int:
     """Replace contents by masked ones, under their own hash, and name these wherever the old ones were named."""
     held = 0
     for old, data in database.query(query, values):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.acceptance.command import as_json, memoryd
+from tests.transcript import Session, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -116,3 +117,38 @@ def test_an_undo_elsewhere_does_not_reach_into_a_project_and_an_edited_move_stay
     assert edited.returncode != 0
     assert "edited since" in edited.stderr
     assert bodies(environment, shop) == [["global"]]
+
+
+def test_every_index_follows_what_commands_do_to_a_global_memory_until_it_is_purged(
+    environment: dict[str, str], paths: Paths, projects: tuple[Path, Path]
+) -> None:
+    shop, lab = (("--project", str(place)) for place in projects)
+    said = "I am a friend of Zebulon Quackenbush and a plumber by trade"
+    for arguments in (("--type", "user", *shop, said), (*lab, "the release of the lab is on Friday")):
+        assert memoryd(environment, "remember", *arguments).returncode == 0
+    indexes = sorted(Path(paths.transcripts_root).glob("*/memory/MEMORY.md"))
+    assert len(indexes) == 2
+
+    def know_it() -> list[bool]:
+        return ["Quackenbush" in index.read_text() for index in indexes]
+
+    assert know_it() == [True, True]
+    assert memoryd(environment, "forget", "quackenbush", *shop).returncode == 0
+    assert know_it() == [False, False]
+    assert memoryd(environment, "undo", "--global").returncode == 0
+    assert know_it() == [True, True]
+    purged = memoryd(environment, "purge", "--memory", "quackenbush", "--yes", *shop)
+    assert (purged.returncode, know_it()) == (0, [False, False]), purged.stderr
+    assert b"Quackenbush" not in Path(paths.database).read_bytes()
+
+
+def test_backfill_tells_where_a_global_memory_is(environment: dict[str, str], paths: Paths) -> None:
+    session = Session()
+    write(
+        paths.transcripts_root,
+        session,
+        session.prompt("I was a nurse for eleven years and I am new to Rust") + session.reply(),
+    )
+    done = memoryd(environment, "backfill", "--yes")
+    (file,) = Path(paths.global_dir).glob("user_*.md")
+    assert done.stdout == f"saved ~/{file.relative_to(paths.home)}\n"

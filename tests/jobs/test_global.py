@@ -13,8 +13,10 @@ from memoryd.errors import MemorydError
 from memoryd.jobs.agent_memory import agent_memories
 from memoryd.jobs.index_repair import SETTLE_SECONDS, IndexWatch, repair_indexes
 from memoryd.jobs.move import move, personal_memories
+from memoryd.jobs.purge import left_over, purge_memory, texts_of_memory
 from memoryd.jobs.remember import remember
 from memoryd.memory.global_lines import HEADING
+from memoryd.memory.names import fitting_ever
 from memoryd.state import history
 from tests.jobs.workspace import NOW, TABS, TABS_MD
 from tests.stores.machines import memory
@@ -75,6 +77,40 @@ def test_an_index_that_is_behind_the_global_memories_is_noticed_and_made_right(w
     assert repair_indexes(workspace.database, [str(workspace.memory)], later) == 1
     assert "user_role.md" in (workspace.memory / "MEMORY.md").read_text()
     assert IndexWatch().wrong(workspace.database, Config(), later) == []
+
+
+def test_an_edit_in_place_of_a_global_memory_is_noticed_also_for_a_project_without_sessions(
+    workspace: Workspace,
+) -> None:
+    database, place = workspace.database, str(workspace.memory.parents[1] / "-code-other" / "memory")
+    (name,) = remember(database, place, "I am a plumber", NOW, "user")
+    watch, later = IndexWatch(), NOW + 10 * SETTLE_SECONDS
+    assert watch.wrong(database, Config(), later) == []
+    file = Path(workspace.paths.global_dir, name.removeprefix("global/"))
+    with open(file, "r+b") as opened:
+        opened.write(file.read_bytes().replace(b"plumber", b"painter"))
+    assert watch.wrong(database, Config(), later) == [place]
+
+
+def test_a_purge_that_a_line_in_an_index_holds_up_can_be_repeated(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, paths, person = workspace.database, workspace.paths, workspace.paths.global_dir
+    project = str(workspace.memory)
+    (name,) = remember(database, project, "I am a friend of Zebulon Quackenbush and a plumber", NOW, "user")
+    name = name.removeprefix("global/")
+
+    def purge_it() -> None:
+        unwanted = texts_of_memory(database, person, name)
+        list(purge_memory(paths, Config(), database, person, name, unwanted, {}, NOW))
+        assert left_over(paths, Config(), database, unwanted) == []
+
+    with monkeypatch.context() as patched, pytest.raises(MemorydError, match="cannot be removed"):
+        patched.setattr("memoryd.jobs.purge.repair_indexes", lambda *_: 0)
+        purge_it()
+    assert fitting_ever(database, person, name) == [name]
+    purge_it()
+    assert fitting_ever(database, person, name) == []
 
 
 def test_agents_are_found_in_all_three_scopes_and_no_link_is_followed(paths: Paths, tmp_path: Path) -> None:

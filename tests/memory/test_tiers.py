@@ -223,6 +223,29 @@ def test_global_lines_stand_below_a_heading_with_absolute_links_and_stay_in_plac
     assert HEADING not in index_of(database, str(project))
 
 
+def test_a_heading_with_the_same_words_above_a_persons_own_text_stays(
+    database: Database, paths: Paths, project: Path
+) -> None:
+    (project / "a.md").write_bytes(memory("Mine"))
+    own = f"- [Note](a.md) — Mine\n\n{HEADING}\nI wrote this paragraph myself.\n"
+    (project / "MEMORY.md").write_text(own)
+    assert index_of(database, str(project)) == own
+    Path(paths.global_dir, "user_role.md").write_bytes(memory("A nurse for eleven years"))
+    assert index_of(database, str(project)).count(HEADING) == 2
+    Path(paths.global_dir, "user_role.md").unlink()
+    assert index_of(database, str(project)) == own
+
+
+def test_no_bare_heading_is_left_where_one_directory_is_for_everything(
+    database: Database, paths: Paths, project: Path
+) -> None:
+    Path(paths.global_dir, "user_role.md").write_bytes(memory("A nurse for eleven years"))
+    (project / "a.md").write_bytes(memory("Mine"))
+    assert HEADING in index_of(database, str(project))
+    with closing(open_database(paths._replace(forced_memory_dir=str(project)))) as forced:
+        assert index_of(forced, str(project)) == "- [Note](a.md) — Mine\n"
+
+
 def test_neither_the_global_index_nor_a_teams_nor_an_agents_has_global_lines(
     database: Database, paths: Paths, project: Path
 ) -> None:
