@@ -78,3 +78,24 @@ def test_undo_takes_no_global_memory_while_another_project_was_changed_later(
     assert refused.stderr.endswith(f" is newer.\n  fix: memoryd undo {change}\n")
     assert memoryd(environment, "undo", "--global", *lab).returncode == 0
     assert not about_user.exists()
+
+
+def test_a_file_in_the_place_of_the_global_directory_stops_no_project_and_is_told_with_what_helps(
+    environment: dict[str, str], paths: Paths, projects: tuple[Path, Path]
+) -> None:
+    here, person = ("--project", str(projects[0])), Path(paths.global_dir)
+    person.parent.mkdir(parents=True, exist_ok=True)
+    person.write_text("in the way")
+    fix = f"mv {person} {person}.aside"
+    assert memoryd(environment, "remember", *here, "--type", "project", "The mascot is an owl").returncode == 0
+    listed = memoryd(environment, "memories", *here)
+    assert (listed.returncode, "owl" in listed.stdout, fix in listed.stderr) == (0, True, True)
+    assert memoryd(environment, "dream-now", *here).returncode == 0
+    about_person = memoryd(environment, "remember", *here, "--type", "user", "I am a plumber")
+    assert (about_person.returncode, fix in about_person.stderr) == (1, True)
+    for command in ("status", "doctor"):
+        told = memoryd(environment, command).stdout
+        assert fix in told, told
+    person.unlink()
+    assert memoryd(environment, "remember", *here, "--type", "user", "I am a plumber").returncode == 0
+    assert fix not in memoryd(environment, "status").stdout
