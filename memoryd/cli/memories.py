@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from memoryd.cli import Context
     from memoryd.cli.screen import Block
+    from memoryd.errors import StateError
     from memoryd.memory.document import Document
 
 NAME = "memories"
@@ -67,7 +68,7 @@ def execute(context: Context) -> int:
         if project is None
         else [(project.root if place == own else "", place) for place in places_of(context)]
     )
-    listed = [memory for root, memory_dir in places for memory in _memories_in(root, memory_dir)]
+    listed, unusable = _listed(places, own)
     with_team = dirs_with_team(context.paths, context.config)
     listed += [memory for root, place in places if place in with_team for memory in _shared_in(root, place)]
     listed.sort(key=lambda memory: -memory.modified_at)
@@ -92,7 +93,25 @@ def execute(context: Context) -> int:
         _print_same_repository(context, project.root)
     if not listed:
         _print_elsewhere(context, places)
+    for error in unusable:
+        print_message(f"{error.sentence}\n  fix: {error.fix}")
     return 0
+
+
+def _listed(places: list[tuple[str, str]], own: str) -> tuple[list[ListedMemory], list[StateError]]:
+    """The memories of all places, and why some cannot be read. Raises StateError where that is the one asked about."""
+    from memoryd.errors import StateError
+
+    listed: list[ListedMemory] = []
+    unusable: list[StateError] = []
+    for root, memory_dir in places:
+        try:
+            listed += _memories_in(root, memory_dir)
+        except StateError as error:
+            if memory_dir == own:
+                raise
+            unusable.append(error)
+    return listed, unusable
 
 
 def _all_places(context: Context) -> list[tuple[str, str]]:

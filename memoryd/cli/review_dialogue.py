@@ -10,6 +10,7 @@ from memoryd.cli.review_screen import changes_of, difference_blocks, evidence_bl
 from memoryd.cli.screen import Paragraph, Screen, dim, good, warn
 from memoryd.clients import client_named
 from memoryd.errors import MemorydError
+from memoryd.memory.directory import problem_of
 from memoryd.memory.guards import RefusedError
 from memoryd.review.inbox import StaleError, accept, contents_before, current_contents, reject
 from memoryd.security.redact import redact
@@ -43,6 +44,9 @@ class Dialogue:
     def run(self, rows: Sequence[InboxRow], *, with_project: bool) -> None:
         answered = {"accepted": 0, "rejected": 0}
         for number, row in enumerate(rows, 1):
+            if problem := problem_of(row.memory_dir):  # it waits, and the rows of other directories are asked
+                self._print([warn(f"{number} of {len(rows)}: {problem.sentence}"), f" fix: {problem.fix}"])
+                continue
             question = _Question(row, f"{number} of {len(rows)}", row.project if with_project else "")
             outcome = self._ask(question)
             if outcome == "ended":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.diagnosis.facts import read_outdated
 from memoryd.diagnosis.problems import Problem, moved_repository, unreadable, wrong_index
 from memoryd.errors import StateError
+from memoryd.memory.directory import problem_of
 from memoryd.memory.index_check import index_fault
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.memory.stats import fill_of
@@ -117,11 +119,11 @@ def read_projects(
             problems.append(unreadable(place.memory_dir, error.strerror or str(error)))
         named.append(project)
     full = tuple(_full_indexes(place.memory_dir for place in places))
-    person = None
-    try:
-        person = census.count(world.paths.global_dir) if world.paths.global_dir else None
-    except OSError as error:
-        problems.append(unreadable(world.paths.global_dir, error.strerror or str(error)))
+    global_dir, person = world.paths.global_dir, None
+    if unusable := problem_of(global_dir) if global_dir else None:
+        problems.append(Problem(unusable.sentence, unusable.fix))
+    with suppress(OSError):  # which is told already
+        person = census.count(global_dir) if global_dir else None
     return ProjectsStatus(tuple(named), len(places) - len(named), full, person), problems
 
 

@@ -154,7 +154,8 @@ class DreamRunner:
         )
         step(Progress("gather", f"Reading {count(len(inputs.sessions), 'session')}"))
         instructions = [redact(text) for text in instructions_at(project_root or self._paths.home, self._paths)]
-        waiting = tiers_of(self._database, directory.path).unconfirmed(self._database)
+        tiers = tiers_of(self._database, directory.path)
+        waiting = tiers.unconfirmed(self._database)
         signal = inputs.signal(job.id, self._clock.now(), instructions, project_root, step.deadline, step, waiting)
         review = self._review(inputs, signal)
         proposal = self._engine.dream(inputs.snapshot, signal, review)
@@ -163,7 +164,8 @@ class DreamRunner:
         asked = [held for held in proposal.held if held.group in open_groups]
         accepted, held = sorted_by_verdict(groups, review.judge(groups), self._config.review)
         accepted, against_team = hold_against_team(self._database, directory.path, accepted, self._config.review)
-        held += against_team
+        accepted, unusable = tiers.committable(accepted)
+        held += (*against_team, *unusable)
         noted = tuple(_noted(group) for group in held)
         held += held_by_engine(asked, review.judge([one.group for one in asked]), self._config.review)
         note_not_done(self._database, job.id, noted)

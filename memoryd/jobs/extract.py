@@ -282,7 +282,8 @@ def _save(task: _Task, reviewed: _Reviewed, turns: tuple[int, ...], detail: str)
     Raises ChangedMeanwhileError where a file was edited first.
     """
     session_id = task.session.session_id
-    groups, held = reviewed.accepted, reviewed.held
+    groups, unusable = task.tiers.committable(reviewed.accepted)
+    held = (*reviewed.held, *unusable)
     if not groups:
         task.finish("succeeded_no_output", turns, held=held)
         return Outcome(session_id, "succeeded_no_output", detail=detail, held=_waiting(held))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import MemorydError
 from memoryd.jobs.selection import select_by_model
-from memoryd.memory.directory import HEAD_BYTES, open_directory
+from memoryd.memory.directory import HEAD_BYTES, open_directory, problem_of
 from memoryd.memory.manifest import manifest_of
 from memoryd.memory.snapshot import memories_in
 from memoryd.memory.tier_names import as_global
@@ -49,8 +50,9 @@ def choose_by_model(
     """Memories that a model picks for a prompt, without those that are known. A failure is returned as a reason, not raised."""
     try:
         files = _heads(memory_dir)
-        if paths.global_dir and paths.global_dir != memory_dir:
-            files |= {as_global(name): state for name, state in _heads(paths.global_dir).items()}
+        person = paths.global_dir
+        if person and person != memory_dir and problem_of(person, os.R_OK | os.X_OK) is None:
+            files |= {as_global(name): state for name, state in _heads(person).items()}
         files = {name: state for name, state in files.items() if name not in known}
         with closing(open_database(paths)) as database:
             selected = select_by_model(

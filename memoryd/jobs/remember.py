@@ -151,6 +151,8 @@ def remember_for_agent(
             else:
                 verdicts = _judged(database, config, clock, engine, context, groups)
             accepted, held = sorted_by_verdict(groups, verdicts, config.review)
+            accepted, unusable = tiers.committable(accepted)
+            held += unusable
             session_id = evidence.session_id if evidence else ""
             changeset = Changeset("remember", "you asked an agent for it", accepted, session_id, held=held)
             if not tiers.commit(database, directory, changeset, now).conflicted:

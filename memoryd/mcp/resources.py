@@ -6,7 +6,7 @@ import os
 from urllib.parse import quote, unquote
 
 from memoryd.mcp.protocol import McpResource
-from memoryd.memory.directory import HEAD_BYTES, open_directory
+from memoryd.memory.directory import HEAD_BYTES, open_directory, problem_of
 from memoryd.memory.document import parse
 from memoryd.memory.tier_names import as_global, place_of
 from memoryd.recall.context import index_of
@@ -20,7 +20,12 @@ _MOST_LISTED = 500
 def resources(memory_dir: str, global_dir: str) -> list[McpResource]:
     """The index and the memories that were changed last; nothing where there are none yet."""
     found: list[tuple[int, McpResource]] = []
-    places = [place for place in dict.fromkeys((memory_dir, global_dir)) if os.path.isdir(place)]
+    can_read = os.R_OK | os.X_OK
+    places = [
+        place
+        for place in dict.fromkeys((memory_dir, global_dir))
+        if os.path.isdir(place) and (place == memory_dir or problem_of(place, can_read) is None)
+    ]
     for place in places:
         with open_directory(place) as directory:
             topics = directory.listing().topics

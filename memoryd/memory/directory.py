@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shlex
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -130,6 +131,29 @@ class MemoryDirectory:
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
 
+def problem_of(path: str, needed: int = os.R_OK | os.W_OK | os.X_OK) -> StateError | None:
+    """Why a memory directory cannot be used, and the command that helps; None where it can be, or is not there yet."""
+    aside = f"mv {shlex.quote(path)} {shlex.quote(f'{path}.aside')}"
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        if not os.path.islink(path):
+            return None
+        return StateError(f"The memory directory {path} is a link to {os.readlink(path)}, which is not there.", aside)
+    except OSError as error:
+        return _not_opened(path, error)
+    if not stat.S_ISDIR(status.st_mode):
+        return StateError(f"The memory directory {path} is no directory.", aside)
+    if os.access(path, needed, effective_ids=True):
+        return None
+    can = "written" if os.access(path, os.R_OK | os.X_OK, effective_ids=True) else "read"
+    return StateError(f"The memory directory {path} cannot be {can}.", f"chmod u+rwx {shlex.quote(path)}")
+
+
+def _not_opened(path: str, error: OSError) -> StateError:
+    return StateError(f"The memory directory {path} cannot be opened: {error.strerror}.", f"ls -ld {shlex.quote(path)}")
+
+
 @contextmanager
 def open_directory(path: str, *, create: bool = False) -> Iterator[MemoryDirectory]:
     """Hold a memory directory open. Raises FileNotFoundError without `create`, StateError where it cannot be used."""
@@ -137,17 +161,16 @@ def open_directory(path: str, *, create: bool = False) -> Iterator[MemoryDirecto
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
         except OSError as error:
-            raise StateError(
-                f"The memory directory {path} cannot be made: {error.strerror}.", f"ls -ld {os.path.dirname(path)}"
+            raise problem_of(path) or StateError(
+                f"The memory directory {path} cannot be made: {error.strerror}.",
+                f"ls -ld {shlex.quote(os.path.dirname(path))}",
             ) from error
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise StateError(
-            f"The memory directory {path} cannot be opened: {error.strerror}.", f"ls -ld {path}"
-        ) from error
+        raise problem_of(path) or _not_opened(path, error) from error
     directory = MemoryDirectory(path, descriptor)
     try:
         yield directory

@@ -5,25 +5,27 @@ There a global memory is called `global/user_role.md`. A commit changes both dir
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memoryd.memory import history as second_thoughts
 from memoryd.memory.commit import CommitPart, Committed, commit_together
-from memoryd.memory.directory import open_directory
+from memoryd.memory.directory import open_directory, problem_of
 from memoryd.memory.guards import RefusedError
 from memoryd.memory.plan import index_rules, plan
 from memoryd.memory.snapshot import Contents, DirectorySnapshot, Snapshot
 from memoryd.memory.tier_names import GLOBAL_FOLDER, as_global, is_global, place_of, without_tier
 from memoryd.memory.unconfirmed import unconfirmed_memories
-from memoryd.model import Changeset
+from memoryd.model import Changeset, HeldGroup
+from memoryd.state import inbox_intake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memoryd.memory.directory import FileState, MemoryDirectory
-    from memoryd.model import Evidence, Group, HeldGroup, StoredMemory
+    from memoryd.model import Evidence, Group, StoredMemory
     from memoryd.state.changes import PlannedFile
     from memoryd.state.database import Database
 
@@ -46,8 +48,28 @@ class Tiers(NamedTuple):
         return place_of(name, self.project, self.person)
 
     def snapshot(self, database: Database) -> Snapshot:
+        """Of both directories. A global one that cannot be read counts as empty: the project's memories do without it."""
         own = DirectorySnapshot(database, self.project)
-        return TieredSnapshot(own, DirectorySnapshot(database, self.person)) if self.person else own
+        if not self.person:
+            return own
+        if problem_of(self.person, os.R_OK | os.X_OK):
+            return TieredSnapshot(own, Snapshot(self.person, lambda: Contents({}, {}, None)))
+        return TieredSnapshot(own, DirectorySnapshot(database, self.person))
+
+    def committable(self, groups: Sequence[Group]) -> tuple[tuple[Group, ...], tuple[HeldGroup, ...]]:
+        """The groups that can be committed now, and for the inbox the global ones while their directory cannot be used."""
+        problem = problem_of(self.person) if self.person else None
+        if problem is None:
+            return tuple(groups), ()
+        reason = f"It could not be saved. {problem.sentence} To mend it: {problem.fix}"
+        fine: list[Group] = []
+        held: list[HeldGroup] = []
+        for group in groups:
+            if _in_its_directory(group)[1]:
+                held.append(HeldGroup(group, "held", reason))
+            else:
+                fine.append(group)
+        return tuple(fine), tuple(held)
 
     def unconfirmed(self, database: Database) -> list[StoredMemory]:
         """The memories that wait to be confirmed, oldest first."""
@@ -83,7 +105,7 @@ class Tiers(NamedTuple):
         wanted, rules = _split(changeset), index_rules(database, self.project)
         with directory.locked():
             files, _ = plan(directory, wanted.project, now, rules)
-        if wanted.person is not None:
+        if wanted.person is not None and wanted.person.groups:
             with open_directory(self.person, create=True) as person, person.locked():
                 others, _ = plan(person, wanted.person, now, rules)
                 files += [file._replace(name=as_global(file.name)) for file in others]
@@ -102,6 +124,10 @@ class Tiers(NamedTuple):
         The project's index has lines of the global memories, so it is part of every commit that changes one.
         """
         wanted = _split(changeset)
+        if wanted.person is not None and not wanted.person.groups and problem_of(self.person):
+            # Before the commit: a kill behind it must not cost what the inbox gets, and the same rows are not kept twice.
+            self._hold_global(database, wanted.person, now)
+            wanted = wanted._replace(person=None)
         if wanted.person is None:
             return commit_together(database, (CommitPart(directory, wanted.project),), now, is_still_allowed)[0]
         with ExitStack() as stack:
@@ -114,6 +140,14 @@ class Tiers(NamedTuple):
         )
         has_own = bool(wanted.project.groups)
         return Committed(own.change_id if has_own else others.change_id, tuple(sorted(conflicted)), own.left_out)
+
+    def _hold_global(self, database: Database, changeset: Changeset, now: float) -> None:
+        """Put what is about the person into the inbox, without the directory."""
+        with database.transaction():
+            rows = inbox_intake.add(
+                database, self.person, changeset.held, session_id=changeset.session_id, job_id=changeset.job_id
+            )
+            inbox_intake.publish(database, rows, now)
 
 
 def tiers_of(database: Database, memory_dir: str) -> Tiers:

@@ -52,17 +52,20 @@ def refuse(database: Database, change_id: int, change: sqlite3.Row) -> None:
         # Without the evidence that a merge brought which was undone.
         " AND NOT (?3 AND EXISTS (SELECT 1 FROM changes AS own JOIN change_files AS back ON back.change_id = own.undone_by AND"
         " back.name = evidence.name AND back.state = 'applied' WHERE own.id = evidence.change_id))"
-        # Without the evidence that a merge or another name took from its sources: they have it again.
+        # Without the evidence that a merge, another name or a move took from its sources: they have it again. The source of
+        # a move is another directory of its commit.
         # And without that of a line in a daily log which has become a memory.
         " AND NOT ((?5 OR evidence.name LIKE 'logs/%') AND EXISTS (SELECT 1 FROM evidence AS other JOIN changes ON changes.id = other.change_id WHERE"
-        " other.memory_dir = ?2 AND other.message_id = evidence.message_id AND other.hash = evidence.hash AND"
-        " other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
+        " (other.memory_dir = ?2 OR (?6 AND other.memory_dir IN (SELECT beside.memory_dir FROM changes AS beside JOIN changes"
+        " AS own USING (commit_id) WHERE own.id = ?4))) AND other.message_id = evidence.message_id AND"
+        " other.hash = evidence.hash AND other.change_id <> ?4 AND changes.state = 'applied' AND changes.undone_by IS NULL))",
         (
             change_id,
             change["memory_dir"],
             root["kind"] == "forget",
             root["id"],
-            root["kind"] in ("dream", "review", "extract"),
+            root["kind"] in ("dream", "review", "extract", "adopt"),
+            root["kind"] == "adopt",
         ),
     )
 

@@ -152,3 +152,24 @@ def test_backfill_tells_where_a_global_memory_is(environment: dict[str, str], pa
     done = memoryd(environment, "backfill", "--yes")
     (file,) = Path(paths.global_dir).glob("user_*.md")
     assert done.stdout == f"saved ~/{file.relative_to(paths.home)}\n"
+
+
+def test_a_file_in_the_place_of_the_global_directory_stops_no_project_and_is_told_with_what_helps(
+    environment: dict[str, str], paths: Paths, projects: tuple[Path, Path]
+) -> None:
+    here, person = ("--project", str(projects[0])), Path(paths.global_dir)
+    person.parent.mkdir(parents=True, exist_ok=True)
+    person.write_text("in the way")
+    fix = f"mv {person} {person}.aside"
+    assert memoryd(environment, "remember", *here, "--type", "project", "The mascot is an owl").returncode == 0
+    listed = memoryd(environment, "memories", *here)
+    assert (listed.returncode, "owl" in listed.stdout, fix in listed.stderr) == (0, True, True)
+    assert memoryd(environment, "dream-now", *here).returncode == 0
+    about_person = memoryd(environment, "remember", *here, "--type", "user", "I am a plumber")
+    assert (about_person.returncode, fix in about_person.stderr) == (1, True)
+    for command in ("status", "doctor"):
+        told = memoryd(environment, command).stdout
+        assert fix in told, told
+    person.unlink()
+    assert memoryd(environment, "remember", *here, "--type", "user", "I am a plumber").returncode == 0
+    assert fix not in memoryd(environment, "status").stdout

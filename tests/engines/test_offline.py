@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.engines.offline import Findings, find
+from memoryd.engines.offline.scope import is_about_person
 from memoryd.model import Evidence, StoredMemory, UserMessage
 
 MONDAY = 1_792_404_000.0  # 2026-10-19, a Monday
@@ -422,3 +423,16 @@ def test_the_title_is_made_of_the_sentence_that_is_worth_keeping() -> None:
     said = "barrier 2 does not open. from now on, never restart the controller during loading"
     (memory,) = find(conversation(said)).written
     assert memory.name == "never-restart-the-controller-during-loading"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_global"),
+    [
+        ("I am a nurse by training.", True),
+        ("I own the billing module here.", False),
+        ("In this repo I am the release manager.", False),
+        ("In all my projects I am the one who knows the least about this repo.", True),
+    ],
+)
+def test_what_somebody_is_in_this_project_stays_there(text: str, is_global: bool) -> None:
+    assert is_about_person(text, "user") is is_global

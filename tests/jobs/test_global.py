@@ -9,20 +9,32 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.config import Config
+from memoryd.engines.offline.wording import memory_of
 from memoryd.errors import MemorydError
 from memoryd.jobs.agent_memory import agent_memories
 from memoryd.jobs.index_repair import SETTLE_SECONDS, IndexWatch, repair_indexes
 from memoryd.jobs.move import move, personal_memories
 from memoryd.jobs.purge import left_over, purge_memory, texts_of_memory
 from memoryd.jobs.remember import remember
+from memoryd.language.evidence import evidence_of
+from memoryd.memory.commit import commit
+from memoryd.memory.directory import open_directory
 from memoryd.memory.global_lines import HEADING
+from memoryd.memory.history import undoing
 from memoryd.memory.names import fitting_ever
-from memoryd.state import history
+from memoryd.memory.tiers import tiers_of
+from memoryd.review.inbox import accept
+from memoryd.state import history, inbox
+from tests.jobs.dream_workspace import DAY, RevisingEngine
 from tests.jobs.workspace import NOW, TABS, TABS_MD
 from tests.stores.machines import memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoryd.model import Exchange, MemoryType, Revision
     from memoryd.paths import Paths
+    from tests.jobs.dream_workspace import DreamWorkspace
     from tests.jobs.workspace import Workspace
 
 NURSE = "I was a nurse for eleven years and I am new to Rust"
@@ -56,6 +68,60 @@ def test_moved_to_all_projects_and_back_it_keeps_its_words(workspace: Workspace)
     assert [piece.quote for piece in history.evidence_in(database, person)[name]] == ["deploys go out on Tuesdays"]
     assert move(database, person, project, name, person, NOW) == name
     assert (names_in(project), names_in(person)) == ([name], [])
+
+
+def test_a_move_that_is_undone_leaves_the_words_as_good_as_they_were(workspace: Workspace) -> None:
+    database, person, project = workspace.database, workspace.paths.global_dir, str(workspace.memory)
+    (name,) = remember(database, project, "deploys go out on Tuesdays", NOW, "project")
+    (piece,) = history.evidence_in(database, project)[name]
+    move(database, project, person, name, person, NOW)
+    for place in (person, project):
+        change = history.last_undoable(database, place)
+        assert change is not None
+        with open_directory(place) as directory:
+            assert not commit(database, directory, undoing(database, change), NOW).conflicted
+    assert (names_in(project), names_in(person)) == ([name], [])
+    assert not tiers_of(database, project).is_refused(database, piece)
+    workspace.forget(name)
+    assert tiers_of(database, project).is_refused(database, piece)
+
+
+def test_extraction_goes_on_without_the_global_directory_and_loses_nothing(workspace: Workspace) -> None:
+    person = Path(workspace.paths.global_dir)
+    person.parent.mkdir(parents=True, exist_ok=True)
+    person.write_text("in the way")
+    workspace.say(NURSE, TABS)
+    assert workspace.work() == [("succeeded", (TABS_MD,))]
+    assert workspace.outcomes() == ["succeeded", "succeeded"]
+    (row,) = inbox.waiting(workspace.database, str(person))
+    assert f"mv {person} " in row.held.reason
+    person.unlink()
+    accept(workspace.database, row, NOW)
+    (name,) = names_in(str(person))
+    assert b"nurse" in (person / name).read_bytes()
+
+
+def test_a_dream_goes_on_without_the_global_directory(dream_workspace: DreamWorkspace) -> None:
+    person = Path(dream_workspace.paths.global_dir)
+    person.parent.mkdir(parents=True, exist_ok=True)
+    person.write_text("in the way")
+    dream_workspace.remember("project_gateway.md", "The gateway listens on port 8080.")
+    dream_workspace.lock(NOW - 2 * DAY)
+    dream_workspace.say(NURSE, TABS)
+
+    kinds: tuple[MemoryType, ...] = ("user", "feedback")
+
+    def learn(turns: Sequence[Exchange]) -> list[Revision]:
+        return [
+            memory_of(turn.said.text, "", (evidence_of(turn.said, turn.said.text),), kind)
+            for turn, kind in zip(turns, kinds, strict=True)
+        ]
+
+    done = dream_workspace.dream(RevisingEngine(learn))
+    assert done.outcome == "succeeded", done
+    assert names_in(str(dream_workspace.memory)) == [TABS_MD, "project_gateway.md"]
+    assert [str(person) in verdict.reason for verdict in done.refused] == [True]
+    assert len(inbox.waiting(dream_workspace.database, str(person))) == 1
 
 
 def test_memories_about_the_person_in_projects_are_found(workspace: Workspace) -> None:

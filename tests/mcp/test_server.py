@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.mcp.resources import resources
 from memoryd.mcp.server import INSTRUCTIONS, TOOLS, server_for
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
 from memoryd.model import Changeset, FileChange, Group
 from tests.acceptance.command import memoryd
+from tests.memory.test_directory import an_ordinary_user
 
 if TYPE_CHECKING:
     from memoryd.mcp.protocol import McpServer
@@ -117,6 +120,17 @@ def test_index_and_memories_are_resources_without_secrets(
     assert texts["global/user_role.md"] == "A nurse.\n"
     for uri in ("memoryd://memory/..%2F..%2Fsettings.json", "file:///etc/passwd", "", 5):
         assert ask(server, "resources/read", uri=uri)["error"]["code"] == -32002
+
+
+def test_without_the_global_directory_the_memories_of_the_project_are_listed() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o777)  # noqa: S103 - of a moment
+        with an_ordinary_user():
+            own, person = Path(place, "own"), Path(place, "person")
+            own.mkdir()
+            (own / "a.md").write_text("Said.\n")
+            person.mkdir(mode=0)
+            assert [found.name for found in resources(str(own), str(person))] == ["MEMORY.md", "a.md"]
 
 
 def test_a_project_that_memoryd_leaves_alone_is_left_alone(

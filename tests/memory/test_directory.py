@@ -8,13 +8,14 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.errors import StateError
-from memoryd.memory.directory import FileState, Listing, open_directory
+from memoryd.memory.directory import FileState, Listing, open_directory, problem_of
 from memoryd.memory.limits import FILE_BYTES
 
 if TYPE_CHECKING:
@@ -84,20 +85,48 @@ def test_the_mode_that_a_person_gave_it_stays(tmp_path: Path) -> None:
 def test_a_file_in_its_place_is_said(tmp_path: Path) -> None:
     (tmp_path / "memory").write_text("in the way")
     with (
-        pytest.raises(StateError, match=r"memory cannot be opened: Not a directory\."),
+        pytest.raises(StateError, match=r"memory is no directory\."),
         open_directory(str(tmp_path / "memory")),
     ):
         pass
     with (
-        pytest.raises(StateError, match=r"memory cannot be made: File exists\."),
+        pytest.raises(StateError, match=r"memory is no directory\."),
         open_directory(str(tmp_path / "memory"), create=True),
     ):
         pass
     with (
-        pytest.raises(StateError, match=r"deeper cannot be made: Not a directory\."),
+        pytest.raises(StateError, match=r"deeper cannot be opened: Not a directory\."),
         open_directory(str(tmp_path / "memory" / "deeper"), create=True),
     ):
         pass
+
+
+def test_what_keeps_a_directory_from_use_is_told_with_what_helps() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o777)  # noqa: S103 - of a moment
+        with an_ordinary_user():
+            path = os.path.join(place, "memory")
+            assert problem_of(path) is None
+            os.symlink(os.path.join(place, "disk"), path)
+            assert _told(path) == (f"is a link to {place}/disk, which is not there.", f"mv {path} {path}.aside")
+            with pytest.raises(StateError, match="which is not there"), open_directory(path, create=True):
+                pass
+            os.mkdir(os.path.join(place, "disk"))
+            assert problem_of(path) is None
+            os.chmod(path, 0o500)
+            assert _told(path) == ("cannot be written.", f"chmod u+rwx {path}")
+            assert problem_of(path, os.R_OK | os.X_OK) is None
+            os.chmod(path, 0)
+            assert _told(path) == ("cannot be read.", f"chmod u+rwx {path}")
+            with pytest.raises(StateError, match="cannot be read"), open_directory(path):
+                pass
+            os.chmod(path, 0o700)
+
+
+def _told(path: str) -> tuple[str, str]:
+    problem = problem_of(path)
+    assert problem is not None
+    return problem.sentence.removeprefix(f"The memory directory {path} "), problem.fix
 
 
 def test_no_descriptor_is_left_behind(tmp_path: Path) -> None:

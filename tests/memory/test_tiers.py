@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.errors import StateError
 from memoryd.jobs.move import move
 from memoryd.jobs.recovery import recover_commits
 from memoryd.memory.commit import reindex
@@ -20,7 +21,7 @@ from memoryd.memory.index import LINE_CHARACTERS
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.memory.tiers import tiers_of
 from memoryd.model import Changeset, Evidence, FileChange, Group
-from memoryd.state import changes, history
+from memoryd.state import changes, history, inbox
 from memoryd.state.database import open_database
 from tests.stores.machines import memory
 
@@ -198,6 +199,48 @@ def test_a_group_over_both_directories_is_refused(database: Database, project: P
     merged = Group((FileChange("global/user_a.md", None, b"x"), FileChange("user_a.md", b"x", None)), "merged")
     with open_directory(str(project)) as directory, pytest.raises(RefusedError):
         tiers_of(database, str(project)).commit(database, directory, Changeset("dream", "", (merged,)), NOW)
+
+
+# --- a global directory that cannot be used -----------------------------------------------------------------------------
+
+
+def put_in_the_way(path: str, what: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.isdir(path):
+        os.rmdir(path)
+    if what == "a file":
+        Path(path).write_text("in the way")
+    else:
+        os.symlink("/nowhere/at/all", path)
+
+
+@pytest.mark.parametrize("what", ["a file", "a link that leads nowhere"])
+def test_without_a_usable_global_directory_the_project_goes_on(
+    database: Database, paths: Paths, project: Path, what: str
+) -> None:
+    put_in_the_way(paths.global_dir, what)
+    (project / "project_b.md").write_bytes(memory("Old here"))
+    tiers = tiers_of(database, str(project))
+    snapshot = tiers.snapshot(database)
+    assert ([*snapshot.files], [*snapshot.mtimes_ns]) == (["project_b.md"], ["project_b.md"])
+    assert snapshot.read("global/user_c.md") is None
+
+    made, about_person = group("project_a.md", None, memory("Here")), group("global/user_c.md", None, memory("For all"))
+    accepted, held = tiers.committable((made, about_person))
+    assert (accepted, [row.group for row in held]) == ((made,), [about_person])
+    assert f"mv {paths.global_dir} " in held[0].reason
+    with open_directory(str(project)) as directory:
+        for groups in (accepted, (), ()):  # also where there is nothing else, and once however often it is said
+            changeset = Changeset("dream", "", groups, held=held)
+            tiers.plan(database, directory, changeset, NOW)
+            tiers.commit(database, directory, changeset, NOW)
+        with pytest.raises(StateError) as refused:
+            tiers.commit(database, directory, Changeset("remember", "", (about_person,)), NOW)
+    assert refused.value.fix.startswith(f"mv {paths.global_dir} ")
+    assert (project / "project_a.md").read_bytes() == memory("Here")
+    (row,) = inbox.waiting(database, paths.global_dir)
+    assert [change.name for change in row.group.changes] == ["user_c.md"]
+    assert inbox.waiting(database, str(project)) == []
 
 
 # --- lines in the index -----------------------------------------------------------------------------------------------

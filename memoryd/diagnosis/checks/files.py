@@ -91,6 +91,7 @@ class FileFacts(NamedTuple):
 
 def read_files(world: World) -> FileFacts:
     paths, memory = world.paths, world.memory_dirs()
+    memory = [place for place in dict.fromkeys((paths.global_dir, *memory)) if place]
     files = (paths.database, f"{paths.database}-wal", f"{paths.database}-shm", paths.log_file, paths.daemon_lock)
     return FileFacts(
         paths.home,
@@ -99,7 +100,7 @@ def read_files(world: World) -> FileFacts:
         _read_path(paths.config_file, follow=True),
         _read_path(paths.state_dir),
         tuple(map(_read_path, files)),
-        tuple(_read_path(path, follow=True) for path in memory[:MOST_DIRECTORIES]),
+        tuple(map(_read_memory_dir, memory[:MOST_DIRECTORIES])),
         max(0, len(memory) - MOST_DIRECTORIES),
         tuple(path for folder in memory[:MOST_DIRECTORIES] for path in _unreadable_in(folder)),
     )
@@ -115,6 +116,13 @@ def _unreadable_in(folder: str) -> list[str]:
     except OSError:
         return []
     return sorted(path for path in files if not os.access(path, os.R_OK, effective_ids=True))
+
+
+def _read_memory_dir(path: str) -> CheckedPath:
+    """It may be a link to a directory; one that leads nowhere is in its place."""
+    found = _read_path(path, follow=True)
+    is_dangling = found.kind == "missing" and os.path.islink(path)
+    return found._replace(kind="symlink") if is_dangling else found
 
 
 def _read_path(path: str, *, follow: bool = False) -> CheckedPath:
@@ -199,7 +207,8 @@ def _judge_memory(facts: FileFacts) -> Iterator[Check]:
 def _judge_memory_dir(place: CheckedPath, facts: FileFacts) -> Iterator[Check]:
     name, quoted = short(place.path, facts.home), shlex.quote(place.path)
     if place.kind not in ("missing", "directory"):
-        yield Check("memory_dirs", "problem", f"{name} is no directory", f"mv {quoted} {quoted}.aside")
+        what = "a link to what is not there" if place.kind == "symlink" else "no directory"
+        yield Check("memory_dirs", "problem", f"{name} is {what}", f"mv {quoted} {quoted}.aside")
     elif place.owner == facts.user and place.mode & 0o022:
         text = f"{name} can be written by others, who could make your agent believe things"
         yield Check("memory_dirs", "problem", text, f"chmod go-w {quoted}")

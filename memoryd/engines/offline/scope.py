@@ -16,10 +16,13 @@ project is given by mistake does harm there, one that it lacks is said again."""
 
 
 def is_about_person(text: str, kind: MemoryType) -> bool:
-    """What somebody is always is; feedback where it says so, or speaks of how the person wants to be talked to."""
-    if kind != "feedback":
-        return kind == "user"
-    return says_everywhere(text) or (not says_here(text) and is_manner(text) >= _MANNER)
+    """What somebody is, and feedback about how the person wants to be talked to; neither where it speaks of this project.
+
+    Words such as "in all my projects" decide for feedback of any kind.
+    """
+    if kind not in ("user", "feedback"):
+        return False
+    return says_everywhere(text) or (not says_here(text) and (kind == "user" or is_manner(text) >= _MANNER))
 
 
 def differ_in_scope(first: str, second: str) -> bool:

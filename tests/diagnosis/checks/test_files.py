@@ -121,3 +121,11 @@ def test_a_memory_that_cannot_be_read_is_named(world: World, paths: Paths) -> No
             os.chmod(folder, 0o700)
     check = the("memory_dirs", files.judge_files(files.read_files(world)._replace(unreadable=(closed,))))
     assert (check.verdict, check.fix) == ("problem", f"chmod u+r {closed}")
+
+
+def test_a_link_to_nowhere_in_the_place_of_the_global_directory_is_a_problem(world: World, paths: Paths) -> None:
+    a_state(paths)
+    os.makedirs(os.path.dirname(paths.global_dir))
+    os.symlink("/nowhere/at/all", paths.global_dir)
+    check = the("memory_dirs", files.judge_files(files.read_files(world)))
+    assert (check.verdict, check.fix) == ("problem", f"mv {paths.global_dir} {paths.global_dir}.aside")
