@@ -54,9 +54,13 @@ def execute(context: Context) -> int:
 
     screen = Screen(context.environment)
     if context.arguments.watch:
+        from memoryd.cli import INTERRUPTED
         from memoryd.cli.live import watch
 
-        return status.exit_code(watch(screen, look, blocks))
+        try:
+            return status.exit_code(watch(screen, look, blocks))
+        except KeyboardInterrupt:
+            return INTERRUPTED  # the terminal is as it was: nothing stands in the line of the next prompt
     current = look()
     screen.show(blocks(current))
     return status.exit_code(current)

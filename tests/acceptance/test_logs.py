@@ -154,7 +154,7 @@ def test_a_broken_config_does_not_keep_one_from_reading_about_it(
         (("--since", "yesterdayish"), "2h, 30min, 3d, 14:30, 2026-10-18 and 2026-10-18T14:30 are"),
         (("--level", "loud"), "none of debug, info, warning, error, critical"),
         (("-n", "-1"), "0 or more"),
-        (("--job", "last"), "invalid int value"),
+        (("--job", "last"), "takes a whole number"),
     ],
 )
 def test_what_makes_no_sense_is_refused(environment: dict[str, str], arguments: tuple[str, ...], sentence: str) -> None:

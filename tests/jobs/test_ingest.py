@@ -395,8 +395,9 @@ def test_a_transcript_deleted_between_scan_and_read_is_passed_over(
 
 
 _AS_NOBODY = """
-import os, urllib.parse
+import os, shlex, urllib.parse
 from memoryd.clients import ALL
+from memoryd.clients import connections
 from memoryd.clients.claude_code import entries, folders, memory_dir  # later they could not be read
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
