@@ -124,7 +124,9 @@ def texts_of_memory(database: Database, memory_dir: str, name: str) -> Unwanted:
         texts |= _texts_in(state.data if state else None)
         texts |= _texts_in_index(index_state.data if index_state else None, name)
     long = {text for text in texts if len(text.encode("utf-8", "surrogateescape")) >= _LEAST_LINE_BYTES}
-    return Unwanted(long | ({name} if not purge.has_namesake(database, memory_dir, name) else set()))
+    if purge.has_namesake(database, memory_dir, name):
+        return Unwanted(long, spared=name)
+    return Unwanted(long | {name})
 
 
 def _indexes_of(memory_dirs: Iterable[str]) -> Iterator[bytes]:

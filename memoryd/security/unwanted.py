@@ -24,10 +24,13 @@ class Unwanted:
     hold alike stays alike. The mask is a letter: valid in YAML, JSON, Markdown and file names.
     """
 
-    def __init__(self, texts: Iterable[str], pattern: re.Pattern[bytes] | None = None) -> None:
+    def __init__(self, texts: Iterable[str], pattern: re.Pattern[bytes] | None = None, spared: str = "") -> None:
+        """`spared`: a file name that others have as well, so no form of a text that is a part of it counts."""
         self._texts = frozenset(texts)
         self._pattern = pattern
-        forms = sorted({form for text in self._texts for form in _forms(text)}, key=lambda form: (-len(form), form))
+        kept = spared.encode("utf-8", "surrogateescape")
+        found = {form for text in self._texts for form in _forms(text) if form not in kept}
+        forms = sorted(found, key=lambda form: (-len(form), form))
         self._forms = re.compile(b"|".join(map(re.escape, forms)) or rb"(?!)")
 
     def with_texts(self, found: Iterable[bytes]) -> Unwanted:
