@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.diagnosis.facts import read_outdated
 from memoryd.diagnosis.problems import Problem, moved_repository, unreadable, wrong_index
 from memoryd.errors import StateError
-from memoryd.memory.directory import problem_of
 from memoryd.memory.index_check import index_fault
 from memoryd.memory.limits import INDEX_NAME
 from memoryd.memory.stats import fill_of
@@ -119,12 +118,19 @@ def read_projects(
             problems.append(unreadable(place.memory_dir, error.strerror or str(error)))
         named.append(project)
     full = tuple(_full_indexes(place.memory_dir for place in places))
-    global_dir, person = world.paths.global_dir, None
-    if unusable := problem_of(global_dir) if global_dir else None:
-        problems.append(Problem(unusable.sentence, unusable.fix))
-    with suppress(OSError):  # which is told already
-        person = census.count(global_dir) if global_dir else None
+    person = None
+    if os.path.lexists(world.paths.global_dir):
+        problems += _unusable(world.paths.global_dir)
+        with suppress(OSError):  # which is told already
+            person = census.count(world.paths.global_dir)
     return ProjectsStatus(tuple(named), len(places) - len(named), full, person), problems
+
+
+def _unusable(memory_dir: str) -> list[Problem]:
+    from memoryd.memory.directory import problem_of  # noqa: PLC0415 - a fresh home need not pay for it
+
+    error = problem_of(memory_dir)
+    return [Problem(error.sentence, error.fix)] if error is not None else []
 
 
 def _left_behind(world: World, database: Database, root: str, counted: Counted | None) -> list[Problem]:

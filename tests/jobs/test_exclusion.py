@@ -240,5 +240,5 @@ def test_a_directory_that_is_none_covers_nothing_and_is_told(workspace: Workspac
     """Nothing could be written there either: the job fails with that sentence, and its turns wait."""
     workspace.memory.parent.mkdir(parents=True)
     workspace.memory.write_text("in the way")
-    with pytest.raises(StateError, match="cannot be opened: Not a directory"):
+    with pytest.raises(StateError, match="is no directory"):
         covered(workspace, a_turn(1, 100.0, None))
