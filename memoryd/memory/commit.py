@@ -250,9 +250,10 @@ class _Changing:
 def _finish_together(database: Database, parts: list[tuple[MemoryDirectory, int]], now: float) -> None:
     """Finish what a commit was to change in these directories.
 
-    Of a move the new file comes first: where it cannot be made, since there is another one by now, the old one stays.
+    Of a move, and of its undo, the new file comes first: where it cannot be made, since there is another one by now, the old one
+    stays.
     """
-    is_move = changes.kind_of(database, parts[0][1]) == "adopt"
+    is_move = changes.kind_of(database, parts[0][1]) in ("adopt", "undo", "redo")
     is_dropped = is_move and changes.is_unmade(database, parts[0][1])
     for directory, change_id in sorted(parts, key=lambda part: not changes.makes_files(database, part[1])):
         conflicted = _finish(database, directory, change_id, now, is_dropped=is_dropped)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memoryd.errors import StateError
 from memoryd.memory.directory import HEAD_BYTES, open_directory
 from memoryd.memory.index import entry, entry_of
-from memoryd.memory.limits import MOST_BYTES, MOST_LINES
+from memoryd.memory.team_lines import with_section
 from memoryd.memory.tier_names import TEAM_FOLDER
 
 if TYPE_CHECKING:
@@ -70,20 +70,12 @@ def with_global_lines(
     names = sorted(wanted[:MOST_GLOBAL_LINES])
     if not names:
         return text
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    whole = f"{text}{gap}{HEADING}\n"
-    room_lines = MOST_LINES - whole.count("\n")
-    room_bytes = MOST_BYTES - len(whole.encode("utf-8", "surrogateescape"))
-    lines: list[str] = []
-    for name in names:
+
+    def line(name: str) -> str:
         path = os.path.join(global_dir, name)
-        line = entry(path, topic(name, _head_of(path, elsewhere)), counts_link=False) + "\n"
-        room_lines -= 1
-        room_bytes -= len(line.encode("utf-8", "surrogateescape"))
-        if room_lines < 0 or room_bytes < 0:
-            break
-        lines.append(line)
-    return whole + "".join(lines) if lines else text
+        return entry(path, topic(name, _head_of(path, elsewhere)), counts_link=False)
+
+    return with_section(text, HEADING, map(line, names))
 
 
 def with_absolute_link(line: str, global_dir: str) -> str:

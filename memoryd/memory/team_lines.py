@@ -13,7 +13,7 @@ from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.memory.tier_names import TEAM_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from memoryd.memory.directory import MemoryDirectory
     from memoryd.memory.index import Topic
@@ -35,19 +35,26 @@ def with_team_lines(text: str, directory: MemoryDirectory, topic: Callable[[str]
     names = _team_files(directory)
     if not names:
         return text
+    # Read one by one, since most of a large team's folder has no room here.
+    return with_section(
+        text, HEADING, (entry(f"{TEAM_FOLDER}/{name}", topic(f"{TEAM_FOLDER}/{name}")) for name in names)
+    )
+
+
+def with_section(text: str, heading: str, lines: Iterable[str]) -> str:
+    """The index with a heading and as many lines below it as clients load; unchanged where none fits."""
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    whole = f"{text}{gap}{HEADING}\n"
+    whole = f"{text}{gap}{heading}\n"
     room_lines = MOST_LINES - whole.count("\n")
     room_bytes = MOST_BYTES - len(whole.encode("utf-8", "surrogateescape"))
-    lines: list[str] = []
-    for name in names:  # read one by one, since most of a large team's folder has no room here
-        line = entry(f"{TEAM_FOLDER}/{name}", topic(f"{TEAM_FOLDER}/{name}")) + "\n"
-        room_lines -= line.count("\n")
-        room_bytes -= len(line.encode("utf-8", "surrogateescape"))
+    fitting: list[str] = []
+    for line in lines:
+        room_lines -= 1
+        room_bytes -= len(line.encode("utf-8", "surrogateescape")) + 1
         if room_lines < 0 or room_bytes < 0:
             break
-        lines.append(line)
-    return whole + "".join(lines) if lines else text
+        fitting.append(f"{line}\n")
+    return whole + "".join(fitting) if fitting else text
 
 
 def _team_files(directory: MemoryDirectory) -> list[str]:
