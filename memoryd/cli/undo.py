@@ -195,15 +195,16 @@ def commit_and_tell(
 
 def _tell(context: Context, database: Database, part: CommitPart, done: Committed) -> int:
     from memoryd.jobs.team import reindex_project
-    from memoryd.memory.tier_names import TEAM_FOLDER
+    from memoryd.memory.tier_names import GLOBAL_FOLDER, TEAM_FOLDER
 
     changeset = part.changeset
     above, folder = os.path.split(part.directory.path)
     if folder == TEAM_FOLDER:
         reindex_project(database, above, context.clock.now())
+    tier = GLOBAL_FOLDER if part.directory.path == context.paths.global_dir else folder if folder == TEAM_FOLDER else ""
     for number, group in enumerate(changeset.groups):
         for change in group.changes:
-            name = shown(f"{TEAM_FOLDER}/{change.name}" if folder == TEAM_FOLDER else change.name)
+            name = shown(os.path.join(tier, change.name))
             if number in done.conflicted:
                 print(f"memoryd: {name} was edited since and stays as it is.", file=sys.stderr)
             elif change.after is None:

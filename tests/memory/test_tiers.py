@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,11 @@ import pytest
 from memoryd.errors import StateError
 from memoryd.jobs.move import move
 from memoryd.jobs.recovery import recover_commits
-from memoryd.memory.commit import reindex
+from memoryd.memory.commit import CommitPart, commit_together, reindex
 from memoryd.memory.directory import open_directory
 from memoryd.memory.global_lines import HEADING, MOST_GLOBAL_LINES
 from memoryd.memory.guards import RefusedError
+from memoryd.memory.history import undoing
 from memoryd.memory.index import LINE_CHARACTERS
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
 from memoryd.memory.tiers import tiers_of
@@ -359,5 +360,40 @@ def test_a_move_that_was_killed_is_finished_by_the_next_commit_in_the_project_an
                 reindex(database, directory, NOW)
             assert changes.directories_with_prepared(database) == []
         found = [path for place in places for path in Path(place).glob("user*.md") if b"A nurse" in path.read_bytes()]
+        assert len(found) == 1, (call, found)
+    assert call > 8
+
+
+def test_the_undo_of_a_move_that_was_killed_loses_nothing_where_the_old_place_is_taken(
+    paths: Paths, project: Path
+) -> None:
+    person, old_place = Path(paths.global_dir), project / "user_c.md"
+
+    def take_back(database: Database) -> None:
+        (last,) = history.recent(database, str(person), limit=1)
+        made = sorted([last, *history.of_same_commit(database, last.id)], key=lambda each: each.id)
+        with ExitStack() as stack:
+            directories = [stack.enter_context(open_directory(each.memory_dir)) for each in made]
+            parts = [
+                CommitPart(*pair) for pair in zip(directories, (undoing(database, each) for each in made), strict=True)
+            ]
+            commit_together(database, parts, NOW)
+
+    call, is_done = 0, False
+    while not is_done:
+        call += 1
+        for path in (*project.iterdir(), *person.iterdir()):
+            path.unlink()
+        old_place.write_bytes(memory("A nurse"))
+        with closing(open_database(paths)) as database:
+            move(database, str(project), str(person), "user_c.md", str(person), NOW)
+        is_done = in_child(paths, take_back, call)
+        if not old_place.exists():
+            old_place.write_bytes(memory("Somebody else's"))
+        with closing(open_database(paths)) as database, open_directory(str(project)) as directory:
+            reindex(database, directory, NOW)
+        found = [
+            path for place in (project, person) for path in place.glob("user*.md") if b"A nurse" in path.read_bytes()
+        ]
         assert len(found) == 1, (call, found)
     assert call > 8
