@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation.notes_cases import CASES
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.jobs.notes import read_on
 from memoryd.notes.hand_back import handed_back
 from memoryd.recall.surface import HOOK_CHARACTERS, marked

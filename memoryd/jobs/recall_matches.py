@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Directory, Store
-    from memoryd.state.inbox import Quote
+    from memoryd.state.quotes import Quote
 
 _NEAREST = 20
 
