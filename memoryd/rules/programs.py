@@ -106,7 +106,9 @@ STARTING_SUBCOMMANDS = {
         ("uv run", "poetry run", "pipenv run", "pdm run", "rye run", "hatch run", "pixi run", "pipx run"), 0
     ),
     **dict.fromkeys(("bundle exec", "rbenv exec", "npm exec", "npm x", "pnpm exec", "pnpm dlx", "bun x"), 0),
-    **dict.fromkeys(("yarn exec", "yarn dlx", "mise exec", "mise x", "asdf exec"), 0),
+    **dict.fromkeys(
+        ("bun run", "yarn run", "pnpm run", "yarn exec", "yarn dlx", "mise exec", "mise x", "asdf exec"), 0
+    ),
     **dict.fromkeys(("yarn workspace", "direnv exec"), 1),
 }
 """The same, of a program and its subcommand."""
