@@ -69,6 +69,8 @@ def is_folder(path: str) -> bool:
 def _folders_in(text: str) -> Iterator[str]:
     for found in _FOLDER.finditer(text):
         yield found[0]
+    pieces = [code[2] for code in CODE.finditer(text) if "/" in code[2].strip("/")]
+    yield from (piece for piece in pieces if path_in(piece, is_code=True) == piece and is_folder(piece))
     yield from (trigger.pattern for trigger in likely_paths(text) if is_folder(trigger.pattern))
 
 

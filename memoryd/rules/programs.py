@@ -221,6 +221,7 @@ LANGUAGE_PROGRAMS = {
     "terraform": _names("terraform"),
 }
 """Programs that work on one language: what a memory says of Python's tests is not about those of Go."""
+OF_LANGUAGES = frozenset().union(*LANGUAGE_PROGRAMS.values())
 LANGUAGE_OF_PACKAGES = {"gem": "ruby", "gems": "ruby", "crate": "rust", "crates": "rust"}
 """Words for the packages of one language."""
 LANGUAGE_MANIFESTS = {

@@ -27,11 +27,14 @@ from memoryd.rules.programs import (
     INTERPRETERS,
     LANGUAGE_OF_PACKAGES,
     LANGUAGE_PROGRAMS,
+    OF_LANGUAGES,
     ORDINARY_WORDS,
+    PROGRAMS,
+    STARTING_SUBCOMMANDS,
     WRAPPER_SCRIPTS,
 )
 from memoryd.rules.work import FILES
-from memoryd.rules.work_kinds import WORK, by_name
+from memoryd.rules.work_kinds import WORK, by_name, commands_of
 from memoryd.rules.written_terms import CODE, forbidden_options, forbidden_words
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
 _NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.-]+", re.ASCII)
-_FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}", re.ASCII)
+_FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}(?![\w./<-])", re.ASCII)
 _DONE = re.compile(r"\b\w+ed\b")
 _LEAST_LETTERS = 3
 _MOST_CHARACTERS = 8192
@@ -79,6 +82,8 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     passages = [read_passage(passage) for text in rules for passage in passages_of(text)]
     named = dict.fromkeys(trigger for text in texts for trigger in plainly_named(text))
     plain = _without_scope(passages, _without_advised(body, named))
+    instead = _instead(passages)
+    plain = [trigger for trigger in plain if trigger.kind != "edit" or trigger.pattern not in instead]
     plain += _with_fewer_words(rules, plain)
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
     paths = [trigger for text in texts for trigger in likely_paths(text)]
@@ -101,6 +106,7 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
         for trigger in (*plain, *others)
     )
     work = [] if is_about_files else _work(texts, run, has_path=has_path)
+    plain += _with_forbidden_options(work, rules)
     bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
     work = [name for name in work if not any(_is_qualified(name, program, text) for program in bare for text in texts)]
     found = [*plain, *_done(work, texts, {trigger.key for trigger in plain}, scope), *others]
@@ -147,6 +153,8 @@ def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trig
         size = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
         if 1 < size < len(words) or (size == 1 < len(words) and trigger.key not in ORDINARY_WORDS | INTERPRETERS):
             found.append(run_trigger(words[:size]))
+        if (inner := _wrapped(words)) and inner[0] not in INTERPRETERS:
+            found.append(run_trigger(inner))
     for program, script in WRAPPER_SCRIPTS.items():
         if not any(script in text for text in texts):
             found += [
@@ -155,6 +163,15 @@ def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trig
                 if trigger.key == program
             ]
     return found
+
+
+def _wrapped(words: list[str]) -> list[str]:
+    """The command that one is run through another: `fvm flutter test`, `uv run pytest`. Who runs it without is to hear of that."""
+    start = " ".join(words[:2])
+    if start in STARTING_SUBCOMMANDS:
+        return words[2 + STARTING_SUBCOMMANDS[start] :]
+    is_known = words[0] in PROGRAMS | ORDINARY_WORDS | INTERPRETERS
+    return words[1:] if not is_known and len(words) > 1 and words[1] in OF_LANGUAGES else []
 
 
 def _code(passage: Passage, scope: str, kinds: str) -> Iterator[Trigger]:
@@ -206,6 +223,19 @@ def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: st
         yield from (Trigger("work", name, language, scope) for name in names for language in languages)
 
 
+def _with_forbidden_options(work: list[str], texts: tuple[str, ...]) -> list[Trigger]:
+    """Commands of a kind of work with an option that a memory forbids: "do not push to main, and no --force"."""
+    kinds = {name for kind in work for name in (kind, by_name()[kind].part_of) if name}
+    commands = [command for kind in kinds for command in commands_of(kind) if len(command.split()) > 1]
+    programs = {command.split()[0] for command in commands}
+    options = [option for text in texts for option in forbidden_options(text, least_words=1)]
+    return (
+        [run_trigger([*command.split(), option]) for command in commands for option in options]
+        if len(programs) == 1
+        else []
+    )
+
+
 def _is_qualified(work: str, program: str, text: str) -> bool:
     """Whether it is work with one program that a text speaks of: "Playwright tests"."""
     found = re.search(rf"\b{re.escape(program)}[ -]([a-z]+)", text, re.IGNORECASE)
@@ -252,6 +282,14 @@ def _without_scope(passages: list[Passage], plain: list[Trigger]) -> list[Trigge
         for trigger in plain
         if trigger.kind != "edit" or not trigger.pattern.endswith("/") or trigger.pattern in left_alone
     ]
+
+
+def _instead(passages: list[Passage]) -> set[str]:
+    """Folders that a memory names as the place for what is not to be done in another one."""
+    left_alone = {folder.strip("/") for passage in passages for folder in passage.left_alone}
+    others = (passage for passage in passages if not passage.is_negated and not any(commands_in(passage.text)))
+    named = {folder for passage in others for folder in passage.folders} if left_alone else set()
+    return {folder for folder in named if folder.strip("/") not in left_alone}
 
 
 def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:

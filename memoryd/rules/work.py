@@ -116,7 +116,7 @@ def is_in_language(language: str, call: Call) -> bool:
     """Whether a call may be about a language: not if all its commands and files are of another one."""
     if not language:
         return True
-    of_others = frozenset().union(*programs.LANGUAGE_PROGRAMS.values()) - programs.LANGUAGE_PROGRAMS[language]
+    of_others = programs.OF_LANGUAGES - programs.LANGUAGE_PROGRAMS[language]
     commands = [command for command in (*call.commands, *call.elsewhere, *call.scripted) if _done_by(command)]
     return any(command.program not in of_others for command in commands) or (
         not commands and any(_is_file_of(language, path) for path in call.changed)

@@ -21,8 +21,7 @@ _CODE_LIKE = re.compile(
     re.ASCII,
 )
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
-_LONG_OPTION = re.compile(r"(?<![\w-])--[a-z]\w*(?:-\w+)+", re.ASCII)
-"""Of several words: `--delete` is an option of too many programs."""
+_LONG_OPTION = re.compile(r"(?<![\w-])--[a-z]\w*(?:-\w+)*", re.ASCII)
 _OR = re.compile(r"\b(?:or|and|nor|oder|und|noch|ou|et|ni|o|y|u)\b|[,/、和或]")
 _WORD = re.compile(r"[^\W_]+", re.ASCII)
 _MOST_WORDS = 3
@@ -56,11 +55,11 @@ def is_known_command(code: str) -> bool:
     return code.split(maxsplit=1)[0] in PROGRAMS | ORDINARY_WORDS | {"git"}
 
 
-def forbidden_options(text: str) -> Iterator[str]:
-    """Long options in the sentences of a text that forbid something: `--no-verify`."""
+def forbidden_options(text: str, *, least_words: int = 2) -> Iterator[str]:
+    """Long options that a text forbids: `--no-verify`. `--delete` is an option of too many programs to mean one by itself."""
     for sentence in passages_of(text):
-        if is_negated(sentence):
-            yield from _LONG_OPTION.findall(sentence)
+        for span in forbidden_spans(sentence):
+            yield from (found for found in _LONG_OPTION.findall(span) if found.count("-") > least_words)
 
 
 def forbidden_words(text: str) -> Iterator[tuple[str, ...]]:
