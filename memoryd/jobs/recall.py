@@ -157,7 +157,7 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     request, memory_dir = task.request, task.memory_dir
     hurry = _READING_SECONDS if request.is_waited_for else None
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
-    if hurry is not None and directory is not None and directory.is_unfinished:
+    if directory is not None and directory.is_unfinished:
         wake(task.paths)
     quotes, has_team = beside_memories(task)
     team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
