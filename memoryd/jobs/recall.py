@@ -13,6 +13,7 @@ from memoryd.jobs.recall_matches import (
     RecallTask,
     Request,
     beside_memories,
+    candidates,
     global_matches,
     probable_matches,
     quoted_matches,
@@ -173,7 +174,7 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     number = sum(each.memories for each in (directory, team, person) if each is not None) + len(quotes)
     task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
-    found = rank.candidates(store, directory, query) if directory is not None else []
+    found = candidates(task, store, directory, query) if directory is not None else []
     matches = probable_matches(task, memory_dir, [one for one in found if one.memory.name not in known])
     answer = RecallAnswer()
     if task.config.recall.selector == "model" and not request.is_waited_for:
