@@ -13,6 +13,7 @@ from memoryd.jobs.recall_matches import (
     RecallTask,
     Request,
     beside_memories,
+    candidates,
     global_matches,
     probable_matches,
     quoted_matches,
@@ -157,7 +158,7 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     request, memory_dir = task.request, task.memory_dir
     hurry = _READING_SECONDS if request.is_waited_for else None
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
-    if hurry is not None and directory is not None and directory.is_unfinished:
+    if directory is not None and directory.is_unfinished:
         wake(task.paths)
     quotes, has_team = beside_memories(task)
     team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
@@ -173,7 +174,7 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     number = sum(each.memories for each in (directory, team, person) if each is not None) + len(quotes)
     task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
-    found = rank.candidates(store, directory, query) if directory is not None else []
+    found = candidates(task, store, directory, query) if directory is not None else []
     matches = probable_matches(task, memory_dir, [one for one in found if one.memory.name not in known])
     answer = RecallAnswer()
     if task.config.recall.selector == "model" and not request.is_waited_for:

@@ -72,6 +72,12 @@ class RecallTask(NamedTuple):
     floor: choose.Floor = choose.Floor(0.0, 0.0)
 
 
+def candidates(task: RecallTask, store: Store, directory: Directory, query: rank.Query) -> list[Candidate]:
+    """The memories of a directory that the prompt may mean, the most probable first."""
+    found = map(task.floor.raised, rank.candidates(store, directory, query))
+    return sorted(found, key=lambda one: -one.probability)
+
+
 def beside_memories(task: RecallTask) -> tuple[dict[str, Quote], bool]:
     """The unconfirmed memories of a directory, by the names that their terms are kept under; whether its team's are shown."""
     with suppress(StateError, BusyError):  # the memories themselves are worth more than these
@@ -90,7 +96,7 @@ def quoted_matches(
     parsed = {name: parsed_quote(quote) for name, quote in quotes.items()}
     wait = not task.request.is_waited_for
     directory = up_to_date_quotes(store, task.memory_dir, parsed, task.clock.now(), wait=wait)
-    found = rank.candidates(store, directory, query) if directory is not None else []
+    found = candidates(task, store, directory, query) if directory is not None else []
     return [
         Match(one, parsed[one.memory.name], may_have_secret=False, quote=quotes[one.memory.name])
         for one in found
@@ -103,7 +109,7 @@ def team_matches(
 ) -> list[Match]:
     """The team's memories that are probable enough, without those that the user has or has decided against."""
     least = task.floor.others
-    found = [one for one in rank.candidates(store, team, query) if one.probability >= least]
+    found = [one for one in candidates(task, store, team, query) if one.probability >= least]
     # A rule of the user's own against one of the team's speaks of the same matter, and so is among the first.
     overridden = {read_memory(task.memory_dir, one.memory.name).overrides for one in own[:_NEAREST]} if found else set()
     return [
@@ -143,7 +149,7 @@ def global_matches(
     task: RecallTask, store: Store, person: Directory, query: rank.Query, known: frozenset[str]
 ) -> list[Match]:
     """The memories about the person that are probable enough, by the names that they have beside a project's."""
-    found = [one for one in rank.candidates(store, person, query) if as_global(one.memory.name) not in known]
+    found = [one for one in candidates(task, store, person, query) if as_global(one.memory.name) not in known]
     return [
         match._replace(
             candidate=match.candidate._replace(
