@@ -23,6 +23,7 @@ Kind = Literal[
     "files",
     "program",
     "words",
+    "about",
     "folder",
     "deny-run",
     "deny-edit",

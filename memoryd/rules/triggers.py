@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from memoryd.language.actions import names_action
-from memoryd.language.forbidden import first_clause, is_behind_place_word, prohibitions_in
+from memoryd.language.forbidden import first_clause, forbids_change, is_behind_place_word, prohibitions_in
 from memoryd.language.parts import passages_of
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
@@ -35,7 +35,7 @@ from memoryd.rules.programs import (
 )
 from memoryd.rules.work import FILES
 from memoryd.rules.work_kinds import WORK, by_name, commands_of
-from memoryd.rules.written_terms import CODE, forbidden_words
+from memoryd.rules.written_terms import CODE, NAME_PART, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -118,6 +118,9 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     if kinds <= {"name", "text"}:
         found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(passages)]
         found += _folders(texts) if not kinds else ()
+    is_forbidden = any(passage.is_negated and not forbids_change(passage.text) for passage in passages)
+    if kinds <= ({"name", "text", "edit"} if is_forbidden else {"name", "text"}):
+        found.append(_about(passages))
     found = [
         trigger._replace(scope=_scope_of_command(trigger, passages)) if trigger.kind == "run" else trigger
         for trigger in found
@@ -197,6 +200,13 @@ def _words(passages: list[Passage]) -> Iterator[Trigger]:
     near = {stem(word) for word in said if len(word) >= _LEAST_LETTERS and not is_stop(word)}
     for words, scope in forbidden.items():
         yield Trigger("words", WRITTEN, f"{' '.join(map(stem, words))}|{' '.join(sorted(near - inside))}", scope)
+
+
+def _about(passages: list[Passage]) -> Trigger:
+    """The words of a memory about how something is written: an edit that has several of them is about the same thing."""
+    words = (word.lower() for passage in passages for word in NAME_PART.findall(passage.text))
+    stems = sorted({stem(word) for word in words if not is_stop(word)})
+    return Trigger("about", WRITTEN, " ".join(stems), scope_of(passages))
 
 
 def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
