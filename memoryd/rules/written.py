@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
@@ -96,7 +95,7 @@ def _words_of(call: Call) -> tuple[list[frozenset[str]], frozenset[str]]:
     names = _stems(" ".join(path.rpartition("/")[2] for path in call.changed))
     names |= _stems(call.replaced) if len(call.replaced) <= _MOST_CHARACTERS else frozenset()
     lines = [_stems(line[:_MOST_CHARACTERS]) for line in call.written.split("\n")]
-    together = [first | second | names for first, second in zip_longest(lines, lines[1:], fillvalue=frozenset())]
+    together = [first | second | names for first, second in zip(lines, [*lines[1:], names], strict=True)]
     return together, _stems(" ".join(path.rpartition("/")[0] for path in call.changed))
 
 
