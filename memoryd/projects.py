@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.atomic_file import read_regular
-from memoryd.clients import MEMORY_READER, is_another_used
+from memoryd.clients.memory_reader import MEMORY_READER
 from memoryd.formatting import is_utf8
 
 if TYPE_CHECKING:
@@ -167,8 +167,14 @@ def _memory_place(root: str, slug: str, paths: Paths, config: Config) -> _Place:
     if config.memory_root:
         return _Place(os.path.join(config.memory_root, slug), is_shared=False)
     own, read = os.path.join(paths.memory_root, slug), MEMORY_READER.default_memory_dir(slug, paths)
-    is_own = os.path.isdir(own) or (not MEMORY_READER.is_used(paths) and is_another_used(paths))
+    is_own = os.path.isdir(own) or (not MEMORY_READER.is_used(paths) and _is_another_used(paths))
     return _Place(own if is_own else read, is_shared=False)
+
+
+def _is_another_used(paths: Paths) -> bool:
+    from memoryd.clients.registry import is_another_used  # noqa: PLC0415 - a hook need not load all clients
+
+    return is_another_used(paths)
 
 
 # --- which are left alone ---------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import MEMORY_READER, WITH_HOOKS
 from memoryd.clients.base import HookInputError
 from memoryd.clients.hook_dialect import event_named
+from memoryd.clients.memory_reader import CLAUDE_CODE, MEMORY_READER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
-EVENTS = tuple(dict.fromkeys(event for client in WITH_HOOKS for event in client.hook_events))
 
 _MOST_INPUT_BYTES = 8 << 20
 _BESIDE_NOTES_CHARACTERS = 1_500
@@ -75,14 +74,25 @@ def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     return 0
 
 
+def all_events() -> tuple[str, ...]:
+    """What `memoryd hook` can be run with."""
+    from memoryd.clients.registry import WITH_HOOKS
+
+    return tuple(dict.fromkeys(event for client in WITH_HOOKS for event in client.hook_events))
+
+
 def _late(_number: int, _frame: FrameType | None) -> None:
     raise _LateError
 
 
 def _client_of(arguments: Sequence[str]) -> HookClient:
-    """The one that `--client` names; where nothing is said, the first. Raises HookInputError."""
+    """The one that `--client` names; where nothing is said, Claude Code. Raises HookInputError."""
     _, _, name = " ".join(arguments).partition(" --client ")
-    found = next((client for client in WITH_HOOKS if client.name == name), None) if name else WITH_HOOKS[0]
+    if name in ("", CLAUDE_CODE.name):
+        return CLAUDE_CODE
+    from memoryd.clients.registry import WITH_HOOKS
+
+    found = next((client for client in WITH_HOOKS if client.name == name), None)
     if found is None:
         raise HookInputError("a client that this memoryd does not know")
     return found
@@ -355,7 +365,7 @@ def _log(paths: Paths | None, arguments: Sequence[str], error: BaseException | N
             why = str(error)
         elif isinstance(error, _LateError):
             why = f"not done within {PATIENCE_SECONDS:g} seconds"
-        event = arguments[0] if arguments and arguments[0] in EVENTS else "?"
+        event = arguments[0] if arguments and arguments[0] in all_events() else "?"
         log = open_log(paths, "info")
         if why:
             log.warning("hook", hook=event, why=why)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memoryd import atomic_file
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.clock import elapsed
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs import gates

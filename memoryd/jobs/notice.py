@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import atomic_file
 from memoryd.errors import BusyError, StateError
-from memoryd.state import history
 from memoryd.state.database import open_for_reading
+from memoryd.state.kept_changes import kept_since, quotes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.history import Change
+    from memoryd.state.kept_changes import KeptChange
 
 _MOST_NAMED = 3
 _MOST_CHARACTERS = 100
@@ -64,7 +64,7 @@ def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotic
             told = _told(paths, memory_dir)
             changes = [
                 change
-                for change in history.kept_since(database, memory_dir, told.up_to)
+                for change in kept_since(database, memory_dir, told.up_to)
                 if change.id not in told.also and (not only_asked_for or _is_asked_for(database, change))
             ]
         if changes:
@@ -74,13 +74,13 @@ def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotic
     return KeptNotice("")
 
 
-def _is_asked_for(database: Database, change: Change) -> bool:
+def _is_asked_for(database: Database, change: KeptChange) -> bool:
     """Whether the user asked for it in so many words ("remember …", "from now on …"), or an agent was asked to."""
     if change.kind == "remember":
         return True
     from memoryd.language.requests import is_request  # noqa: PLC0415 - most prompts have nothing to look at
 
-    return any(is_request(quote) for quote in history.quotes_of(database, change.id))
+    return any(is_request(quote) for quote in quotes_of(database, change.id))
 
 
 def _told(paths: Paths, memory_dir: str) -> Told:
@@ -92,7 +92,7 @@ def _told(paths: Paths, memory_dir: str) -> Told:
         return Told()
 
 
-def _in_words(memory_dir: str, changes: Sequence[Change]) -> str:
+def _in_words(memory_dir: str, changes: Sequence[KeptChange]) -> str:
     from memoryd.formatting import count  # noqa: PLC0415 - as above
     from memoryd.memory.quick_parse import quick_parse  # noqa: PLC0415
     from memoryd.security.redact import redact  # noqa: PLC0415

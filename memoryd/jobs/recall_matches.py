@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Directory, Store
     from memoryd.state.database import Database
-    from memoryd.state.inbox import Quote
     from memoryd.state.notes import LastSession
+    from memoryd.state.quotes import Quote
 
 _NEAREST = 20
 NOTES_FOLDER = "notes/"

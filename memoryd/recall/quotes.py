@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 from memoryd.recall.reading import with_every_answer, with_kept_keys
 from memoryd.recall.weights import learnt_memory
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.recall.store import Directory, LearntMemory, Store
-    from memoryd.state.inbox import Quote
+    from memoryd.state.quotes import Quote
 
 _BESIDE = "#unconfirmed"
 _NOTES = "#notes"

@@ -9,7 +9,7 @@ import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.errors import MemorydError, StateError
 from memoryd.jobs import prefetch
 from memoryd.jobs.call_hook import set_call_hooks

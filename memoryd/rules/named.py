@@ -54,6 +54,7 @@ _BETWEEN = re.compile(
     r"\s*(?:[,、/]|\b(?:and|or|und|oder|et|ou|y|o|e)\b|和|或|や)?\s*(?:\b(?:and|or|und|oder|et|ou|y|o|e)\b)?\s*"
 )
 """Between the commands of a list."""
+_SHELL_OPERATOR = re.compile(r"\s(?:&&|\|\|?|;|>)")
 _MOST_WORDS_OF_COMMAND = 5
 
 
@@ -70,7 +71,9 @@ def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
         before: list[str] = []
         end = 0
         for code in CODE.finditer(text):
-            words = code[2].split()
+            words = _SHELL_OPERATOR.split(code[2].rstrip(" .…"))[0].split()
+            if words and words[0] in GIT_SUBCOMMANDS and before[:1] == ["git"]:
+                words = ["git", *words]
             if (
                 len(words) == 1
                 and len(before) > 1

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from memoryd.language.actions import names_action
-from memoryd.language.forbidden import first_clause, is_negated, prohibitions_in
+from memoryd.language.forbidden import first_clause, is_behind_place_word, is_negated, prohibitions_in
 from memoryd.language.parts import passages_of
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
@@ -20,41 +20,43 @@ from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
 from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, is_command, plainly_named, run_trigger
 from memoryd.rules.named_work import work_named_in
+from memoryd.rules.passages import is_folder, likely_paths, read_passage, scope_of
 from memoryd.rules.programs import (
     COMMON_SUBCOMMANDS,
     FILE_KINDS,
     INTERPRETERS,
     LANGUAGE_OF_PACKAGES,
     LANGUAGE_PROGRAMS,
+    OF_LANGUAGES,
     ORDINARY_WORDS,
+    PROGRAMS,
+    STARTING_SUBCOMMANDS,
     WRAPPER_SCRIPTS,
 )
 from memoryd.rules.work import FILES
-from memoryd.rules.work_kinds import WORK, by_name
-from memoryd.rules.written_terms import CODE, forbidden_code, forbidden_options, forbidden_words
+from memoryd.rules.work_kinds import WORK, by_name, commands_of
+from memoryd.rules.written_terms import CODE, forbidden_options, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memoryd.memory.quick_parse import QuickParse
+    from memoryd.rules.passages import Passage
 
 WRITTEN = "\1"
 """Key of what is looked for in the text that a call writes."""
 _ADVICE = re.compile(r"\*\*How to apply:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
-_HOME_PATH = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})/[\w./*@+-]+", re.ASCII)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]{2,}")
 _PROPER_NAME = re.compile(
     r"(?<![\w./@<-])[a-z]\w*(?:-[a-z0-9]+)+(?![\w>/-]|\.\w)|(?<![\w./-])[A-Z][A-Z0-9_]{4,}(?![\w-]|\.\w)", re.ASCII
 )
 _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
-_FOLDER = re.compile(r"(?<![\w<>{}$%=\\@~:/.*-])\.?[\w.-]*\w(?:/[\w.-]*\w)*/(?![\w*<{])", re.ASCII)
-"""A folder is written with a slash at its end."""
 _NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.-]+", re.ASCII)
+_FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}(?![\w./<-])", re.ASCII)
 _DONE = re.compile(r"\b\w+ed\b")
 _LEAST_LETTERS = 3
-_LEAST_LETTERS_OF_FOLDER = 4
 _MOST_CHARACTERS = 8192
 _MOST = 40
 """Triggers of one memory; whoever names more describes a program."""
@@ -67,47 +69,69 @@ def triggers_of_memory(memory: QuickParse) -> tuple[Trigger, ...]:
 
 
 def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
-    """What a memory speaks of, each once, the plainest first."""
+    """What a memory speaks of, each once, the plainest first.
+
+    1. the commands, paths and kinds of files that it names; a folder is what it is about where it is not to be changed, and
+       elsewhere tells where the rule holds
+    2. the kinds of work, beside them
+    3. names and code that it forbids to write
+    4. where it names nothing plainer: the words that it forbids, and words that may be a folder
+    """
     texts = (description, rule_of(body))
     rules = (description, rule_of(_ADVICE.sub(" ", body)))
+    passages = [read_passage(passage) for text in rules for passage in passages_of(text)]
     named = dict.fromkeys(trigger for text in texts for trigger in plainly_named(text))
-    plain = _without_scope(texts, _without_advised(body, named))
-    folders = [found[0] for text in rules for found in _FOLDER.finditer(text)]
+    plain = _without_scope(passages, _without_advised(body, named))
+    instead = _instead(passages)
+    plain = [trigger for trigger in plain if trigger.kind != "edit" or trigger.pattern not in instead]
     plain += _with_fewer_words(rules, plain)
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
-    paths = [trigger for text in texts for trigger in _likely_paths(text)]
+    paths = [trigger for text in texts for trigger in likely_paths(text)]
     has_path = any(trigger.kind == "edit" for trigger in (*plain, *paths))
-    if _is_narrower(rules, plain):  # then a folder tells where the rule holds
-        folders += [trigger.pattern for trigger in paths if _is_folder(trigger.pattern)]
-        paths = [trigger for trigger in paths if not _is_folder(trigger.pattern)]
-    scope = " ".join(dict.fromkeys(folders))
-    others = [*paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
-    others += [trigger for text in rules for trigger in _code(text, scope)]
+    if _is_narrower(passages, plain):  # then a folder tells where the rule holds
+        paths = [trigger for trigger in paths if not is_folder(trigger.pattern)]
+    objects = [Trigger("edit", "", folder) for passage in passages for folder in passage.left_alone]
+    objects += [
+        Trigger("work", "delete", "", " ".join(passage.not_deleted)) for passage in passages if passage.not_deleted
+    ]
+    others = [*objects, *paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
+    scope = scope_of(passages[:2])
+    others += [trigger for passage in passages for trigger in _code(passage, scope, _kinds_of_files(rules))]
     others += [Trigger("name", option, "") for text in rules for option in forbidden_options(text) if option not in run]
+    first = f"{description}\n{first_clause(texts[1])}"
     is_about_files = any(
-        trigger.kind == "edit" and (trigger in plain or trigger.pattern.startswith("."))
+        trigger.kind == "edit"
+        and (trigger in plain or trigger.pattern.startswith("."))
+        and trigger.pattern.strip("*/") in first
         for trigger in (*plain, *others)
     )
     work = [] if is_about_files else _work(texts, run, has_path=has_path)
+    plain += _with_forbidden_options(work, rules)
+    bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
+    work = [name for name in work if not any(_is_qualified(name, program, text) for program in bare for text in texts)]
     found = [*plain, *_done(work, texts, {trigger.key for trigger in plain}, scope), *others]
     kinds = {trigger.kind for trigger in found}
     if kinds <= {"name", "text"}:
-        found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(rules, scope)]
+        found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(passages)]
         found += _folders(texts) if not kinds else ()
-    found = [trigger._replace(scope=scope) if trigger.kind == "run" else trigger for trigger in found]
+    found = [
+        trigger._replace(scope=_scope_of_command(trigger, passages)) if trigger.kind == "run" else trigger
+        for trigger in found
+    ]
     return tuple(dict.fromkeys((*found, *_programs(rules, {trigger.key for trigger in plain}))))[:_MOST]
 
 
-def _is_narrower(texts: tuple[str, ...], plain: list[Trigger]) -> bool:
+def _scope_of_command(trigger: Trigger, passages: list[Passage]) -> str:
+    """Where a command is meant: in the folders that stand beside it, or in those that the memory begins with."""
+    words = trigger.pattern.split()
+    return scope_of(passage for passage in passages if words[0] in passage.text) or scope_of(passages[:2])
+
+
+def _is_narrower(passages: list[Passage], plain: list[Trigger]) -> bool:
     """Whether a rule is about commands, or forbids some code, and not to edit what it names."""
-    if any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text)):
+    if any(passage.left_alone for passage in passages):
         return False
-    return any(trigger.kind == "run" for trigger in plain) or any(True for text in texts for _ in forbidden_code(text))
-
-
-def _is_folder(path: str) -> bool:
-    """A part of the project: a path without the ending that a file has, and neither of the machine nor of one tool alone."""
-    return "." not in path.rsplit("/", 1)[-1] and not path.startswith(("~", "$", "."))
+    return any(trigger.kind == "run" for trigger in plain) or any(passage.code for passage in passages)
 
 
 def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
@@ -129,6 +153,8 @@ def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trig
         size = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
         if 1 < size < len(words) or (size == 1 < len(words) and trigger.key not in ORDINARY_WORDS | INTERPRETERS):
             found.append(run_trigger(words[:size]))
+        if (inner := _wrapped(words)) and inner[0] not in INTERPRETERS:
+            found.append(run_trigger(inner))
     for program, script in WRAPPER_SCRIPTS.items():
         if not any(script in text for text in texts):
             found += [
@@ -139,21 +165,39 @@ def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trig
     return found
 
 
-def _code(text: str, scope: str) -> Iterator[Trigger]:
-    """Pieces of code that a memory forbids to write."""
-    for piece in forbidden_code(text):
+def _wrapped(words: list[str]) -> list[str]:
+    """The command that one is run through another: `fvm flutter test`, `uv run pytest`. Who runs it without is to hear of that."""
+    start = " ".join(words[:2])
+    if start in STARTING_SUBCOMMANDS:
+        return words[2 + STARTING_SUBCOMMANDS[start] :]
+    is_known = words[0] in PROGRAMS | ORDINARY_WORDS | INTERPRETERS
+    return words[1:] if not is_known and len(words) > 1 and words[1] in OF_LANGUAGES else []
+
+
+def _code(passage: Passage, scope: str, kinds: str) -> Iterator[Trigger]:
+    """Pieces of code that a memory forbids to write: in the folders that it names beside them, in files of its language."""
+    scope = " ".join(filter(None, (scope_of([passage]) or scope, kinds)))
+    for piece in passage.code:
         if not is_command([piece]) and not path_in(piece, is_code=True):
             yield Trigger("text", WRITTEN, piece.removesuffix("()"), scope)
             if piece.isascii() and piece.isalnum():
                 yield Trigger("name", piece, "")
 
 
-def _words(texts: tuple[str, ...], scope: str) -> Iterator[Trigger]:
+def _kinds_of_files(texts: tuple[str, ...]) -> str:
+    """Endings of the files that are written in the languages that a memory names, as a scope."""
+    found = ((text, word) for text in texts for word in WORD.finditer(text) if word[0].lower() in FILE_KINDS)
+    named = dict.fromkeys(word[0].lower() for text, word in found if is_behind_place_word(text, word.start()))
+    return " ".join(f"*.{extension}" for word in named for extension in FILE_KINDS[word])
+
+
+def _words(passages: list[Passage]) -> Iterator[Trigger]:
     """Plain words that a memory forbids to use, with the other words that it has: one of those must be near."""
-    forbidden = dict.fromkeys(words for text in texts for words in forbidden_words(text))
+    forbidden = {words: scope_of([passage]) for passage in passages for words in forbidden_words(passage.text)}
     inside = {stem(word) for words in forbidden for word in words}
-    near = {stem(word) for text in texts for word in split(text) if len(word) >= _LEAST_LETTERS and not is_stop(word)}
-    for words in forbidden:
+    said = (word for passage in passages for word in split(passage.text))
+    near = {stem(word) for word in said if len(word) >= _LEAST_LETTERS and not is_stop(word)}
+    for words, scope in forbidden.items():
         yield Trigger("words", WRITTEN, f"{' '.join(map(stem, words))}|{' '.join(sorted(near - inside))}", scope)
 
 
@@ -161,6 +205,7 @@ def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
     """Words that may be the name of a program: a call that runs one of that name is about the same thing."""
     prose = (PATH_LIKE.sub(" ", CODE.sub(" ", text)) for text in texts)
     words = dict.fromkeys(word.lower() for text in prose for word in WORD.findall(text))
+    words |= dict.fromkeys(code[2] for text in texts for code in CODE.finditer(text))
     for word in words.keys() - known:
         if _PROGRAM.fullmatch(word) and not is_stop(word) and word not in _NO_PROGRAMS:
             yield Trigger("program", word, "")
@@ -170,10 +215,31 @@ def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: st
     """Kinds of work: done by commands, and by changes of files where the memory does not speak of running something."""
     languages = _languages(texts) or _languages_of(texts, programs) or [""]
     is_about_running = any(names_action("start", first_clause(text)) for text in texts)
+    is_about_editing = any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text))
     for name in work:
         kind = by_name()[name]
         names = [name, f"{name}{FILES}"] if kind.paths and (kind.is_in_files or not is_about_running) else [name]
+        names = names[-1:] if is_about_editing else names
         yield from (Trigger("work", name, language, scope) for name in names for language in languages)
+
+
+def _with_forbidden_options(work: list[str], texts: tuple[str, ...]) -> list[Trigger]:
+    """Commands of a kind of work with an option that a memory forbids: "do not push to main, and no --force"."""
+    kinds = {name for kind in work for name in (kind, by_name()[kind].part_of) if name}
+    commands = [command for kind in kinds for command in commands_of(kind) if len(command.split()) > 1]
+    programs = {command.split()[0] for command in commands}
+    options = [option for text in texts for option in forbidden_options(text, least_words=1)]
+    return (
+        [run_trigger([*command.split(), option]) for command in commands for option in options]
+        if len(programs) == 1
+        else []
+    )
+
+
+def _is_qualified(work: str, program: str, text: str) -> bool:
+    """Whether it is work with one program that a text speaks of: "Playwright tests"."""
+    found = re.search(rf"\b{re.escape(program)}[ -]([a-z]+)", text, re.IGNORECASE)
+    return found is not None and work in work_named_in(found[1], [found[1].lower()])
 
 
 def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
@@ -206,25 +272,24 @@ def _has_subcommand(trigger: Trigger, body: str) -> bool:
     )
 
 
-def _without_scope(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
+def _without_scope(passages: list[Passage], plain: list[Trigger]) -> list[Trigger]:
     """Without folders where a memory is about commands: there they tell where it holds, unless it forbids to edit them."""
     if not any(trigger.kind == "run" for trigger in plain):
         return plain
-    if any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text)):
-        return plain
-    return [trigger for trigger in plain if trigger.kind != "edit" or not trigger.pattern.endswith("/")]
+    left_alone = {folder for passage in passages for folder in passage.left_alone}
+    return [
+        trigger
+        for trigger in plain
+        if trigger.kind != "edit" or not trigger.pattern.endswith("/") or trigger.pattern in left_alone
+    ]
 
 
-def _likely_paths(text: str) -> Iterator[Trigger]:
-    """Words with a slash in a sentence, and paths below the home directory. They may be no path: then no call has it."""
-    if "/" not in text:
-        return
-    for found in _HOME_PATH.finditer(text):
-        yield Trigger("edit", "", found[0].rstrip("."))
-    for found in PATH_LIKE.finditer(CODE.sub(" ", text)):
-        path = found[0].rstrip("./")
-        if "/" in path.strip("./") and not path_in(found[0], is_code=False):
-            yield Trigger("edit", "", path)
+def _instead(passages: list[Passage]) -> set[str]:
+    """Folders that a memory names as the place for what is not to be done in another one."""
+    left_alone = {folder.strip("/") for passage in passages for folder in passage.left_alone}
+    others = (passage for passage in passages if not passage.is_negated and not any(commands_in(passage.text)))
+    named = {folder for passage in others for folder in passage.folders} if left_alone else set()
+    return {folder for folder in named if folder.strip("/") not in left_alone}
 
 
 def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
@@ -305,7 +370,9 @@ def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
 
 
 def _folders(texts: tuple[str, ...]) -> Iterator[Trigger]:
-    """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing"."""
-    for word in dict.fromkeys(word for text in texts for word in split(text)):
-        if len(word) >= _LEAST_LETTERS_OF_FOLDER and word.isascii() and not is_stop(word) and word not in FILE_KINDS:
-            yield Trigger("folder", word, "")
+    """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing", "in fixtures"."""
+    for text in texts:
+        for found in _FOLDER_WORD.finditer(text):
+            word = found[0].lower()
+            if not is_stop(word) and word not in FILE_KINDS and is_behind_place_word(text, found.start()):
+                yield Trigger("folder", word, "")

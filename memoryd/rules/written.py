@@ -40,7 +40,10 @@ def has(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
 
 def _is_in(scope: str, call: Call) -> bool:
     """Whether something is written where a memory holds; what a text for people tells of is not done there."""
-    folders = [folder.strip("/") for folder in scope.split()]
+    endings = tuple(part[1:] for part in scope.split() if part.startswith("*."))
+    folders = [part.strip("/") for part in scope.split() if not part.startswith("*.")]
+    if endings and call.changed and not any(path.lower().endswith(endings) for path in call.changed):
+        return False
     if not folders:
         return not call.changed or not all(path.endswith(_PROSE) for path in call.changed)
     return any(f"/{folder}/" in f"/{path}" for folder in folders for path in call.changed)
@@ -50,7 +53,8 @@ def _piece(code: str, *, is_sql: bool) -> re.Pattern[str]:
     """A piece of code as a whole word; in SQL capitals make no difference."""
     before = r"(?<!\w)" if code[0].isalnum() else ""
     behind = r"(?!\w)" if code[-1].isalnum() else ""
-    return re.compile(f"{before}{re.escape(code)}{behind}", re.IGNORECASE if is_sql else 0)
+    words = r"\s+".join(map(re.escape, code.split()))
+    return re.compile(f"{before}{words}{behind}", re.IGNORECASE if is_sql else 0)
 
 
 def _has_words(words: list[str], near: set[str], call: Call) -> bool:

@@ -15,7 +15,7 @@ from memoryd.recall.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
 
