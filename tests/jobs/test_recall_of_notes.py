@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import WITH_HOOKS, hook
+from memoryd.clients import hook
 from memoryd.clients.base import HookCall
+from memoryd.clients.registry import WITH_HOOKS
 from memoryd.jobs.notes import update_due
 from memoryd.jobs.recall import NO_MEMORIES, NOTHING_RELEVANT, recall, record_shown
 from memoryd.jobs.recall_matches import Request
