@@ -23,10 +23,9 @@ LEAST_COVERING = 0.03
 for "commit this", and all of them are meant."""
 FEW, MANY = 10, 40
 """Between these both rise with each memory, so that one more never silences recall."""
-LEAST_BESIDE = 0.08
-"""Of the others, once something is said: silence is broken already,"""
 SHARE_BESIDE = 0.3
-"""and as a part of the best: beside one that is meant for sure, a doubtful one is noise."""
+"""Of the probability of the best, that the others need: silence is broken already, but beside one that is meant for sure, a
+doubtful one is noise."""
 LEAST_BEFORE_MODEL = 0.5
 """Of all where a model's choice follows: what is less sure is left to it."""
 PITFALL_BONUS = 0.15
@@ -57,7 +56,7 @@ def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
         return Floor(LEAST_BEFORE_MODEL, LEAST_BEFORE_MODEL)
     share = min(1.0, max(0.0, (memories - FEW) / (MANY - FEW)))
     best = LEAST_OF_FEW + share * (LEAST_PROBABILITY - LEAST_OF_FEW)
-    return Floor(best, LEAST_BESIDE, covering=LEAST_COVERING + share * (best - LEAST_COVERING))
+    return Floor(best, SHARE_BESIDE * best, covering=LEAST_COVERING + share * (best - LEAST_COVERING))
 
 
 def is_worth_asking(prompt: str) -> bool:
