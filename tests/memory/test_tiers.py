@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -405,29 +406,54 @@ def test_the_undo_of_a_move_that_was_killed_loses_nothing_where_the_old_place_is
     assert call > 8
 
 
+_LONGEST_SECONDS = 120.0
+
+
+def in_children(*works: Callable[[], object]) -> list[int]:
+    """The exit codes of processes that do this work at the same time; those that never end are killed."""
+    ended, end = os.pipe()
+    children = []
+    for work in works:
+        child = os.fork()
+        if child == 0:
+            os.close(ended)
+            code = 1
+            with suppress(BaseException):
+                work()
+                code = 0
+            os._exit(code)
+        children.append(child)
+    os.close(end)
+    if not select.select([ended], [], [], _LONGEST_SECONDS)[0]:  # it can be read when the last of them has closed it
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+    os.close(ended)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
 def test_from_the_global_directory_nobody_waits_for_a_project_that_is_being_written(
     paths: Paths, project: Path
 ) -> None:
-    Path(paths.global_dir, "user_c.md").write_bytes(memory("A nurse"))
-    is_done, call = True, 4
-    while is_done or not Path(project, "user_c.md").exists():
+    person = paths.global_dir
+    Path(person, "user_c.md").write_bytes(memory("A nurse"))
+    call = 4
+    while not Path(project, "user_c.md").exists():  # killed behind the first half
         call += 1
-        is_done = in_child(
-            paths,
-            lambda database: move(database, paths.global_dir, str(project), "user_c.md", paths.global_dir, NOW),
-            call,
+        assert not in_child(
+            paths, lambda database: move(database, person, str(project), "user_c.md", person, NOW), call
         )
-    with closing(open_database(paths)) as database, open_directory(str(project)) as held:
-        with held.locked(), open_directory(paths.global_dir) as person:
-            reindex(database, person, NOW)
-        assert changes.directories_with_prepared(database) in ([], [str(project)])
-        reindex(database, held, NOW)
-        assert changes.directories_with_prepared(database) == []
-    assert not Path(paths.global_dir, "user_c.md").exists()
 
+    def write_there() -> None:
+        with closing(open_database(paths)) as database, open_directory(person) as directory:
+            reindex(database, directory, NOW)
 
-_TURNS = 14
-_LONGEST_SECONDS = 120.0
+    with open_directory(str(project)) as held:
+        with held.locked():
+            assert in_children(write_there) == [0]
+        with closing(open_database(paths)) as database:
+            reindex(database, held, NOW)
+            assert changes.directories_with_prepared(database) == []
+    assert not Path(person, "user_c.md").exists()
 
 
 def test_processes_that_lock_a_project_and_the_global_directory_in_every_way_come_to_an_end(
@@ -437,26 +463,9 @@ def test_processes_that_lock_a_project_and_the_global_directory_in_every_way_com
     other = Path(paths.transcripts_root, "-code-other", "memory")
     other.mkdir(parents=True)
     open_database(paths).close()
-    ended, end = os.pipe()
-    children = []
-    for number in range(4):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            with suppress(BaseException):
-                os.close(ended)
-                lock_in_every_way(paths, [str(project), str(other)], random.Random(number))
-                code = 0
-            os._exit(code)
-        children.append(child)
-    os.close(end)
-    is_over = bool(select.select([ended], [], [], _LONGEST_SECONDS)[0])  # readable when the last of them has closed it
-    os.close(ended)
-    for child in children if not is_over else ():
-        os.kill(child, signal.SIGKILL)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    assert is_over
-    assert codes == [0, 0, 0, 0]
+    places = [str(project), str(other)]
+    works = [partial(lock_in_every_way, paths, places, random.Random(number)) for number in range(4)]
+    assert in_children(*works) == [0, 0, 0, 0]
     recover_all(paths)
     with closing(open_database(paths)) as database:
         assert changes.directories_with_prepared(database) == []
@@ -465,7 +474,7 @@ def test_processes_that_lock_a_project_and_the_global_directory_in_every_way_com
 def lock_in_every_way(paths: Paths, projects: list[str], chance: random.Random) -> None:
     person = paths.global_dir
     with closing(open_database(paths)) as database:
-        for number in range(_TURNS):
+        for number in range(14):
             place, name = chance.choice(projects), f"user_{chance.randrange(6)}.md"
             fresh = f"project_{os.getpid()}_{number}.md"
 
