@@ -34,8 +34,8 @@ def execute(context: Context) -> int:
     import tempfile
 
     from memoryd.cli.screen import Gap, Paragraph, Screen
-    from memoryd.clients import ALL
     from memoryd.clients.claude_code.folders import slug_of
+    from memoryd.clients.registry import ALL
     from memoryd.config import Config
     from memoryd.engines.offline.engine import OfflineEngine
     from memoryd.jobs.due import due, extract_due

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import client_named, instructions_at
+from memoryd.clients.registry import client_named, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.formatting import count

@@ -18,7 +18,7 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import all_sessions
+from memoryd.clients.registry import all_sessions
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs.index_repair import repair_indexes
 from memoryd.jobs.memory_dirs import all_memory_dirs

@@ -36,7 +36,8 @@ from tests.stores.machines import memory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.model import Exchange, MemoryType, Revision
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Exchange, Revision
     from memoryd.paths import Paths
     from tests.jobs.dream_workspace import DreamWorkspace
     from tests.jobs.workspace import Workspace
