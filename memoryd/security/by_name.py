@@ -79,8 +79,12 @@ _LOOKS_BACK, _LOOKS_AHEAD = 130, 1000
 """So much of the text around a noun decides what is found there, but for table columns."""
 
 
-def secrets_by_name(forms: SearchedText) -> Iterator[Span]:
+def secrets_by_name(forms: SearchedText) -> list[Span]:
     """Every value that is called a secret and looks like one, in no order; spans may overlap."""
+    return list(_named(forms)) if forms.words or forms.others else []
+
+
+def _named(forms: SearchedText) -> Iterator[Span]:
     text = forms.text
     for matches in nouns_in(forms):
         past = 0  # a noun inside of a secret says nothing
@@ -112,7 +116,7 @@ class _Nearby:
         self._around, self._before = "", 0
         self._found: tuple[Noun | None, Span | None] = None, None
 
-    def at(self, match: re.Match[str]) -> tuple[Noun | None, Span | None]:
+    def at(self, match: re.Match[bytes] | re.Match[str]) -> tuple[Noun | None, Span | None]:
         place = match.start()
         if self._around and self._text.startswith(self._around, place - _LOOKS_BACK):
             noun, span = self._found
