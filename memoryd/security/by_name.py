@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _SPACE = r"[^\S\n]"
 
 _ASSIGNED = re.compile(
-    rf"\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
+    rf"(?:{_SPACE}?\([^()\n]{{1,24}}\)(?={_SPACE}?[:=]))?\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
     rf"(?:{_SPACE}{{0,4}}[A-Za-z][\w.]{{0,30}}(?:\[\w+\])?{_SPACE}{{0,4}}=(?!=))?[*_]{{0,3}}(?P<after>{_SPACE}{{0,8}})"
 )
 # <add key="DbPassword" value="…">, {"name": "DB_PASSWORD", "value": "…"}, setenv("API_KEY", "…")
@@ -51,7 +51,7 @@ _STILL = (
 )
 _WORD = rf"(?:{_SPACE}{{1,3}}[\w'’/@-]{{1,25}}(?:\.[\w-]{{1,20}})?)"  # noqa: RUF001
 _SAID = re.compile(
-    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?:)"  # noqa: RUF001
+    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?{_SPACE}?:)"  # noqa: RUF001
     rf"(?:{_SPACE}{{1,3}}{_STILL}){{0,3}}:?{_SPACE}{{1,3}}(?=\S{{0,80}}[^\sA-Za-z.,;:]|(?:[A-Za-z]+-){{3}}|[A-Za-z]{{20}})"
 )
 _SAID_IN_THE_EAST = re.compile(
