@@ -400,7 +400,12 @@ def test_a_session_is_told_what_was_kept_and_the_config_can_silence_it(
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_hook_imports_only_what_every_answer_needs(environment: dict[str, str], project: Path, event: str) -> None:
     """A client waits for each: what takes tens of milliseconds is loaded where a memory, a note or a line of a log needs it."""
-    call = {"source": "startup", "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t"}
+    call: dict[str, Any] = {
+        "source": "startup",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "t",
+    }
     memoryd(environment, "recall", "--project", str(project), PROMPT)  # the memory has been read
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-P", "-m", "memoryd", "hook", event],
