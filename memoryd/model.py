@@ -18,6 +18,7 @@ class Prompt(NamedTuple):
     cwd: str
     said_at: float | None
     text: str
+    branch: str = ""  # that was checked out then, where the client tells
 
 
 class ToolCall(NamedTuple):

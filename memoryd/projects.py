@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _POINTER_BYTES = 1 << 20
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_BRANCH = "ref: refs/heads/"
 _REF = re.compile(r"refs/[\w./-]+")
 
 
@@ -90,11 +91,27 @@ def _pointer(file: str, label: str, relative_to: str) -> str | None:
     return os.path.realpath(os.path.join(relative_to, target)) if target else None
 
 
-def head_commit(root: str) -> str:
-    """The commit that is checked out at the root of a project; empty outside git, and before the first one."""
+def branch_of(cwd: str) -> str:
+    """The branch that is checked out where somebody works; empty outside git, and where none is."""
+    place = os.path.realpath(cwd) if os.path.isabs(cwd) and "\0" not in cwd else "/"
+    while not os.path.exists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return ""
+        place = os.path.dirname(place)
+    _, head = _admin_and_head(place)
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
+
+
+def _admin_and_head(root: str) -> tuple[str | None, str]:
+    """The folder that git keeps of a checkout, and the first line of its HEAD."""
     dot_git = os.path.join(root, ".git")
     admin = dot_git if os.path.isdir(dot_git) else _pointer(dot_git, "gitdir:", root)
-    head = _first_line(os.path.join(admin, "HEAD")) if admin else ""
+    return admin, _first_line(os.path.join(admin, "HEAD")) if admin else ""
+
+
+def head_commit(root: str) -> str:
+    """The commit that is checked out at the root of a project; empty outside git, and before the first one."""
+    admin, head = _admin_and_head(root)
     if not admin or not head.startswith("ref: "):
         return head if _COMMIT.fullmatch(head) else ""
     name = head.removeprefix("ref: ")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.clients.registry import WITH_PLUGIN
 from memoryd.errors import MemorydError
-from memoryd.recall.index import up_to_date_index
+from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.store import open_store
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def follow_commits(paths: Paths, config: Config, now: float) -> bool:
                 with suppress(OSError):
                     if known is None or known.mtime_ns != os.stat(memory_dir).st_mtime_ns:
                         up_to_date_index(store, memory_dir, now, thorough=True)
+                        read_triggers(store, memory_dir)
             return set_call_hooks(paths, store)
     return False
 
@@ -51,6 +52,7 @@ def follow_edits(paths: Paths, memory_dir: str, now: float, *, seconds: float) -
     """
     with suppress(MemorydError), closing(open_store(paths)) as store:
         up_to_date_index(store, memory_dir, now, seconds=seconds)
+        read_triggers(store, memory_dir, seconds=seconds)
         set_call_hooks(paths, store)
 
 

@@ -126,6 +126,7 @@ class SessionFacts:
     def __init__(self, kept: str = "") -> None:
         known = _parsed(kept)
         self.cwd: str = known.get("cwd", "")
+        self.branch: str = known.get("branch", "")
         self.tokens: int = known.get("tokens", 0)
         self.calls: int = known.get("calls", 0)
         self.turns: int = known.get("turns", 0)
@@ -185,6 +186,7 @@ class SessionFacts:
     def _begin_turn(self, prompt: Prompt) -> None:
         self.opted_out |= is_opt_out(prompt.text)
         self.cwd = self.cwd or prompt.cwd
+        self.branch = prompt.branch or self.branch
         self.turns += 1
         self.calls_in_turn = 0
         self.tokens += _tokens(prompt.text)

@@ -96,7 +96,7 @@ class World:
     """Files, a clock, and what every user message that was ever whole in a file must have led to."""
 
     def __init__(self) -> None:
-        self.home = tempfile.mkdtemp(prefix="memoryd-world-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.home = tempfile.mkdtemp(prefix="memoryd-world-")
         self.paths = paths_from({"HOME": self.home})
         self.root = Path(self.paths.transcripts_root)
         (self.root / "-a").mkdir(parents=True)
