@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation.notes_cases import CASES
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Anthropic, Budget, Config
 from memoryd.jobs.ingest import Ingester

@@ -86,7 +86,7 @@ def extractions(
 
 def ingest(context: Context, database: Database) -> None:
     """Ingest what is new in all transcripts."""
-    from memoryd.clients import ALL
+    from memoryd.clients.registry import ALL
     from memoryd.jobs.ingest import Ingester
 
     ingester = Ingester(ALL, database, context.paths, context.config)
