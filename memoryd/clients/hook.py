@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memoryd.clients.base import HookCall, HookClient
     from memoryd.config import Config
     from memoryd.paths import Paths
+    from memoryd.state.database import Database
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
@@ -39,6 +40,17 @@ PATIENCE_SECONDS = 4.5
 
 class _LateError(Exception):
     """It took too long."""
+
+
+class _World(NamedTuple):
+    """Where a hook is answered."""
+
+    paths: Paths
+    config: Config
+    environment: Mapping[str, str]
+    memory_dir: str
+    database: Database | None
+    """The state database, opened once for all that is asked of it."""
 
 
 class _Said(NamedTuple):
@@ -113,26 +125,34 @@ def _said(client: HookClient, event: str, paths: Paths, environment: Mapping[str
     paths, config = settings_in_force(paths, any_config=True)
     if call.kind == "release":
         return _released(client, call, paths, config)
+    from memoryd.state.database import state_to_read
     from memoryd.state.projects import memory_dir_at
 
-    memory_dir = memory_dir_at(call.cwd, paths, config)
-    if not memory_dir:
-        return _Said()
-    if call.kind == "call":
-        return _before_call(client, event, call, paths, config, memory_dir)
+    with state_to_read(paths) as database:
+        memory_dir = memory_dir_at(call.cwd, paths, config, database)
+        if not memory_dir:
+            return _Said()
+        if call.kind == "call":
+            return _before_call(client, event, call, paths, config, memory_dir)
+        return _with_memories(client, event, _World(paths, config, environment, memory_dir, database), call)
+
+
+def _with_memories(client: HookClient, event: str, world: _World, call: HookCall) -> _Said:
+    """What goes with a prompt or the start of a session."""
+    paths, config, memory_dir = world.paths, world.config, world.memory_dir
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
         from memoryd.recall.surface import HOOK_CHARACTERS
 
         manners = _rules_of_use(call, memory_dir)
         room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
-        context = _started(client, call, paths, environment, memory_dir, room - len(manners))
+        context = _started(client, call, world, room - len(manners))
         context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
-        context, record = _recalled(client, call, paths, config, environment, memory_dir)
+        context, record = _recalled(client, call, world)
     if call.is_compacted or call.is_resumed:
         context = "\n".join(filter(None, (_notes_for(client, call, paths, config, len(context)), context)))
-    notice, told = _noticed(call, paths, config, memory_dir) if client.shows_notices else ("", _nothing)
+    notice, told = _noticed(call, world) if client.shows_notices else ("", _nothing)
 
     def then() -> None:
         record()
@@ -155,19 +175,19 @@ def _nothing() -> None:
     """What is done where nothing was said."""
 
 
-def _noticed(call: HookCall, paths: Paths, config: Config, memory_dir: str) -> tuple[str, Callable[[], None]]:
+def _noticed(call: HookCall, world: _World) -> tuple[str, Callable[[], None]]:
     """What the user is told of what was kept, and what notes that they were."""
-    if call.is_compacted or config.notice == "off":
+    paths, memory_dir, mode = world.paths, world.memory_dir, world.config.notice
+    if call.is_compacted or mode == "off" or world.database is None:
         return "", _nothing
     from memoryd.jobs.notice import notice_at_start, notice_with_prompt, record_told
 
-    notice = (notice_at_start if call.kind == "start" else notice_with_prompt)(paths, memory_dir, config.notice)
+    notice_of = notice_at_start if call.kind == "start" else notice_with_prompt
+    notice = notice_of(world.database, paths, memory_dir, mode)
     return notice.text, lambda: record_told(paths, memory_dir, notice.told) if notice.text else None
 
 
-def _recalled(
-    client: HookClient, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
-) -> tuple[str, Callable[[], None]]:
+def _recalled(client: HookClient, call: HookCall, world: _World) -> tuple[str, Callable[[], None]]:
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock
     from memoryd.jobs.prefetch import start_prefetch
@@ -183,6 +203,7 @@ def _recalled(
 
     if not call.prompt:
         return "", _nothing
+    paths, config, environment, memory_dir, database = world
     seen = recent_activity_of(client, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -199,7 +220,7 @@ def _recalled(
     if not asks_to_leave_aside(call.prompt):
         ready = ready_memories(paths, config, memory_dir, call.session_id, now, most_characters=HOOK_CHARACTERS).text
     request = request._replace(most_characters=HOOK_CHARACTERS - len(ready))
-    found = recall(paths, config, environment, clock, memory_dir, request)
+    found = recall(paths, config, environment, clock, memory_dir, request, database)
 
     def record() -> None:
         set_aside(paths, call.session_id, now, is_aside=found.why_not == LEFT_ASIDE)
@@ -292,19 +313,18 @@ def _notes_for(client: HookClient, call: HookCall, paths: Paths, config: Config,
         return ""
 
 
-def _started(
-    client: HookClient, call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int
-) -> str:
+def _started(client: HookClient, call: HookCall, world: _World, room: int) -> str:
     """The index in so many characters, unless the client loads it itself.
 
     After a compaction the session knows nothing of what it was shown.
     """
+    paths, memory_dir = world.paths, world.memory_dir
     if call.is_compacted:
         from memoryd.clock import SystemClock
         from memoryd.recall.shown import forget
 
         forget(paths, call.session_id, SystemClock().now())
-    is_loaded = client.name == MEMORY_READER.name and _is_loaded(call.cwd, paths, environment, memory_dir)
+    is_loaded = client.name == MEMORY_READER.name and _is_loaded(call.cwd, paths, world.environment, memory_dir)
     if not call.is_empty or is_loaded:
         return ""
     from memoryd.recall.context import index_of

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import atomic_file
 from memoryd.errors import BusyError, StateError
-from memoryd.state.database import open_for_reading
 from memoryd.state.kept_changes import kept_since, quotes_of
 
 if TYPE_CHECKING:
@@ -39,14 +38,14 @@ class KeptNotice(NamedTuple):
     told: Told = Told()
 
 
-def notice_at_start(paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
+def notice_at_start(database: Database, paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
     """For a session that begins: everything that was not told yet."""
-    return _notice(paths, memory_dir, only_asked_for=False) if mode != "off" else KeptNotice("")
+    return _notice(database, paths, memory_dir, only_asked_for=False) if mode != "off" else KeptNotice("")
 
 
-def notice_with_prompt(paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
+def notice_with_prompt(database: Database, paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
     """For a prompt: what the user had asked to be remembered; with "each", everything."""
-    return _notice(paths, memory_dir, only_asked_for=mode == "session") if mode != "off" else KeptNotice("")
+    return _notice(database, paths, memory_dir, only_asked_for=mode == "session") if mode != "off" else KeptNotice("")
 
 
 def record_told(paths: Paths, memory_dir: str, told: Told) -> None:
@@ -55,18 +54,14 @@ def record_told(paths: Paths, memory_dir: str, told: Told) -> None:
         atomic_file.write(paths.place_for(memory_dir, "told"), json.dumps(told._asdict()).encode())
 
 
-def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotice:
+def _notice(database: Database, paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotice:
     with suppress(StateError, BusyError):  # nobody waits for a notice
-        database = open_for_reading(paths)
-        if database is None:
-            return KeptNotice("")
-        with closing(database):
-            told = _told(paths, memory_dir)
-            changes = [
-                change
-                for change in kept_since(database, memory_dir, told.up_to)
-                if change.id not in told.also and (not only_asked_for or _is_asked_for(database, change))
-            ]
+        told = _told(paths, memory_dir)
+        changes = [
+            change
+            for change in kept_since(database, memory_dir, told.up_to)
+            if change.id not in told.also and (not only_asked_for or _is_asked_for(database, change))
+        ]
         if changes:
             ids = tuple(change.id for change in changes)
             then = Told(told.up_to, (*told.also, *ids)) if only_asked_for else Told(max(*ids, *told.also, told.up_to))

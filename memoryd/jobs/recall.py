@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.recall.store import Directory, Store
+    from memoryd.state.database import Database
 
 SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
@@ -85,9 +86,17 @@ class _Chosen(NamedTuple):
 
 
 def recall(
-    paths: Paths, config: Config, environment: Mapping[str, str], clock: Clock, memory_dir: str, request: Request
+    paths: Paths,
+    config: Config,
+    environment: Mapping[str, str],
+    clock: Clock,
+    memory_dir: str,
+    request: Request,
+    database: Database | None = None,
 ) -> RecallAnswer:
     """Choose the memories for a prompt. Raises StateError, BusyError.
+
+    `database`: the state database, where the caller has it open.
 
     1. whether the prompt wants memory at all, and says enough
     2. the directory's terms, made true to its files
@@ -99,7 +108,7 @@ def recall(
         return RecallAnswer(text=WITHOUT_MEMORY, why_not=LEFT_ASIDE)
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
-    task = RecallTask(paths, config, environment, clock, memory_dir, request)
+    task = RecallTask(paths, config, environment, clock, memory_dir, request, database)
     with closing(open_store(paths)) as store:
         chosen, answer = _chosen(task, store)
     return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing, suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.errors import BusyError, StateError
@@ -15,7 +15,7 @@ from memoryd.recall import team as team_recall
 from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import name_of_quote, parsed_quote, up_to_date_notes, up_to_date_quotes
 from memoryd.recall.reading import read_memory
-from memoryd.state.database import open_for_reading
+from memoryd.state.database import state_to_read
 from memoryd.state.last_session import last_on_branch
 from memoryd.state.team import is_on as is_team_on
 
@@ -91,6 +91,8 @@ class RecallTask(NamedTuple):
     clock: Clock
     memory_dir: str
     request: Request
+    database: Database | None = None
+    """The state database, where somebody has it open."""
     floor: choose.Floor = choose.Floor(0.0, 0.0)
 
 
@@ -101,13 +103,12 @@ def candidates(task: RecallTask, store: Store, directory: Directory, query: rank
 
 
 def beside_memories(task: RecallTask) -> Beside:
-    with suppress(StateError, BusyError):  # the memories themselves are worth more than these
-        database = open_for_reading(task.paths)
+    opened = nullcontext(task.database) if task.database is not None else state_to_read(task.paths)
+    with suppress(StateError, BusyError), opened as database:  # the memories themselves are worth more than these
         if database is not None:
-            with closing(database):
-                quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
-                has_team = task.config.is_team_on and is_team_on(database, task.memory_dir)
-                return Beside(quotes, has_team, _last_session(task, database))
+            quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
+            has_team = task.config.is_team_on and is_team_on(database, task.memory_dir)
+            return Beside(quotes, has_team, _last_session(task, database))
     return Beside({})
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from memoryd.rules.calls import Call, ShellCommand
 
-ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "folder")
+ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "about", "folder")
 """The plainer a memory names a call, the sooner it is handed over."""
 
 
@@ -106,7 +106,7 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
         )
     if kind == "files":
         return any(path.lower().endswith(f".{key}") or f"/.{key}." in f"/{path.lower()}" for path in call.changed)
-    if kind in ("text", "words"):
+    if kind in ("text", "words", "about"):
         from memoryd.rules import written  # noqa: PLC0415 - few calls write something
 
         return written.has(trigger, call, works)

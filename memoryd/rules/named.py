@@ -23,6 +23,7 @@ Kind = Literal[
     "files",
     "program",
     "words",
+    "about",
     "folder",
     "deny-run",
     "deny-edit",
@@ -58,8 +59,8 @@ _SHELL_OPERATOR = re.compile(r"\s(?:&&|\|\|?|;|>)")
 _MOST_WORDS_OF_COMMAND = 5
 
 
-def plainly_named(text: str) -> Iterator[Trigger]:
-    yield from (trigger for _, trigger in commands_in(text))
+def files_named(text: str) -> Iterator[Trigger]:
+    """Paths and kinds of files."""
     yield from (trigger for _, trigger in paths_in(text))
     yield from _extensions(text)
 

@@ -6,9 +6,15 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.actions import names_action
-from memoryd.language.forbidden import clauses_of, forbids_change, is_behind_negation, is_negated
+from memoryd.language.forbidden import (
+    clauses_of,
+    forbidden_spans,
+    forbids_change,
+    is_behind_negation,
+    is_negated,
+)
 from memoryd.rot.naming import path_in
-from memoryd.rules.named import PATH_LIKE, Trigger
+from memoryd.rules.named import PATH_LIKE, Trigger, commands_in
 from memoryd.rules.written_terms import CODE, forbidden_code
 
 if TYPE_CHECKING:
@@ -16,12 +22,14 @@ if TYPE_CHECKING:
 
 _FOLDER = re.compile(r"(?<![\w<>{}$%=\\@~:/.*-])\.?[\w.-]*\w(?:/[\w.-]*\w)*/(?![\w*<{])", re.ASCII)
 """A folder is written with a slash at its end."""
+_LONG_OPTION = re.compile(r"(?<![\w-])--[a-z]\w*(?:-\w+)*", re.ASCII)
 _HOME_PATH = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})/[\w./*@+-]+", re.ASCII)
 
 
 class Passage(NamedTuple):
     text: str
     is_negated: bool
+    commands: tuple[Trigger, ...]
     folders: tuple[str, ...]
     """Those that it names."""
     left_alone: tuple[str, ...]
@@ -29,16 +37,21 @@ class Passage(NamedTuple):
     not_deleted: tuple[str, ...]
     code: tuple[str, ...]
     """Pieces that are not to be written."""
+    options: tuple[str, ...]
+    """Long options that are not to be used."""
 
 
 def read_passage(text: str) -> Passage:
     negated = is_negated(text)
+    spans = forbidden_spans(text) if negated else []
+    commands = tuple(trigger for _, trigger in commands_in(text))
     folders = tuple(_folders_in(text)) if "/" in text else ()
     forbidding = [clause for clause in clauses_of(text) if is_negated(clause)] if negated and folders else []
     left_alone = [folder for clause in forbidding if forbids_change(clause) for folder in _folders_in(clause)]
     kept = [folder for clause in forbidding if names_action("delete", clause) for folder in _folders_in(clause)]
-    code = tuple(forbidden_code(text)) if negated else ()
-    return Passage(text, negated, folders, tuple(left_alone), tuple(kept), code)
+    code = tuple(forbidden_code(text, spans)) if negated else ()
+    options = tuple(option for span in spans for option in _LONG_OPTION.findall(span)) if "--" in text else ()
+    return Passage(text, negated, commands, folders, tuple(left_alone), tuple(kept), code, options)
 
 
 def scope_of(passages: Iterable[Passage]) -> str:

@@ -12,13 +12,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from memoryd.language.actions import names_action
-from memoryd.language.forbidden import first_clause, is_behind_place_word, is_negated, prohibitions_in
+from memoryd.language.forbidden import first_clause, forbids_change, is_behind_place_word, prohibitions_in
 from memoryd.language.parts import passages_of
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
-from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, is_command, plainly_named, run_trigger
+from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, files_named, is_command, run_trigger
 from memoryd.rules.named_work import work_named_in
 from memoryd.rules.passages import is_folder, likely_paths, read_passage, scope_of
 from memoryd.rules.programs import (
@@ -35,10 +35,10 @@ from memoryd.rules.programs import (
 )
 from memoryd.rules.work import FILES
 from memoryd.rules.work_kinds import WORK, by_name, commands_of
-from memoryd.rules.written_terms import CODE, forbidden_options, forbidden_words
+from memoryd.rules.written_terms import CODE, NAME_PART, forbidden_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.rules.passages import Passage
@@ -53,7 +53,7 @@ _PROPER_NAME = re.compile(
 _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
 _NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
-_PROGRAM = re.compile(r"[a-z][a-z0-9_.-]+", re.ASCII)
+_PROGRAM = re.compile(r"(?<![\w.@+-])[a-z][a-z0-9_.-]*[a-z0-9](?![\w@+])")
 _FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}(?![\w./<-])", re.ASCII)
 _DONE = re.compile(r"\b\w+ed\b")
 _LEAST_LETTERS = 3
@@ -78,13 +78,15 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     4. where it names nothing plainer: the words that it forbids, and words that may be a folder
     """
     texts = (description, rule_of(body))
-    rules = (description, rule_of(_ADVICE.sub(" ", body)))
+    rules = (rule_of(_ADVICE.sub(" ", description)), rule_of(_ADVICE.sub(" ", body)))
     passages = [read_passage(passage) for text in rules for passage in passages_of(text)]
-    named = dict.fromkeys(trigger for text in texts for trigger in plainly_named(text))
-    plain = _without_scope(passages, _without_advised(body, named))
+    advised = [trigger for advice in _ADVICE.findall(body) for _, trigger in commands_in(_LABEL.sub(" ", advice))]
+    commands = [trigger for passage in passages for trigger in passage.commands]
+    named = dict.fromkeys((*commands, *advised, *(trigger for text in texts for trigger in files_named(text))))
+    plain = _without_scope(passages, _without_advised(body, named, {*advised} - {*commands}))
     instead = _instead(passages)
     plain = [trigger for trigger in plain if trigger.kind != "edit" or trigger.pattern not in instead]
-    plain += _with_fewer_words(rules, plain)
+    plain += _with_fewer_words(passages, plain)
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
     paths = [trigger for text in texts for trigger in likely_paths(text)]
     has_path = any(trigger.kind == "edit" for trigger in (*plain, *paths))
@@ -96,8 +98,10 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     ]
     others = [*objects, *paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
     scope = scope_of(passages[:2])
-    others += [trigger for passage in passages for trigger in _code(passage, scope, _kinds_of_files(rules))]
-    others += [Trigger("name", option, "") for text in rules for option in forbidden_options(text) if option not in run]
+    kinds_of_files = _kinds_of_files(rules) if any(passage.code for passage in passages) else ""
+    others += [trigger for passage in passages for trigger in _code(passage, scope, kinds_of_files)]
+    options = dict.fromkeys(option for passage in passages for option in passage.options)
+    others += [Trigger("name", option, "") for option in options if _is_telling(option) and option not in run]
     first = f"{description}\n{first_clause(texts[1])}"
     is_about_files = any(
         trigger.kind == "edit"
@@ -106,7 +110,7 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
         for trigger in (*plain, *others)
     )
     work = [] if is_about_files else _work(texts, run, has_path=has_path)
-    plain += _with_forbidden_options(work, rules)
+    plain += _with_forbidden_options(work, options)
     bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
     work = [name for name in work if not any(_is_qualified(name, program, text) for program in bare for text in texts)]
     found = [*plain, *_done(work, texts, {trigger.key for trigger in plain}, scope), *others]
@@ -114,6 +118,9 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     if kinds <= {"name", "text"}:
         found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(passages)]
         found += _folders(texts) if not kinds else ()
+    is_forbidden = any(passage.is_negated and not forbids_change(passage.text) for passage in passages)
+    if kinds <= ({"name", "text", "edit"} if is_forbidden else {"name", "text"}):
+        found.append(_about(passages))
     found = [
         trigger._replace(scope=_scope_of_command(trigger, passages)) if trigger.kind == "run" else trigger
         for trigger in found
@@ -134,19 +141,13 @@ def _is_narrower(passages: list[Passage], plain: list[Trigger]) -> bool:
     return any(trigger.kind == "run" for trigger in plain) or any(passage.code for passage in passages)
 
 
-def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
+def _with_fewer_words(passages: list[Passage], plain: list[Trigger]) -> list[Trigger]:
     """Commands that a memory asks to be run with an option, without it: who leaves the option out is to hear of it.
 
     And the script of the repository that stands for a program, unless the memory tells them apart.
     """
-    asked = [
-        trigger
-        for text in texts
-        for sentence in passages_of(text)
-        if not is_negated(sentence)
-        for _, trigger in commands_in(sentence)
-        if trigger in plain
-    ]
+    commands = (trigger for passage in passages if not passage.is_negated for trigger in passage.commands)
+    asked = [trigger for trigger in commands if trigger in plain]
     found = []
     for trigger in asked:
         words = trigger.pattern.split()
@@ -156,7 +157,7 @@ def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trig
         if (inner := _wrapped(words)) and inner[0] not in INTERPRETERS:
             found.append(run_trigger(inner))
     for program, script in WRAPPER_SCRIPTS.items():
-        if not any(script in text for text in texts):
+        if not any(script in passage.text for passage in passages):
             found += [
                 run_trigger([script, *trigger.pattern.split()[1:]])
                 for trigger in (*plain, *found)
@@ -201,18 +202,27 @@ def _words(passages: list[Passage]) -> Iterator[Trigger]:
         yield Trigger("words", WRITTEN, f"{' '.join(map(stem, words))}|{' '.join(sorted(near - inside))}", scope)
 
 
+def _about(passages: list[Passage]) -> Trigger:
+    """The words of a memory about how something is written: an edit that has several of them is about the same thing."""
+    words = (word.lower() for passage in passages for word in NAME_PART.findall(passage.text))
+    stems = sorted({stem(word) for word in words if not is_stop(word)})
+    return Trigger("about", WRITTEN, " ".join(stems), scope_of(passages))
+
+
 def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
     """Words that may be the name of a program: a call that runs one of that name is about the same thing."""
-    prose = (PATH_LIKE.sub(" ", CODE.sub(" ", text)) for text in texts)
-    words = dict.fromkeys(word.lower() for text in prose for word in WORD.findall(text))
-    words |= dict.fromkeys(code[2] for text in texts for code in CODE.finditer(text))
-    for word in words.keys() - known:
-        if _PROGRAM.fullmatch(word) and not is_stop(word) and word not in _NO_PROGRAMS:
+    words = {code[2] for text in texts for code in CODE.finditer(text)}
+    for text in texts:
+        words.update(_PROGRAM.findall(PATH_LIKE.sub(" ", CODE.sub(" ", text)).lower()))
+    for word in sorted(words - known - _NO_PROGRAMS):
+        if _PROGRAM.fullmatch(word) and not is_stop(word):
             yield Trigger("program", word, "")
 
 
 def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: str) -> Iterator[Trigger]:
     """Kinds of work: done by commands, and by changes of files where the memory does not speak of running something."""
+    if not work:
+        return
     languages = _languages(texts) or _languages_of(texts, programs) or [""]
     is_about_running = any(names_action("start", first_clause(text)) for text in texts)
     is_about_editing = any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text))
@@ -223,17 +233,17 @@ def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: st
         yield from (Trigger("work", name, language, scope) for name in names for language in languages)
 
 
-def _with_forbidden_options(work: list[str], texts: tuple[str, ...]) -> list[Trigger]:
+def _is_telling(option: str) -> bool:
+    """Whether an option has several words: `--delete` is one of too many programs."""
+    return "-" in option.lstrip("-")
+
+
+def _with_forbidden_options(work: list[str], options: Iterable[str]) -> list[Trigger]:
     """Commands of a kind of work with an option that a memory forbids: "do not push to main, and no --force"."""
-    kinds = {name for kind in work for name in (kind, by_name()[kind].part_of) if name}
+    kinds = {name for kind in work for name in (kind, by_name()[kind].part_of) if name} if options else ()
     commands = [command for kind in kinds for command in commands_of(kind) if len(command.split()) > 1]
-    programs = {command.split()[0] for command in commands}
-    options = [option for text in texts for option in forbidden_options(text, least_words=1)]
-    return (
-        [run_trigger([*command.split(), option]) for command in commands for option in options]
-        if len(programs) == 1
-        else []
-    )
+    is_of_one = len({command.split(maxsplit=1)[0] for command in commands}) == 1
+    return [run_trigger([*command.split(), option]) for command in commands for option in options] if is_of_one else []
 
 
 def _is_qualified(work: str, program: str, text: str) -> bool:
@@ -242,21 +252,16 @@ def _is_qualified(work: str, program: str, text: str) -> bool:
     return found is not None and work in work_named_in(found[1], [found[1].lower()])
 
 
-def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
+def _without_advised(body: str, plain: dict[Trigger, None], advised: set[Trigger]) -> list[Trigger]:
     """Without the commands that only the advice names ("How to apply"): who calls them does as told.
 
     A program that is named bare, where its commands are named too, is left out as well: the memory speaks of these. An option
     that is named by itself is one of the program, if there is a single one.
     """
-    advice = " ".join(_LABEL.sub(" ", part) for part in _ADVICE.findall(body))
-    rest = _ADVICE.sub(" ", body) if advice else body
-    advised = {trigger for _, trigger in commands_in(advice)}
-    if advised:
-        advised -= {trigger for _, trigger in commands_in(rule_of(rest))}
     kept = [trigger for trigger in plain if trigger not in advised] or list(plain)
     programs = {trigger.key for trigger in kept if trigger.kind == "run"}
     if len(programs) == 1:
-        options = [code[2] for code in CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
+        options = [code[2] for code in CODE.finditer(_ADVICE.sub(" ", body)) if _OPTION.fullmatch(code[2])]
         kept += [run_trigger([*programs, option]) for option in options]
     longer = {trigger.key for trigger in kept if trigger.kind == "run" and _has_subcommand(trigger, body)}
     return [trigger for trigger in kept if trigger.kind != "run" or " " in trigger.pattern or trigger.key not in longer]
@@ -287,7 +292,7 @@ def _without_scope(passages: list[Passage], plain: list[Trigger]) -> list[Trigge
 def _instead(passages: list[Passage]) -> set[str]:
     """Folders that a memory names as the place for what is not to be done in another one."""
     left_alone = {folder.strip("/") for passage in passages for folder in passage.left_alone}
-    others = (passage for passage in passages if not passage.is_negated and not any(commands_in(passage.text)))
+    others = (passage for passage in passages if not passage.is_negated and not passage.commands)
     named = {folder for passage in others for folder in passage.folders} if left_alone else set()
     return {folder for folder in named if folder.strip("/") not in left_alone}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.language.forbidden import clauses_of, forbidden_spans, forbidden_things, is_negated
-from memoryd.language.parts import passages_of
+from memoryd.language.forbidden import clauses_of, forbidden_things, is_negated
 from memoryd.language.tokens import is_stop, split
 from memoryd.rot.naming import path_in
 from memoryd.rules.programs import FILE_KINDS, ORDINARY_WORDS, PROGRAMS
@@ -20,20 +19,20 @@ _CODE_LIKE = re.compile(
     r"|[a-z]+(?:_[a-z]+)+|[A-Z][A-Z0-9_]{3,})(?![\w/-]|\.\w)",
     re.ASCII,
 )
+NAME_PART = re.compile(r"[A-Z]?[a-z]+(?<=\w\w)|[A-Z]{2,}(?![a-z])|[^\W\d_a-zA-Z]{2,}")
+"""The words that a name in code is made of; a sentence has them too."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
-_LONG_OPTION = re.compile(r"(?<![\w-])--[a-z]\w*(?:-\w+)*", re.ASCII)
 _OR = re.compile(r"\b(?:or|and|nor|oder|und|noch|ou|et|ni|o|y|u)\b|[,/、和或]")
 _WORD = re.compile(r"[^\W_]+", re.ASCII)
 _MOST_WORDS = 3
 _LEAST_LETTERS = 3
 
 
-def forbidden_code(sentence: str) -> Iterator[str]:
-    """Pieces of code that a sentence forbids: `any`, fmt.Println, @Autowired, KEYS; without a negation there are none.
+def forbidden_code(sentence: str, spans: list[str]) -> Iterator[str]:
+    """Pieces of code that a sentence forbids: `any`, fmt.Println, @Autowired, KEYS; `spans`: what its negations are about.
 
     Those behind a negation are meant; where there are none, those in its clause: "console.log nicht einchecken".
     """
-    spans = forbidden_spans(sentence)
     found = [piece for span in spans for piece in _pieces_of(span)]
     before = (clause for clause in clauses_of(sentence) if is_negated(clause)) if spans and not found else ()
     yield from found or (piece for clause in before for piece in _pieces_of(clause))
@@ -53,13 +52,6 @@ def _pieces_of(text: str) -> Iterator[str]:
 def is_known_command(code: str) -> bool:
     """Whether a piece of code begins with the name of a program that everybody knows."""
     return code.split(maxsplit=1)[0] in PROGRAMS | ORDINARY_WORDS | {"git"}
-
-
-def forbidden_options(text: str, *, least_words: int = 2) -> Iterator[str]:
-    """Long options that a text forbids: `--no-verify`. `--delete` is an option of too many programs to mean one by itself."""
-    for sentence in passages_of(text):
-        for span in forbidden_spans(sentence):
-            yield from (found for found in _LONG_OPTION.findall(span) if found.count("-") > least_words)
 
 
 def forbidden_words(text: str) -> Iterator[tuple[str, ...]]:

@@ -290,6 +290,19 @@ def open_for_reading(paths: Paths) -> Database | None:
     return database
 
 
+@contextmanager
+def state_to_read(paths: Paths) -> Iterator[Database | None]:
+    """The state database for whoever can do without: None where there is none, or none that can be read now."""
+    database = None
+    with suppress(StateError, BusyError):
+        database = open_for_reading(paths)
+    try:
+        yield database
+    finally:
+        if database is not None:
+            database.close()
+
+
 def set_aside(paths: Paths, now: float) -> str:
     """Move a damaged state database out of the way and return its new name. The caller holds the daemon's lock."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
