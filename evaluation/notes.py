@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.jobs.notes import read_on
 from memoryd.model import Prompt
 from memoryd.notes.hand_back import handed_back

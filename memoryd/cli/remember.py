@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 NAME = "remember"
 _CLEAR = 0.6

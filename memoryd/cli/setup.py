@@ -94,7 +94,7 @@ class _Setup(SetupTalk):
 
     def end(self) -> None:
         from memoryd.cli.screen import Command, Paragraph
-        from memoryd.clients import title_of
+        from memoryd.clients.registry import title_of
 
         blocks: list[Block] = [Paragraph("")]
         titles = ["Claude Code"] if self.record.plugin_folder else []
@@ -111,7 +111,7 @@ class _Setup(SetupTalk):
         """The plugin of each client that is here, and out with what an older memoryd left in its settings."""
         import shutil
 
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
 
         client = WITH_PLUGIN[0]
         is_here = os.path.isdir(self.paths.claude_dir) or shutil.which(
@@ -139,7 +139,7 @@ class _Setup(SetupTalk):
             self.tell(f"{client.title} will not run its hooks: {settings.hooks_off.by}.")
 
     def _make_plugin(self) -> None:
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
         from memoryd.jobs.call_hook import follow_commits
 
         earlier = self.record.plugin_files
@@ -151,7 +151,7 @@ class _Setup(SetupTalk):
 
     def _note_plugin(self, earlier: Sequence[str]) -> None:
         """Its folder and files, with those of an earlier version, which are still there."""
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
 
         folder = WITH_PLUGIN[0].plugin_folder(self.paths)
         files = tuple(dict.fromkeys((*earlier, *WITH_PLUGIN[0].plugin_names())))
@@ -159,7 +159,7 @@ class _Setup(SetupTalk):
         self.note(record._replace(plugin_folder=folder, plugin_files=files))
 
     def _remove_old_hooks(self) -> None:
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
 
         client = WITH_PLUGIN[0]
         if not (old := client.old_hooks(self.paths)):
@@ -174,7 +174,7 @@ class _Setup(SetupTalk):
         """The other clients that are here: used or configured before, or on the PATH."""
         import shutil
 
-        from memoryd.clients import CONNECTED, present_clients
+        from memoryd.clients.registry import CONNECTED, present_clients
 
         present, search = present_clients(self.paths), self.context.environment.get("PATH")
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import __version__
-from memoryd.clients import present_clients
+from memoryd.clients.registry import present_clients
 from memoryd.daemon import last_failure
 from memoryd.diagnosis import problems as found_problems
 from memoryd.diagnosis.facts import World, is_service_installed, read_chosen_engine, read_config_error

@@ -15,8 +15,9 @@ from memoryd.jobs.holds import engine_wait
 from memoryd.memory.limits import INDEX_NAME, LOCK_NAME
 from memoryd.model import Due, Wait
 from memoryd.projects import is_excluded
-from memoryd.state import dreams, log_lines, waiting
+from memoryd.state import dreams, waiting
 from memoryd.state import projects as known_projects
+from memoryd.state.quotes import logs_with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +121,7 @@ class Checks:
     @cached_property
     def lines(self) -> int:
         """Lines of daily logs that wait to be distilled."""
-        if not self._has_daily_log and not log_lines.logs_with_lines(self._database, self._memory_dir):
+        if not self._has_daily_log and not logs_with_lines(self._database, self._memory_dir):
             return 0
         from memoryd.jobs.new_log_lines import waiting_lines  # noqa: PLC0415 - only where there are daily logs
 

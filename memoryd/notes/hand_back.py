@@ -16,7 +16,6 @@ from memoryd.notes.sections import (
     state_of,
     title_of,
 )
-from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,6 +59,8 @@ def handed_back(
         if text:
             parts.append(f"{heading}{text}")
             left -= len(parts[-1]) + 1
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and a hook often finds nothing new
+
     return redact("\n".join(filter(None, (lead, *parts, end))))[:most_characters]
 
 

@@ -23,6 +23,7 @@ Kind = Literal[
     "files",
     "program",
     "words",
+    "about",
     "folder",
     "deny-run",
     "deny-edit",
@@ -54,11 +55,12 @@ _BETWEEN = re.compile(
     r"\s*(?:[,、/]|\b(?:and|or|und|oder|et|ou|y|o|e)\b|和|或|や)?\s*(?:\b(?:and|or|und|oder|et|ou|y|o|e)\b)?\s*"
 )
 """Between the commands of a list."""
+_SHELL_OPERATOR = re.compile(r"\s(?:&&|\|\|?|;|>)")
 _MOST_WORDS_OF_COMMAND = 5
 
 
-def plainly_named(text: str) -> Iterator[Trigger]:
-    yield from (trigger for _, trigger in commands_in(text))
+def files_named(text: str) -> Iterator[Trigger]:
+    """Paths and kinds of files."""
     yield from (trigger for _, trigger in paths_in(text))
     yield from _extensions(text)
 
@@ -70,7 +72,9 @@ def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
         before: list[str] = []
         end = 0
         for code in CODE.finditer(text):
-            words = code[2].split()
+            words = _SHELL_OPERATOR.split(code[2].rstrip(" .…"))[0].split()
+            if words and words[0] in GIT_SUBCOMMANDS and before[:1] == ["git"]:
+                words = ["git", *words]
             if (
                 len(words) == 1
                 and len(before) > 1

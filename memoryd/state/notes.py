@@ -50,6 +50,18 @@ class KeptNotes(NamedTuple):
     """Empty while the session is too short for notes."""
     revision: int = 0
     """0: none is stored."""
+    branch: str = ""
+    """That was checked out last; empty: not known."""
+    parts: tuple[str, ...] = ()
+    """The texts that recall searches."""
+
+
+class LastSession(NamedTuple):
+    """What recall searches of the last session on a branch."""
+
+    session_id: str
+    active_at: float
+    parts: tuple[str, ...]
 
 
 class NotedSession(NamedTuple):
@@ -77,6 +89,18 @@ def notes_of(database: Database, session_id: str) -> KeptNotes | None:
     return _of_row(rows[0]) if rows else None
 
 
+def last_on_branch(database: Database, memory_dir: str, branch: str, session_id: str) -> LastSession | None:
+    """The last other session of a project on a branch that has notes."""
+    rows = database.query(
+        "SELECT known.session_id, known.active_at, parts FROM session_notes AS known"
+        " JOIN transcripts USING (session_id) JOIN projects ON projects.id = project_id"
+        " WHERE branch = ? AND memory_dir = ? AND known.session_id <> ? AND file <> '' AND NOT opted_out"
+        " ORDER BY known.active_at DESC LIMIT 1",
+        (branch, memory_dir, session_id),
+    )
+    return LastSession(rows[0][0], rows[0][1], tuple(json.loads(rows[0][2]))) if rows else None
+
+
 def all_notes(database: Database) -> list[KeptNotes]:
     """The last active one first."""
     return [_of_row(row) for row in database.query("SELECT * FROM session_notes ORDER BY active_at DESC, session_id")]
@@ -96,15 +120,16 @@ def store(database: Database, notes: KeptNotes, write: Callable[[], None]) -> bo
         cursor = notes.cursor
         database.execute(
             "INSERT INTO session_notes (session_id, revision, client, path, offset, head_bytes, head_hash, tail_bytes,"
-            " tail_hash, facts, tokens, calls, last_calls, written, written_offset, written_tokens, written_calls, failures, file, active_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET"
+            " tail_hash, facts, tokens, calls, last_calls, written, written_offset, written_tokens, written_calls, failures, file,"
+            " active_at, branch, parts)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET"
             " revision = excluded.revision, client = excluded.client, path = excluded.path, offset = excluded.offset,"
             " head_bytes = excluded.head_bytes, head_hash = excluded.head_hash, tail_bytes = excluded.tail_bytes,"
             " tail_hash = excluded.tail_hash, facts = excluded.facts, tokens = excluded.tokens, calls = excluded.calls,"
             " last_calls = excluded.last_calls, written = excluded.written,"
             " written_offset = excluded.written_offset, written_tokens = excluded.written_tokens,"
             " written_calls = excluded.written_calls, failures = excluded.failures, file = excluded.file,"
-            " active_at = excluded.active_at, failed_offset = -1",
+            " active_at = excluded.active_at, branch = excluded.branch, parts = excluded.parts, failed_offset = -1",
             (
                 notes.session_id,
                 notes.revision + 1,
@@ -122,6 +147,8 @@ def store(database: Database, notes: KeptNotes, write: Callable[[], None]) -> bo
                 notes.failures,
                 notes.file,
                 notes.active_at,
+                notes.branch,
+                json.dumps(notes.parts, ensure_ascii=False),
             ),
         )
     return True
@@ -218,4 +245,6 @@ def _of_row(row: sqlite3.Row) -> KeptNotes:
         failures=row["failures"],
         file=row["file"],
         revision=row["revision"],
+        branch=row["branch"],
+        parts=tuple(json.loads(row["parts"])),
     )

@@ -381,3 +381,30 @@ def test_a_session_is_told_what_was_kept_and_the_config_can_silence_it(
     assert list(told) == ["systemMessage"]
     assert "Use tabs in shell scripts" in told["systemMessage"]
     assert hook(environment, "session-start", start).stdout == b""
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_hook_imports_only_what_every_answer_needs(environment: dict[str, str], project: Path, event: str) -> None:
+    """A client waits for each: what takes tens of milliseconds is loaded where a memory, a note or a line of a log needs it."""
+    call: dict[str, Any] = {
+        "source": "startup",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "t",
+    }
+    memoryd(environment, "recall", "--project", str(project), PROMPT)  # the memory has been read
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-P", "-m", "memoryd", "hook", event],
+        env=environment,
+        input=sent(project, **call),
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.decode().splitlines() if "|" in line}
+    assert "memoryd.clients.hook" in imported
+    heavy = {"yaml", "msgspec", "dataclasses", "inspect", "logging", "random", "subprocess", "urllib.parse", "_hashlib"}
+    ours = {"security.redact", "memory.commit", "memory.document", "state.changes", "rules.triggers", "review.review"}
+    if event not in ("pre-compact", "session-start"):  # which read the session, and look after the plugins of clients
+        ours |= {"model", "clients.registry"}
+    assert not imported & {*heavy, *(f"memoryd.{name}" for name in ours)}

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients import ALL, WITH_HOOKS, WITH_PLUGIN, client_named
 from memoryd.clients.base import HookInputError
+from memoryd.clients.registry import ALL, WITH_HOOKS, WITH_PLUGIN, client_named
 from memoryd.clients.resume import resume_command
 from memoryd.model import Cursor, Prompt, Reply, Results
 from memoryd.paths import paths_from

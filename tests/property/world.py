@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from
