@@ -138,6 +138,8 @@ def _become(request: Request, streams: list[int]) -> NoReturn:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    # Those of the server may be files, which can seek, where these are pipes.
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     os.chdir(request.directory)
     os.environ.clear()
     os.environ.update(request.environment)

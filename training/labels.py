@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from memoryd.language.sentences import sentences_of
-from memoryd.model import MemoryType
+from memoryd.memory_types import MemoryType
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
@@ -213,11 +214,25 @@ def parser_of(only: str = "") -> argparse.ArgumentParser:
 
 def _fix_of(error: OSError) -> str:
     """What to type where the system refused something."""
-    import shlex
-
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "ulimit -n 1024"
+    if error.errno == errno.EFBIG:
+        return "ulimit -f unlimited"
     if isinstance(error, PermissionError) and isinstance(error.filename, str) and os.path.isabs(error.filename):
+        import shlex
+
         return shown(f"ls -ld {shlex.quote(error.filename)}")
     return "memoryd doctor"
+
+
+def _print_error(error: MemorydError) -> None:
+    """Print the sentence and the fix, also where no more file can be opened, so that nothing can be imported."""
+    sentence, fix = f"memoryd: {shown(error.sentence)}", f"\n  fix: {shown(error.fix)}" if error.fix else ""
+    with contextlib.suppress(OSError):
+        from memoryd.cli.output import wrapped
+
+        sentence = wrapped(sentence)
+    print(sentence + fix, file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -243,10 +258,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except MemorydError as error:
-        fix = f"\n  fix: {shown(error.fix)}" if error.fix else ""
-        from memoryd.cli.output import wrapped
-
-        print(wrapped(f"memoryd: {shown(error.sentence)}") + fix, file=sys.stderr)
+        _print_error(error)
         return _failed(arguments, environment, places, error)
     except KeyboardInterrupt:
         if sys.stderr.isatty():
@@ -284,9 +296,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _open_closed_streams() -> None:
     """Open the standard streams that are closed (`2>&-`): the next file that is opened would take the place of one."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
-        os.set_inheritable(descriptor, True)
-    os.close(descriptor)
+    for descriptor in range(_STDERR + 1):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # it is the lowest one that is free, so it is what is opened
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
         sys.stderr = open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
     if sys.stdout is None:

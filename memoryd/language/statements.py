@@ -16,7 +16,6 @@ from memoryd.language.written_dates import with_iso_dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
 
 PART = re.compile(r"\*\*[^*\n]{1,40}:\*\*")
 _MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}|[-*+•]|\d{1,2}[.)])\s+|\*\*|(?<=\])\([^()\s]*\)")
@@ -79,9 +78,6 @@ class Statement(NamedTuple):
     def subject(self) -> frozenset[str]:
         """What it speaks of: no numbers, and nothing that may be a unit."""
         return frozenset(one for one in self.stems if not one[:1].isdigit() and not _is_unit(one))
-
-    def covered_by(self, stems: AbstractSet[str]) -> float:
-        return len(self.words & stems) / len(self.words) if self.words else 1.0
 
 
 @lru_cache(maxsize=4096)

@@ -161,12 +161,6 @@ def _words_before(text: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(before) for word, before in found.items()}
 
 
-def covered_by(text: str, other: str) -> float:
-    """How much of what a text speaks of is in the other one, from 0 to 1."""
-    subject = subject_of(text)
-    return len(subject & subject_of(other)) / len(subject) if subject else 0.0
-
-
 def names_nothing(sentence: str) -> bool:
     """Whether a sentence only points to what it is about: "no wait, it's on Thursday"."""
     pointing = pattern("subjects", "pointing").match(sentence)

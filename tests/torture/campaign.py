@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import platform
 import random
+import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memoryd import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import pytest
     from _pytest.terminal import TerminalReporter
@@ -24,6 +25,8 @@ DOCUMENT = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reliabil
 SHORT_SEED = 7
 PROPERTY = "campaign"
 _SHOWN_FAILURES = 8
+_FEWEST = 6
+Point = TypeVar("Point")
 
 
 class Count(NamedTuple):
@@ -39,8 +42,9 @@ class Count(NamedTuple):
 class Campaign:
     """The attacks or faults of one test. `seed` decides all that is random in it."""
 
-    def __init__(self, seed: int, *, is_long: bool) -> None:
+    def __init__(self, seed: int, *, is_long: bool, seconds: float = 0.0) -> None:
         self.seed, self.is_long = seed, is_long
+        self._ends_at = time.monotonic() + seconds
         self.random = random.Random(seed)
         self.counts: list[Count] = []
         self._failures: list[str] = []
@@ -50,7 +54,24 @@ class Campaign:
         is_long, seed = bool(config.getoption("--torture")), config.getoption("--seed")
         if seed is None:
             seed = random.randrange(1 << 30) if is_long else SHORT_SEED
-        return cls(seed, is_long=is_long)
+        return cls(seed, is_long=is_long, seconds=config.getoption("--seconds"))
+
+    @property
+    def has_time(self) -> bool:
+        """Whether a long run may try more. A short one tries what it always tries."""
+        return self.is_long and time.monotonic() < self._ends_at
+
+    def in_time(self, points: Iterable[Point]) -> Iterator[Point]:
+        """Points to try: in a long run the first, the last, and all others in any order, until the time of the test is over."""
+        chosen = list(points)
+        if self.is_long and chosen:
+            first, *others = chosen
+            last = [others.pop()] if others else []
+            chosen = [first, *last, *self.random.sample(others, len(others))]
+        for number, point in enumerate(chosen):
+            if self.is_long and number >= _FEWEST and not self.has_time:
+                return
+            yield point
 
     def tried(self, part: str, kind: str, number: int, through: Iterable[object] = ()) -> None:
         """Count attacks or faults of a kind, and what of them got through, each in words that let somebody repeat it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.jobs.upkeep import upkeep
+from tests.acceptance.command import Daemon
 from tests.fork_server import ForkServer, Request
 from tests.jobs import workspace as workspaces
 from tests.jobs.dream_workspace import FastClock
@@ -33,13 +35,18 @@ _SENTENCE = "always call tool number {} first"
 _DAY = 86_400.0
 
 
-def _run(environment: dict[str, str], *arguments: str, limit: str = "none", value: int = 0) -> tuple[int, str]:
-    """Exit code of a memoryd under a limit, and all that it said."""
+def _run(
+    environment: dict[str, str], *arguments: str, limit: str = "none", value: int = 0, told: bytes = b""
+) -> tuple[int, str]:
+    """Exit code of a memoryd under a limit that is told something on its standard input, and all that it said."""
     module = Request("tests.torture.under_limits", (limit, str(value), *arguments), environment, environment["HOME"])
-    with open(os.devnull, "rb") as nothing, TemporaryFile() as said:
-        code = _SERVER.start(module, nothing.fileno(), said.fileno(), said.fileno()).wait(60)
-        said.seek(0)
-        return code, said.read().decode("utf-8", "replace")
+    reading, writing = os.pipe()  # a file could not grow either
+    with TemporaryFile() as given, open(reading, "rb") as said, open(writing, "wb") as saying:
+        given.write(told)
+        given.seek(0)
+        code = _SERVER.start(module, given.fileno(), saying.fileno(), saying.fileno()).wait(60)
+        os.set_blocking(reading, False)
+        return code, (said.read() or b"").decode("utf-8", "replace")
 
 
 def _saved(environment: dict[str, str]) -> list[str]:
@@ -58,13 +65,14 @@ def _is_sound(paths: Paths) -> bool:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize(("limit", "levels"), [("files", range(5, 43, 2)), ("bytes", range(9_000, 400_000, 18_000))])
+@pytest.mark.parametrize(("limit", "levels"), [("files", range(43)), ("bytes", range(0, 400_000, 9_000))])
 def test_a_process_that_may_open_or_write_only_so_much_says_so_and_loses_nothing(
     limit: str, levels: range, environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:
     chosen = list(levels) if campaign.is_long else campaign.random.sample(list(levels), 3)
     through = []
-    assert _run(environment, "remember", _SENTENCE.format(9_999))[0] == 0
+    first = _run(environment, "remember", _SENTENCE.format(9_999))
+    assert first[0] == 0, first
     for number, value in enumerate(chosen):
         sentence = _SENTENCE.format(number)
         code, said = _run(environment, "remember", sentence, limit=limit, value=value)
@@ -145,7 +153,7 @@ def _damage(dice: random.Random, database: Path) -> str:
 def test_many_processes_at_once_save_each_sentence_once(
     environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:
-    """Commands, hooks, a worker and status, all in one home."""
+    """Commands, hooks, MCP servers and a daemon, all in one home."""
     processes = 64 if campaign.is_long else 12
     session = Session("at once")
     write(paths.transcripts_root, session, session.turn("from now on, run make lint before every commit"))
@@ -153,23 +161,37 @@ def test_many_processes_at_once_save_each_sentence_once(
     others = (("extract-now",), ("status",), ("memories",), hook, ("doctor",))
 
     def start(number: int) -> tuple[int, str]:
+        if number % 4 == 3:
+            return _run(environment, "mcp", told=_remember_by_mcp(_SENTENCE.format(number)))
         command = ("remember", _SENTENCE.format(number)) if number % 2 else others[number // 2 % len(others)]
         return _run(environment, *command)
 
     through, saved = [], []
-    for at in range(3 if campaign.is_long else 1):
-        numbers = range(at * processes, (at + 1) * processes)
-        with ThreadPoolExecutor(processes) as pool:
-            done = dict(zip(numbers, pool.map(start, numbers), strict=True))
-        through += [f"{number}: {said[-300:]!r}" for number, (_, said) in done.items() if "Traceback" in said]
-        saved += [number for number, (code, _) in done.items() if number % 2 and code == 0]
+    with Daemon(environment) as daemon:
+        daemon.says("watches")
+        for at in range(2 if campaign.is_long else 1):
+            numbers = range(at * processes, (at + 1) * processes)
+            with ThreadPoolExecutor(processes) as pool:
+                done = dict(zip(numbers, pool.map(start, numbers), strict=True))
+            faults = ("Traceback", "A fault of memoryd's own")
+            through += [
+                f"{at}: {said[-300:]!r}" for at, (_, said) in done.items() if any(map(said.__contains__, faults))
+            ]
+            saved += [number for number, (code, _) in done.items() if number % 4 == 1 and code == 0]
+        assert daemon.process.poll() is None
     assert saved
     through += [f"sentence {number} is not there once" for number in saved if _times_saved(environment, number) != 1]
     if not _is_sound(paths):
         through.append("the database is damaged")
     campaign.tried(
-        "faults", f"{processes} processes at once, for each", processes * (3 if campaign.is_long else 1), through
+        "faults", f"{processes} processes at once, for each", processes * (2 if campaign.is_long else 1), through
     )
+
+
+def _remember_by_mcp(text: str) -> bytes:
+    """What the user did not say waits for a yes in the inbox, which all of them write to."""
+    called = {"name": "remember", "arguments": {"text": text, "quote": text}}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}).encode() + b"\n"
 
 
 @pytest.mark.torture

@@ -168,7 +168,7 @@ def test_a_broken_guard_is_noticed(guard: str, monkeypatch: pytest.MonkeyPatch, 
 def test_a_review_without_doubts_is_noticed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, campaign: Campaign
 ) -> None:
-    monkeypatch.setattr(doubts, "_is_pasted", no)
+    monkeypatch.setattr(doubts, "is_pasted", no)
     unguarded = Campaign(SHORT_SEED, is_long=False)
     test_poisoning.test_planted_text_is_not_remembered("below a request", workspace, unguarded)
     _count(campaign, "doubts of the review", unguarded)
