@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +15,7 @@ from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import name_of_quote, parsed_quote, up_to_date_notes, up_to_date_quotes
 from memoryd.recall.reading import read_memory
 from memoryd.state.database import state_to_read
-from memoryd.state.notes import last_on_branch
+from memoryd.state.quotes import last_on_branch
 from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Directory, Store
     from memoryd.state.database import Database
-    from memoryd.state.notes import LastSession
-    from memoryd.state.quotes import Quote
+    from memoryd.state.quotes import LastSession, Quote
 
 _NEAREST = 20
 NOTES_FOLDER = "notes/"
@@ -126,6 +124,8 @@ def notes_match(
     """The part of the notes of the last session that is surely meant, once for each session that asks."""
     if any(name.startswith(NOTES_FOLDER) for name in known):
         return []
+    import hashlib  # noqa: PLC0415 - 5 ms that a prompt need not pay where no session was on the branch
+
     parsed = {hashlib.sha256(part.encode()).hexdigest()[:16]: QuickParse("", "", None, (), part) for part in last.parts}
     wait = not task.request.is_waited_for
     directory = up_to_date_notes(store, task.memory_dir, parsed, task.clock.now(), wait=wait)

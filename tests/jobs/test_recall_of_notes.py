@@ -92,9 +92,8 @@ def test_the_hook_tells_the_branch_that_is_checked_out(workspace: Workspace, tmp
     for branch in ("fix/frames", "main"):
         (tmp_path / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
         call = HookCall("prompt", "now", str(tmp_path), prompt=PROMPT)
-        said[branch], _ = hook._recalled(
-            WITH_HOOKS[0], call, workspace.paths, workspace.config, {}, str(workspace.memory)
-        )
+        world = hook._World(workspace.paths, workspace.config, {}, str(workspace.memory), workspace.database)
+        said[branch], _ = hook._recalled(WITH_HOOKS[0], call, world)
     assert "last session on branch fix/frames" in said["fix/frames"]
     assert said["main"] == ""
     assert session.id not in said["fix/frames"]
