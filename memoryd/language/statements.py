@@ -8,9 +8,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.date_words import german_months, number_words
-from memoryd.language.lexicon import pattern, small, words
+from memoryd.language.lexicon import small, words
 from memoryd.language.stems import stem
-from memoryd.language.subjects import subject_of
+from memoryd.language.subjects import is_contracted, subject_of
 from memoryd.language.tokens import UNSPACED, pairs_of
 from memoryd.language.written_dates import with_iso_dates
 
@@ -95,11 +95,7 @@ def is_number(word: str) -> bool:
 def is_negation(word: str) -> bool:
     """Whether a word says "not"; people leave the apostrophe of "don't" out."""
     low = word.lower().replace("\u2019", "'")
-    return (
-        low in words("statements", "not")
-        or low.startswith("kein")
-        or pattern("statements", "contracted").fullmatch(low) is not None
-    )
+    return low in words("statements", "not") or low.startswith("kein") or is_contracted(low)
 
 
 def plain(text: str) -> str:

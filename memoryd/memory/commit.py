@@ -71,7 +71,8 @@ def commit_together(
     4. close: changes, turns, evidence and what goes into the inbox, in one transaction
 
     The locks of the directories are held throughout; so a prepared commit that is met under one belongs to a dead process.
-    They are taken in the order of the parts, which is a project before the global directory, everywhere. What such a commit has recorded is done first.
+    They are taken in the order of the parts, which is a project before the global directory, everywhere. What such a commit has
+    recorded is done first.
     Raises RefusedError, StateError where a directory cannot be written, and BusyError where it is, under these locks, no
     longer allowed; then nothing has changed.
     """
@@ -162,7 +163,9 @@ def recover(database: Database, directory: MemoryDirectory, now: float, locked: 
                     with suppress(BlockingIOError):
                         held.enter_context(other.locked(waits=place == person))
                         at_hand[place] = other
-                parts += [(at_hand[place], other_id)] if place in at_hand else []
+                # Asked again: whoever had the lock before may have finished it, and changed the same files since.
+                if place in at_hand and other_id in changes.prepared(database, place):
+                    parts.append((at_hand[place], other_id))
             _finish_together(database, parts, now)
     return len(unfinished)
 
