@@ -27,7 +27,6 @@ _VERSION = 2
 BYTES_PER_TOKEN = 4
 _MOST_RESULT_TOKENS = 25_000
 """Of one result: more never reaches a model; an image counts no more either."""
-
 MESSAGE_CHARACTERS = 1_500
 LINE_CHARACTERS = 200
 _ANSWER_CHARACTERS = 4_000
