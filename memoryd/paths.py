@@ -69,6 +69,11 @@ class Paths(NamedTuple):
         """What the config file held when it could last be used."""
         return os.path.join(self.state_dir, "config.kept.toml")
 
+    @property
+    def setup_record(self) -> str:
+        """What setup has changed; there is none where it was never run."""
+        return os.path.join(self.state_dir, "setup", "record.json")
+
     def place_for(self, memory_dir: str, purpose: str) -> str:
         """Where something is kept that belongs to one memory directory."""
         return os.path.join(self.state_dir, purpose, _digest(memory_dir.encode("utf-8", "surrogateescape"), 12))

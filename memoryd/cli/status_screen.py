@@ -93,6 +93,8 @@ def _head(status: Status) -> Iterator[Block]:
         yield Paragraph([bad("○ "), name, bad(" is not running")])
         if status.is_installed:
             yield Command("memoryd service restart", before="  start it: ")
+        elif status.is_set_up:
+            yield Command("memoryd run", before="  start it in this terminal, as it is no service here: ")
         else:
             yield Command("memoryd setup", before="  set it up, to run now and from every login on: ")
             yield Command("memoryd run", before="  or only here: ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,6 +65,8 @@ class Status(NamedTuple):
     """Why the last start failed, where nothing runs."""
     is_installed: bool
     """Whether there is a service that could run."""
+    is_set_up: bool
+    """Whether setup was run: without a service, this machine has none, or the user wanted none."""
     engine: ChosenEngine
     problems: tuple[Problem, ...]
     pause: Pause | None = None
@@ -123,6 +126,7 @@ def gather(
         running=running,
         failure=last_failure.last(paths) if running is None else None,
         is_installed=is_service_installed(paths),
+        is_set_up=os.path.exists(paths.setup_record),
         engine=read_chosen_engine(world, None),
         problems=(),
         recall=use_since(paths, now - RECALL_SECONDS),

@@ -36,7 +36,8 @@ def has(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
             is not None
         )
     if trigger.kind == "about":
-        return not all(path.endswith(_PROSE) for path in call.changed) and _is_about({*trigger.pattern.split()}, call)
+        is_prose = all(path.endswith(_PROSE) for path in call.changed)
+        return (bool(trigger.scope) or not is_prose) and _is_about({*trigger.pattern.split()}, call)
     words, _, near = trigger.pattern.partition("|")
     if "dependency" in works and call.names.issuperset(words.split()):
         return True

@@ -129,7 +129,7 @@ def _in_runs(text: str, letters: bytes, runs: list[bytes]) -> Iterator[Span]:
         if not _is_masked(match[0][4:], shape.kind):
             yield Span(*match.span(), shape.kind)
             yield from _other_half(text, *match.span(), shape.kind)
-    for kind, piece, pattern in _OTHERS_IN_RUNS if _any_other().search(joined) else ():
+    for kind, piece, pattern in _OTHERS_IN_RUNS:
         if piece in joined:
             yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
     if _MAILGUN_RUN.search(joined):
@@ -137,11 +137,6 @@ def _in_runs(text: str, letters: bytes, runs: list[bytes]) -> Iterator[Span]:
     for kind, sign, piece, pattern in _BY_SIGN:
         if sign in text and piece in text:
             yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
-
-
-@cache
-def _any_other() -> re.Pattern[str]:
-    return re.compile("|".join(sorted({re.escape(piece) for _, piece, _ in _OTHERS_IN_RUNS})))
 
 
 def _by_word(text: str, words: dict[bytes, list[int]]) -> Iterator[Span]:
@@ -180,7 +175,7 @@ def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterat
                 if match := _pattern_of(shape).match(text, place):
                     yield shape, match
             place = letters.find(b" " + start, place + 1)
-    for shape in {shape for head, shape in inside if head in joined} if _any_head().search(joined) else ():
+    for shape in {shape for head, shape in inside if head in joined}:
         for match in _pattern_of(shape).finditer(text):
             yield shape, match
 
@@ -200,11 +195,6 @@ def _starts() -> tuple[dict[bytes, set[Shape]], list[tuple[str, Shape]]]:
                 else:
                     inside.append((start, shape))
     return starts, inside
-
-
-@cache
-def _any_head() -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(head) for head, _ in _starts()[1]))
 
 
 @cache

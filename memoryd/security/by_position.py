@@ -86,7 +86,7 @@ def _in_urls(text: str) -> Iterator[Span]:
 def _behind_flags(text: str) -> Iterator[Span]:
     for command, flag, most in _COMMANDS:
         for match in flag.finditer(text):
-            if not is_masked(match[1]) and _is_behind(text, match.start(), command, most):
+            if _is_behind(text, match.start(), command, most) and not is_masked(match[1]):
                 yield Span(*match.span(1), "a password")
 
 

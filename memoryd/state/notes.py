@@ -56,14 +56,6 @@ class KeptNotes(NamedTuple):
     """The texts that recall searches."""
 
 
-class LastSession(NamedTuple):
-    """What recall searches of the last session on a branch."""
-
-    session_id: str
-    active_at: float
-    parts: tuple[str, ...]
-
-
 class NotedSession(NamedTuple):
     """A session and where its transcript is."""
 
@@ -87,18 +79,6 @@ _PLACE = (
 def notes_of(database: Database, session_id: str) -> KeptNotes | None:
     rows = database.query("SELECT * FROM session_notes WHERE session_id = ?", (session_id,))
     return _of_row(rows[0]) if rows else None
-
-
-def last_on_branch(database: Database, memory_dir: str, branch: str, session_id: str) -> LastSession | None:
-    """The last other session of a project on a branch that has notes."""
-    rows = database.query(
-        "SELECT known.session_id, known.active_at, parts FROM session_notes AS known"
-        " JOIN transcripts USING (session_id) JOIN projects ON projects.id = project_id"
-        " WHERE branch = ? AND memory_dir = ? AND known.session_id <> ? AND file <> '' AND NOT opted_out"
-        " ORDER BY known.active_at DESC LIMIT 1",
-        (branch, memory_dir, session_id),
-    )
-    return LastSession(rows[0][0], rows[0][1], tuple(json.loads(rows[0][2]))) if rows else None
 
 
 def all_notes(database: Database) -> list[KeptNotes]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Self
 
@@ -64,6 +65,25 @@ def _forked(request: Request, given: bytes) -> subprocess.CompletedProcess[bytes
         output.seek(0)
         errors.seek(0)
         return subprocess.CompletedProcess([request.module, *request.arguments], code, output.read(), errors.read())
+
+
+def memoryd_at_once(environment: dict[str, str], *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Run commands at the same time; the exit code and all that was said, of each."""
+    done = []
+    with ExitStack() as stack:
+        nothing = stack.enter_context(open(os.devnull, "rb")).fileno()
+        said = [stack.enter_context(TemporaryFile()) for _ in commands]
+        started = [
+            _SERVER.start(
+                Request("memoryd", command, environment, os.getcwd()), nothing, output.fileno(), output.fileno()
+            )
+            for command, output in zip(commands, said, strict=True)
+        ]
+        for process, output in zip(started, said, strict=True):
+            code = process.wait(PATIENCE_SECONDS)
+            output.seek(0)
+            done.append((code, output.read().decode()))
+    return done
 
 
 def as_json(environment: dict[str, str], *arguments: str) -> Any:
