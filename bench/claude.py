@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from bench import table
 from bench.world import environment_of, paths_of
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Budget, Turns
 from memoryd.engines.model.engine import ModelEngine

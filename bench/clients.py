@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench import table
 from bench.measure import best
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.model import Cursor
 from memoryd.transcripts.tail import read_new_turns
 from tests.clients.homes import SCRIBES

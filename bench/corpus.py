@@ -8,7 +8,7 @@ import random
 from functools import cache
 from itertools import repeat
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from tests.transcript import Session, line
 
 _SHARED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "shared")

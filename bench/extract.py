@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bench import corpus, table
 from bench.measure import best
 from bench.world import environment_of
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.engines.offline import find
 from memoryd.model import Cursor, UserMessage
 from memoryd.transcripts.read import TurnPlace, read_turns

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from bench import table
 from bench.measure import best, seconds
 from bench.world import ingest_to_the_end, paths_of, sweeper_of, transcript_in
-from memoryd.clients import ALL
 from memoryd.clients.claude_code.folders import slug_of
+from memoryd.clients.registry import ALL
 from memoryd.sources import scan
 from memoryd.sources.scan import SessionPlace
 from tests.transcript import Session

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench import corpus, table
 from bench.world import environment_of, paths_of
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Anthropic, Budget, Config, Turns
 from memoryd.engines.model.engine import ModelEngine

@@ -12,7 +12,7 @@ import msgspec
 
 from bench import corpus, table
 from bench.measure import best
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.model import Cursor
 from memoryd.transcripts.tail import read_new_turns
 

@@ -17,8 +17,8 @@ from bench.inotify import reports
 from bench.inventory import FILES, FOLDERS, walk, write_transcripts
 from bench.measure import best, processor_seconds, resident_bytes, seconds, wakeups
 from bench.world import environment_of, paths_of, sweeper_of, transcript_in
-from memoryd.clients import ALL
 from memoryd.clients.claude_code.folders import slug_of
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.daemon.single_instance import running_instance
 from memoryd.state.database import open_for_reading

@@ -8,7 +8,7 @@ import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from

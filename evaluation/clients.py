@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from memoryd.clients import ALL, client_named
+from memoryd.clients.registry import ALL, client_named
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from

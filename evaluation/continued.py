@@ -1,14 +1,15 @@
 """How often somebody who goes on with a compacted session has to ask again: sessions continued from what is handed back.
 
     python -m evaluation.continued [--verbose]
-    python -m evaluation.continued --for-players DIRECTORY
+    python -m evaluation.continued --for-players DIRECTORY [--model URL]
 
 Between the turns that matter stand turns of routine work, and the session ends with some: what matters is not the last that
 was said. A fact that the next prompt needs and that is not in the handed back text is a question asked again. By code alone,
 and with what a player wrote who was shown the session as the agent for notes is (`notes_cases.py`).
 
 `--for-players` writes the ten longer sessions of `long_sessions.json` as somebody gets them who knows nothing else: what is
-handed back, and the next message; and into DIRECTORY-truth what the user had said.
+handed back, and the next message; and into DIRECTORY-truth what the user had said. With `--model` a second text of each has what
+a model at that address has added to the notes while the session went on.
 """
 
 from __future__ import annotations
@@ -17,14 +18,25 @@ import json
 import random
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation.notes_cases import CASES
-from memoryd.clients import ALL
-from memoryd.jobs.notes import read_on
+from memoryd.clients.registry import ALL
+from memoryd.clock import SystemClock
+from memoryd.config import Anthropic, Budget, Config
+from memoryd.jobs.ingest import Ingester
+from memoryd.jobs.notes import read_on, update_due
+from memoryd.jobs.notes_by_model import add_to_due
+from memoryd.notes.facts import SessionFacts
 from memoryd.notes.hand_back import handed_back
+from memoryd.paths import paths_from
 from memoryd.recall.surface import HOOK_CHARACTERS, marked
+from memoryd.state import notes as kept_notes
+from memoryd.state.database import open_database
 from memoryd.state.notes import NotedSession
 from tests.notes.working_session import WorkingSession
 
@@ -32,12 +44,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from evaluation.notes_cases import Call, ContinuedCase
-    from memoryd.notes.facts import SessionFacts
 
 LONG = json.loads(Path(__file__).with_name("long_sessions.json").read_text(encoding="utf-8"))
 _NOW = 1_795_000_000.0
 _ROUTINE = 12
 """Turns of routine work behind each turn that matters; fewer at the end."""
+_TURNS_A_LOOK = 50
+"""A model looks at a growing session after so many turns: all of them fit into its request."""
+_PLAYED_SECONDS = 7200.0
 _MESSAGES = (
     "ok, next",
     "fine. please also look at the file beside it",
@@ -57,7 +71,9 @@ class WorkTurn(NamedTuple):
 
 def main() -> int:
     if sys.argv[1:2] == ["--for-players"]:
-        return _write_for_players(Path(sys.argv[2]))
+        place = Path(sys.argv[2])
+        place.mkdir(parents=True, exist_ok=True)
+        return _write_with_model(place, sys.argv[4]) if sys.argv[3:4] == ["--model"] else _write_for_players(place)
     for name, with_model in (("by code", False), ("with a model, played", True)):
         again = []
         for case in CASES:
@@ -114,21 +130,71 @@ def session_of(name: str, turns: Iterable[WorkTurn], routine: Iterable[str]) -> 
 
 def _write_for_players(place: Path) -> int:
     truth = place.with_name(f"{place.name}-truth")
-    place.mkdir(parents=True, exist_ok=True)
     truth.mkdir(exist_ok=True)
     for number, case in enumerate(LONG["sessions"], 1):
-        turns = [
-            WorkTurn(t["said"], [_call(*call) for call in t["calls"]], t["answer"], t["routine"]) for t in case["turns"]
-        ]
-        facts = facts_of(case["name"], session_of(case["name"], turns, LONG["routine"][case["language"]]))
-        text = marked(handed_back(facts, {}, "/state/notes.md", HOOK_CHARACTERS - len(marked(""))))
+        turns = _turns_of(case)
+        facts = facts_of(case["name"], _long_session(case))
         said = "\n".join(f"- {turn.said}\n  (the agent: {turn.answer})" for turn in turns)
-        (place / f"{number:02}-code.md").write_text(text, encoding="utf-8")
+        _write_handed_back(place / f"{number:02}-code.md", facts, {})
         (place / f"{number:02}-next.md").write_text(case["next"] + "\n", encoding="utf-8")
         (truth / f"{number:02}-truth.md").write_text(
             f"# {case['name']}\n\n{said}\n\nNext message: {case['next']}\n", encoding="utf-8"
         )
     return 0
+
+
+def _turns_of(case: dict[str, Any]) -> list[WorkTurn]:
+    return [
+        WorkTurn(turn["said"], [_call(*call) for call in turn["calls"]], turn["answer"], turn["routine"])
+        for turn in case["turns"]
+    ]
+
+
+def _long_session(case: dict[str, Any]) -> bytes:
+    return session_of(case["name"], _turns_of(case), LONG["routine"][case["language"]])
+
+
+def _write_handed_back(file: Path, facts: SessionFacts, written: Mapping[str, str]) -> None:
+    text = marked(handed_back(facts, written, "/state/notes.md", HOOK_CHARACTERS - len(marked(""))))
+    file.write_text(text, encoding="utf-8")
+
+
+def _write_with_model(place: Path, url: str) -> int:
+    """All sessions at once, as whoever plays the model may take long over an answer."""
+    with ThreadPoolExecutor(len(LONG["sessions"])) as pool:
+        running = [
+            pool.submit(_note_with_model, place / f"{number:02}-model.md", case, url)
+            for number, case in enumerate(LONG["sessions"], 1)
+        ]
+        failed = [
+            f"{case['name']}: {why}"
+            for case, run in zip(LONG["sessions"], running, strict=True)
+            if (why := run.result())
+        ]
+    print("\n".join(failed) or "The model has added to the notes of all sessions.")
+    return 1 if failed else 0
+
+
+def _note_with_model(file: Path, case: dict[str, Any], url: str) -> str:
+    """Let a session grow, with a look of the model after each piece; why the last look failed, if it did."""
+    lines = _long_session(case).splitlines(keepends=True)
+    prompts = [at for at, line in enumerate(lines) if isinstance(json.loads(line)["message"]["content"], str)]
+    settings = Anthropic(api_key_variable="MODEL_KEY", base_url=url, longest_run_seconds=_PLAYED_SECONDS)
+    config = Config()._replace(anthropic=settings, budget=Budget(usd_per_day=1000.0))
+    with tempfile.TemporaryDirectory() as home:
+        paths = paths_from({"HOME": home})
+        transcript = Path(paths.transcripts_root, "-code", f"{case['name']}.jsonl")
+        transcript.parent.mkdir(parents=True)
+        with closing(open_database(paths)) as database:
+            ingester = Ingester(ALL, database, paths, config)
+            for end in [*prompts[_TURNS_A_LOOK::_TURNS_A_LOOK], len(lines)]:
+                transcript.write_bytes(b"".join(lines[:end]))
+                ingester.ingest(time.time())
+                update_due(database, paths, config, time.time())
+                add_to_due(database, paths, config, {"MODEL_KEY": "played"}, SystemClock())
+            (notes,) = kept_notes.all_notes(database)
+    _write_handed_back(file, SessionFacts(notes.facts), notes.written)
+    return f"{notes.failures} runs in a row failed" if notes.failures else ""
 
 
 def _call(kind: str, what: str, answer: str, is_error: bool) -> Call:

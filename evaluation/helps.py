@@ -1,11 +1,12 @@
 """Does an agent do better for having memoryd? Tasks in two sessions through the real Claude Code.
 
-    python -m evaluation.helps OUT --agent URL --memory URL [--tasks FILE] [--arms none,client,offline,model] [--json]
+    python -m evaluation.helps OUT --agent URL[,URL…] --memory URL [--tasks FILE] [--arms none,client,offline,model] [--json]
 
 In the first session the agent does something that the user then corrects; in the second one the same situation comes again, in
 the project as it was at first. Four arms: no memory at all, the client's own memory, memoryd offline, memoryd with a model.
 Behind --agent somebody plays the agent, and behind --memory the model that memoryd asks; nothing that the agent is sent names
-the arm, and the runs come in random order. The agent's part of the first session is scripted. OUT is a directory that is not
+the arm, and the runs come in random order, all of them at once. With as many agents as arms each of them plays every task once, so that nobody knows
+a correction from another arm. The agent's part of the first session is scripted. OUT is a directory that is not
 there yet; each run leaves its home in it. The client's program is the one that `make client` installs.
 
 A task is a JSON object: `files` of the project, `programs` (a name and the shell line that stands for it), `first` (prompt, what
@@ -26,7 +27,7 @@ import statistics
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 
 ARMS = ("none", "client", "offline", "model")
 _TOOLS = "Bash,Read,Edit,Write,Glob,Grep"
-_LONGEST_SECONDS = 3600
-_RUNS_AT_ONCE = 4
+_LONGEST_SECONDS = 7200
 _QUICK = "[scan]\ninterval_seconds = 0.5\n[turns]\nquiet_seconds = 1\n"
 
 
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--agent", required=True, help="address of who plays the agent")
+    parser.add_argument("--agent", required=True, help="addresses of those who play the agent, with commas between")
     parser.add_argument("--memory", default="", help="address of who plays the model that memoryd asks")
     parser.add_argument("--tasks", type=Path, default=Path(__file__).with_name("helps.json"))
     parser.add_argument("--arms", default=",".join(ARMS))
@@ -70,16 +70,27 @@ def main() -> int:
     if "model" in arms and not arguments.memory:
         parser.error("the arm `model` needs --memory; or name others: --arms none,offline")
     arguments.out.mkdir(parents=True)
-    runs = list(itertools.product(json.loads(arguments.tasks.read_text("utf-8")), arms))
+    agents = arguments.agent.split(",")
+    tasks = json.loads(arguments.tasks.read_text("utf-8"))
+    runs = [
+        (task, arm, agents[(number + place) % len(agents)])
+        for (number, task), (place, arm) in itertools.product(enumerate(tasks), enumerate(arms))
+    ]
     random.shuffle(runs)
-    with ThreadPoolExecutor(_RUNS_AT_ONCE) as pool:
+    out = arguments.out.resolve()
+    with ThreadPoolExecutor(len(runs)) as pool:  # whoever plays fast waits for nobody
         started = [
-            pool.submit(_Run(task, arm, arguments.out.resolve() / f"run{number:03}", arguments).outcome)
-            for number, (task, arm) in enumerate(runs)
+            pool.submit(_Run(task, arm, out / f"run{number:03}", agent, arguments.memory).outcome)
+            for number, (task, arm, agent) in enumerate(runs)
         ]
-        outcomes = [run.result() for run in started]
-    (arguments.out / "outcomes.json").write_text(json.dumps([outcome._asdict() for outcome in outcomes], indent=1))
-    summary = [_summary(arm, outcomes) for arm in arms]
+        outcomes = []
+        for run in as_completed(started):
+            try:
+                outcomes.append(run.result())
+            except (RuntimeError, TimeoutError, OSError, subprocess.SubprocessError, ValueError) as error:
+                print(f"left out: {error}", file=sys.stderr)
+            (out / "outcomes.json").write_text(json.dumps([outcome._asdict() for outcome in outcomes], indent=1))
+    summary = [_summary(arm, outcomes) for arm in arms if any(outcome.arm == arm for outcome in outcomes)]
     if arguments.json:
         print(json.dumps(summary))
     else:
@@ -105,13 +116,13 @@ def _summary(arm: str, outcomes: list[Outcome]) -> dict[str, Any]:
 class _Run:
     """One task in one arm, in a home of its own."""
 
-    def __init__(self, task: dict[str, Any], arm: str, home: Path, arguments: argparse.Namespace) -> None:
+    def __init__(self, task: dict[str, Any], arm: str, home: Path, agent: str, memory: str) -> None:
         self._task = task
         self._arm = arm
         self._home = home
         self._project = home / "work" / "harbour"
-        self._agent: str = arguments.agent
-        self._memory: str = arguments.memory
+        self._agent = agent
+        self._memory = memory
 
     def outcome(self) -> Outcome:
         self._make_home()

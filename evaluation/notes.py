@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.jobs.notes import read_on
 from memoryd.model import Prompt
 from memoryd.notes.hand_back import handed_back
@@ -153,7 +153,7 @@ def _truth(path: Path) -> Truth:
     for line in path.read_bytes().splitlines():
         for entry in decode(line, damage):
             if isinstance(entry, Prompt):
-                said = " ".join(redact(entry.text).split())[:_CHARACTERS]
+                said = " ".join(redact(entry.text).strip()[:_CHARACTERS].split())  # as said: blank lines count
                 turns.append((said, {}))
         try:
             value = json.loads(line)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, SupportsBytes, get_args
+from typing import Literal, NamedTuple, SupportsBytes
+
+from memoryd.memory_types import MemoryType
 
 # --- transcripts: what they say, their turns and sessions --------------------------------------------------------------
 
@@ -16,6 +18,7 @@ class Prompt(NamedTuple):
     cwd: str
     said_at: float | None
     text: str
+    branch: str = ""  # that was checked out then, where the client tells
 
 
 class ToolCall(NamedTuple):
@@ -207,10 +210,6 @@ class Evidence(NamedTuple):
     quote: str
     hash: str
     said_at: float | None = None
-
-
-MemoryType = Literal["user", "feedback", "project", "reference"]
-MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 
 
 class UserMessage(NamedTuple):

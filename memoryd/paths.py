@@ -34,6 +34,8 @@ class Paths(NamedTuple):
     """The variables of the environment by whose names and values other programs keep their files elsewhere."""
     is_index_written: bool = True
     """Whether memoryd writes MEMORY.md, by the config; else that is left to somebody else."""
+    excluded: tuple[str, ...] = ()
+    """Patterns of the folders that memoryd leaves alone, by the config."""
 
     @property
     def database(self) -> str:
@@ -67,21 +69,21 @@ class Paths(NamedTuple):
         """What the config file held when it could last be used."""
         return os.path.join(self.state_dir, "config.kept.toml")
 
+    @property
+    def setup_record(self) -> str:
+        """What setup has changed; there is none where it was never run."""
+        return os.path.join(self.state_dir, "setup", "record.json")
+
     def place_for(self, memory_dir: str, purpose: str) -> str:
         """Where something is kept that belongs to one memory directory."""
-        import hashlib  # noqa: PLC0415 - 5 ms that commands which only read need not pay
-
-        name = hashlib.blake2b(memory_dir.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
-        return os.path.join(self.state_dir, purpose, name)
+        return os.path.join(self.state_dir, purpose, _digest(memory_dir.encode("utf-8", "surrogateescape"), 12))
 
     def session_file(self, folder: str, session_id: str, ending: str) -> str:
         """The file in which something about one session is kept. A client names its sessions: what could be no file name is
         replaced by its digest.
         """
         if not _PLAIN.fullmatch(session_id):
-            import hashlib  # noqa: PLC0415 - as above
-
-            session_id = hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+            session_id = _digest(session_id.encode("utf-8", "replace"), 16)
         return os.path.join(self.state_dir, folder, f"{session_id}{ending}")
 
     @property
@@ -113,6 +115,14 @@ class Paths(NamedTuple):
         if path == "~" or path.startswith("~/"):
             path = self.home + path[1:]
         return os.path.normpath(path) if os.path.isabs(path) else None
+
+
+def _digest(data: bytes, size: int) -> str:
+    try:
+        from _blake2 import blake2b  # noqa: PLC0415 - hashlib loads OpenSSL as well: 5 ms, and hooks are waited for
+    except ImportError:
+        from hashlib import blake2b  # noqa: PLC0415 - as above
+    return blake2b(data, digest_size=size).hexdigest()
 
 
 def is_below(path: str, directory: str) -> bool:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.atomic_file import read_regular
-from memoryd.clients import MEMORY_READER, is_another_used
+from memoryd.clients.memory_reader import MEMORY_READER
 from memoryd.formatting import is_utf8
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _POINTER_BYTES = 1 << 20
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_BRANCH = "ref: refs/heads/"
 _REF = re.compile(r"refs/[\w./-]+")
 
 
@@ -90,11 +91,27 @@ def _pointer(file: str, label: str, relative_to: str) -> str | None:
     return os.path.realpath(os.path.join(relative_to, target)) if target else None
 
 
-def head_commit(root: str) -> str:
-    """The commit that is checked out at the root of a project; empty outside git, and before the first one."""
+def branch_of(cwd: str) -> str:
+    """The branch that is checked out where somebody works; empty outside git, and where none is."""
+    place = os.path.realpath(cwd) if os.path.isabs(cwd) and "\0" not in cwd else "/"
+    while not os.path.exists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return ""
+        place = os.path.dirname(place)
+    _, head = _admin_and_head(place)
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
+
+
+def _admin_and_head(root: str) -> tuple[str | None, str]:
+    """The folder that git keeps of a checkout, and the first line of its HEAD."""
     dot_git = os.path.join(root, ".git")
     admin = dot_git if os.path.isdir(dot_git) else _pointer(dot_git, "gitdir:", root)
-    head = _first_line(os.path.join(admin, "HEAD")) if admin else ""
+    return admin, _first_line(os.path.join(admin, "HEAD")) if admin else ""
+
+
+def head_commit(root: str) -> str:
+    """The commit that is checked out at the root of a project; empty outside git, and before the first one."""
+    admin, head = _admin_and_head(root)
     if not admin or not head.startswith("ref: "):
         return head if _COMMIT.fullmatch(head) else ""
     name = head.removeprefix("ref: ")
@@ -150,8 +167,14 @@ def _memory_place(root: str, slug: str, paths: Paths, config: Config) -> _Place:
     if config.memory_root:
         return _Place(os.path.join(config.memory_root, slug), is_shared=False)
     own, read = os.path.join(paths.memory_root, slug), MEMORY_READER.default_memory_dir(slug, paths)
-    is_own = os.path.isdir(own) or (not MEMORY_READER.is_used(paths) and is_another_used(paths))
+    is_own = os.path.isdir(own) or (not MEMORY_READER.is_used(paths) and _is_another_used(paths))
     return _Place(own if is_own else read, is_shared=False)
+
+
+def _is_another_used(paths: Paths) -> bool:
+    from memoryd.clients.registry import is_another_used  # noqa: PLC0415 - a hook need not load all clients
+
+    return is_another_used(paths)
 
 
 # --- which are left alone ---------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from memoryd.state.database import Database
 
 _REAL_HOME = os.path.expanduser("~")
+_MEMORY_DISK = "/dev/shm"
+_MEMORY_DISK_BYTES = 4 << 30
 _GUARDED = tuple(os.path.join(_REAL_HOME, name) for name in (".claude", ".config/memoryd", ".local/state/memoryd"))
 
 
@@ -39,6 +42,21 @@ def _guard(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_guard)
+
+
+def _use_memory_disk() -> None:
+    """Temporary directories, also those of workers and of processes that tests start, in memory where there is room for them.
+
+    Every write of memoryd waits for the disk; what a power cut leaves is no question that a real disk would answer.
+    """
+    with suppress(OSError):
+        disk = os.statvfs(_MEMORY_DISK)
+        if "TMPDIR" not in os.environ and disk.f_bavail * disk.f_frsize >= _MEMORY_DISK_BYTES:
+            os.environ["TMPDIR"] = _MEMORY_DISK
+            tempfile.tempdir = None
+
+
+_use_memory_disk()
 
 settings.register_profile(
     "test", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -122,7 +140,7 @@ def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
 @pytest.fixture
 def open_place() -> Iterator[Path]:
     """A directory that other users can enter; pytest locks those above `tmp_path`, and again when another run begins."""
-    with TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         yield Path(place)
 

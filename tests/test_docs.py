@@ -20,7 +20,7 @@ from memoryd.cli.review import as_json as review_as_json
 from memoryd.cli.setup_show import as_json as setup_as_json
 from memoryd.cli.status_json import as_json as status_as_json
 from memoryd.cli.status_screen import DAMAGE_WORDS
-from memoryd.clients import WITH_PLUGIN
+from memoryd.clients.registry import WITH_PLUGIN
 from memoryd.clients.settings import HooksState
 from memoryd.clock import SystemClock
 from memoryd.config import Config, key_names

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memoryd.clients.claude_code.folders import slug_folder, slug_of
 from memoryd.config import Config, ProjectSettings
-from memoryd.projects import head_commit, is_excluded, project_at, root_of
+from memoryd.projects import branch_of, head_commit, is_excluded, project_at, root_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -335,3 +335,17 @@ def test_a_forged_head_leads_nowhere(tmp_path: Path, head: str) -> None:
     (root / "secret").write_text(COMMIT)
     (root / ".git/HEAD").write_text(head)
     assert head_commit(str(root)) == ""
+
+
+def test_the_branch_is_that_of_the_checkout_that_a_folder_is_in(tmp_path: Path) -> None:
+    root, linked, outside = tmp_path / "main", tmp_path / "linked", tmp_path / "outside"
+    admin = root / ".git/worktrees/linked"
+    for folder in (root / "src/deep", admin, linked / "src", outside):
+        folder.mkdir(parents=True)
+    (root / ".git/HEAD").write_text("ref: refs/heads/fix/frames\n")
+    (admin / "HEAD").write_text("ref: refs/heads/other\n")
+    (linked / ".git").write_text(f"gitdir: {admin}\n")
+    places = {root: "fix/frames", root / "src/deep": "fix/frames", linked / "src": "other", outside: ""}
+    assert {place: branch_of(str(place)) for place in places} == places
+    (root / ".git/HEAD").write_text(f"{COMMIT}\n")  # no branch is checked out
+    assert [branch_of(cwd) for cwd in (str(root), "relative", "")] == ["", "", ""]

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from memoryd.config import Config
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
-from memoryd.recall.choose import LEAST_BESIDE, LEAST_PROBABILITY, SHARE_BESIDE
+from memoryd.recall.choose import LEAST_PROBABILITY, SHARE_BESIDE
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
 from memoryd.recall.store import open_store
 from memoryd.recall.weights import learnt_memory
@@ -105,7 +105,7 @@ def scored(asked: list[Asked], bias: float, weights: list[float], least: float =
         chance = {candidate.memory.name: bias + float(np.dot(weights, candidate.values)) for candidate in found}
         is_said = max(chance.values(), default=-math.inf) >= _as_odds(least)
         best = 1 / (1 + math.exp(-max(chance.values(), default=0.0)))
-        bound = _as_odds(max(LEAST_BESIDE, SHARE_BESIDE * best) if least else 0.0)
+        bound = _as_odds(SHARE_BESIDE * best if least else 0.0)
         ranked = sorted(chance, key=lambda name: -chance[name]) if is_said else []
         chosen = [name for name in ranked if chance[name] >= bound][:MOST_CHOSEN]
         wrong = set(chosen) - set(query["relevant"]) - set(query.get("acceptable", ()))

@@ -62,7 +62,7 @@ def execute(context: Context) -> int:
 
 def _blocks(report: AuditReport, limit: int) -> list[Block]:
     from memoryd.cli.screen import Command, Gap, Paragraph, dim, strong
-    from memoryd.clients import title_of
+    from memoryd.clients.registry import title_of
 
     read = f"{count(report.messages, 'message')} of yours in {count(report.sessions, 'session')}"
     number = len(report.repetitions)

@@ -48,12 +48,12 @@ def execute(context: Context) -> int:
         if not turns:
             print("There is no history to work on.", file=sys.stderr)
             notices.drop(database, notices.DELETED)
-            return extract_and_print(context, [])
+            return extract_and_print(context, [], {})
         what = f"{count(turns, 'turn')} in {count(number, 'session')} of {count(len(sessions), 'project')}"
         if not context.arguments.yes and not _agreed(f"{what}, {_price(context, database, sessions)}"):
             print("Nothing was done.", file=sys.stderr)
             return 0
-        code = extract_and_print(context, extractions(context, database, sessions, now, with_history=True))
+        code = extract_and_print(context, extractions(context, database, sessions, now, with_history=True), sessions)
         notices.drop(database, notices.DELETED)
         return code
     finally:

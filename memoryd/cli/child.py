@@ -210,10 +210,8 @@ def _prefetch(context: Context, memory_dir: str, session_id: str) -> int:
 
 
 def _extract(context: Context) -> int:
-    from memoryd.cli.extract_now import extractions
+    from memoryd.cli.extract_now import after_extraction, extractions
     from memoryd.jobs.due import due
-    from memoryd.jobs.repository_identity import record_identities
-    from memoryd.recall.refresh import MemoryPlace, after_work
     from memoryd.state import pauses
     from memoryd.state.database import open_database
 
@@ -240,7 +238,5 @@ def _extract(context: Context) -> int:
     finally:
         database.close()
     if not stop.is_set():
-        places = [MemoryPlace(memory_dir, root, tuple(sessions[memory_dir])) for memory_dir, root in worked.items()]
-        after_work(context.paths, context.config, context.clock, places)
-        record_identities(context.paths, worked.values(), context.clock.now())
+        after_extraction(context, sessions, worked)
     return 0

@@ -48,7 +48,7 @@ def _memory(context: Context) -> int:
 
 
 def _instructions(context: Context) -> int:
-    from memoryd.clients import instruction_files_at
+    from memoryd.clients.registry import instruction_files_at
     from memoryd.clients.rule_paths import applies_to
 
     place = os.path.abspath(os.path.expanduser(context.arguments.about))

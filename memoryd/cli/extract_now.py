@@ -14,7 +14,7 @@ from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from memoryd.cli import Context
@@ -43,7 +43,7 @@ def execute(context: Context) -> int:
         ingest(context, database)
         now = context.clock.now()
         sessions = due(database, context.paths, context.config, now, at_once=True)
-        return extract_and_print(context, extractions(context, database, sessions, now))
+        return extract_and_print(context, extractions(context, database, sessions, now), sessions)
     finally:
         database.close()
 
@@ -86,7 +86,7 @@ def extractions(
 
 def ingest(context: Context, database: Database) -> None:
     """Ingest what is new in all transcripts."""
-    from memoryd.clients import ALL
+    from memoryd.clients.registry import ALL
     from memoryd.jobs.ingest import Ingester
 
     ingester = Ingester(ALL, database, context.paths, context.config)
@@ -94,10 +94,10 @@ def ingest(context: Context, database: Database) -> None:
         pass
 
 
-def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) -> int:
+def extract_and_print(
+    context: Context, worked: Iterable[ExtractedDirectory], sessions: Mapping[str, Sequence[WaitingSession]]
+) -> int:
     """Run the extractions and print their results; 1 where one failed. An error that ends them early is raised after that."""
-    from memoryd.jobs.repository_identity import record_identities
-
     done: list[ExtractedDirectory] = []
     ended: MemorydError | None = None
     try:
@@ -106,10 +106,23 @@ def extract_and_print(context: Context, worked: Iterable[ExtractedDirectory]) ->
     except (EngineStoppedError, BusyError) as error:
         ended = error
     code = _print_outcomes(context, done)
-    record_identities(context.paths, [outcome.project_root for outcome in done], context.clock.now())
+    after_extraction(context, sessions, {outcome.memory_dir: outcome.project_root for outcome in done})
     if ended is not None:
         raise ended
     return code
+
+
+def after_extraction(
+    context: Context, sessions: Mapping[str, Sequence[WaitingSession]], worked: Mapping[str, str]
+) -> None:
+    """Bring recall up to date with what these sessions, by memory directory, said and did; `worked`: the roots of the projects."""
+    from memoryd.jobs.repository_identity import record_identities
+    from memoryd.recall.refresh import MemoryPlace, after_work
+
+    places = [MemoryPlace(memory_dir, root, tuple(sessions[memory_dir])) for memory_dir, root in worked.items()]
+    if places:
+        after_work(context.paths, context.config, context.clock, places)
+    record_identities(context.paths, worked.values(), context.clock.now())
 
 
 def _print_outcomes(context: Context, done: list[ExtractedDirectory]) -> int:

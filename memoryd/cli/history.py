@@ -12,6 +12,7 @@ from memoryd.cli.dream_wording import not_done_as_json, summary
 from memoryd.cli.memory_names import memory_name_ever
 from memoryd.cli.output import add_json_option, print_json, print_message
 from memoryd.cli.project import add_project_option, places_of, project_of
+from memoryd.errors import UsageError
 from memoryd.formatting import count, short
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 NAME = "history"
 HELP = "what was changed, and why"
 _MOST = 50
+"""So many are shown where --limit does not say."""
+_ALL = 1 << 62
 _NAMED = 3
 """Files of a dream that are named in its line; `diff` shows all of them."""
 T = TypeVar("T")
@@ -35,6 +38,9 @@ T = TypeVar("T")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", help="only changes of this memory; a part of its name is enough")
     parser.add_argument("--all", action="store_true", help="of all projects")
+    parser.add_argument(
+        "--limit", type=int, default=_MOST, metavar="N", help=f"show so many (default: {_MOST}); 0: all"
+    )
     add_project_option(parser, with_global=True)
     add_json_option(parser)
 
@@ -45,6 +51,9 @@ def execute(context: Context) -> int:
     from memoryd.state import history, inbox
     from memoryd.state.database import open_database
 
+    if context.arguments.limit < 0:
+        raise UsageError("--limit takes a number of changes to show, 0 for all.", "memoryd history --limit 0")
+    most = context.arguments.limit or _ALL
     memory_dir = None if context.arguments.all else project_of(context).memory_dir
     places: list[str | None] = [memory_dir]
     if memory_dir is not None and not context.arguments.file:
@@ -52,14 +61,14 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         name = _name_meant(context, database, memory_dir) if context.arguments.file else None
-        changes = [change for place in places for change in history.recent(database, place, name, _MOST)]
+        changes = [change for place in places for change in history.recent(database, place, name, most)]
         changes.sort(key=lambda change: -change.id)
-        not_done = [row for place in places for row in inbox.closed(database, place, name, _MOST)]
+        not_done = [row for place in places for row in inbox.closed(database, place, name, most)]
         not_done.sort(key=lambda row: -row.closed_at)
         accepted = inbox.rows_accepted_by(database, [change.id for change in changes])
         if context.arguments.json:
             rows = [(change.at, {**_as_json(database, change), "inbox": accepted.get(change.id)}) for change in changes]
-            print_json(_merged(rows, [(row.closed_at, _closed_as_json(row)) for row in not_done]))
+            print_json(_merged(rows, [(row.closed_at, _closed_as_json(row)) for row in not_done])[:most])
             return 0
         where = (
             {context.paths.global_dir: "  [global]", team_dir_of(memory_dir): "  [team]"}
@@ -69,7 +78,7 @@ def execute(context: Context) -> int:
         lines = _merged(
             [(change.at, _with_place(describe(change), where, change.memory_dir)) for change in changes],
             [(row.closed_at, _with_place(describe_closed(row), where, row.memory_dir)) for row in not_done],
-        )
+        )[:most]
         if not lines:
             _print_nothing(context, database)
     finally:
@@ -127,7 +136,7 @@ def _merged(changes: list[tuple[float, T]], not_done: list[tuple[float, T]]) -> 
     """Both lists merged by time. Each keeps its own order, also where the clock was set back."""
     from heapq import merge
 
-    return [what for _, what in merge(changes, not_done, key=lambda row: row[0], reverse=True)][:_MOST]
+    return [what for _, what in merge(changes, not_done, key=lambda row: row[0], reverse=True)]
 
 
 def _closed_as_json(row: ClosedRow) -> dict[str, Any]:

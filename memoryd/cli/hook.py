@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.clients import WITH_HOOKS
-from memoryd.clients.hook import EVENTS, answer
+from memoryd.clients.hook import all_events, answer
+from memoryd.clients.registry import WITH_HOOKS
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,7 @@ HELP = "for a client: answer one of its hooks"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("event", metavar="EVENT", help=", ".join(EVENTS))
+    parser.add_argument("event", metavar="EVENT", help=", ".join(all_events()))
     parser.add_argument("--client", default=WITH_HOOKS[0].name, help="whose hook it is")
 
 

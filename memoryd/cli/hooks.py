@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memoryd.cli.output import add_json_option, print_json
-from memoryd.clients import WITH_PLUGIN
+from memoryd.clients.registry import WITH_PLUGIN
 from memoryd.errors import UsageError
 
 if TYPE_CHECKING:

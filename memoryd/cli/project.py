@@ -82,10 +82,13 @@ def places_of(context: Context) -> list[str]:
 
 def own_project_of(context: Context) -> Project:
     """Project as in `project_of`. Raises where an older project has the same memory directory, which must not mix."""
+    from memoryd.state.database import state_to_read
     from memoryd.state.projects import other_owner_of
 
     project = project_of(context)
-    if owner := other_owner_of(context.paths, project):
+    with state_to_read(context.paths) as database:
+        owner = other_owner_of(database, project)
+    if owner:
         raise UsageError(
             f"The memories of {project.root} would be those of {owner}, which has the same name to Claude Code;"
             " `projects.memory_dirs` in the config gives it a directory of its own.",

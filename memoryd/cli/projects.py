@@ -94,7 +94,7 @@ def _same(database: Database, root: str, memory_dir: str) -> str:
 
 def _blocks(context: Context, project: ProjectReport, same: str) -> list[Block]:
     from memoryd.cli.screen import Command, Paragraph, strong
-    from memoryd.clients import client_named
+    from memoryd.clients.registry import client_named
     from memoryd.projects import is_excluded
 
     home = context.paths.home

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-score",
         metavar="X",
         type=float,
-        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.25 for the best, 0.18 for the others beside it; 0.1 where there are 10 memories or less)",
+        help="how sure to be, from 0 (everything that ranks) to 1 (default: 0.21 for the best, 0.1 where there are 10 memories or less; the others need 0.3 times as much as the best)",
     )
     add_project_option(parser)
     add_json_option(parser)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from memoryd.cli import Context
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 NAME = "remember"
 _CLEAR = 0.6
@@ -48,8 +48,10 @@ def _type_of(text: str) -> MemoryType:
 
 def execute(context: Context) -> int:
     from memoryd.jobs.remember import checked_text, remember
+    from memoryd.jobs.repository_identity import record_identities
     from memoryd.memory.tiers import Tiers
     from memoryd.state.database import open_database
+    from memoryd.state.projects import update_projects
 
     text = checked_text(" ".join(context.arguments.text).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
     kind = context.arguments.type or _type_of(text)
@@ -57,8 +59,11 @@ def execute(context: Context) -> int:
     database = open_database(context.paths)
     try:
         saved = remember(database, project.memory_dir, text, context.clock.now(), kind)
+        if project.root:  # so that the repository is known again after it was moved
+            update_projects(database, [project], context.clock.now())
     finally:
         database.close()
+    record_identities(context.paths, [project.root], context.clock.now())
     for place, name in map(Tiers(project.memory_dir, context.paths.global_dir).place_of, saved):
         print(f"saved {short(place, context.paths.home)}/{name}")
     return 0

@@ -8,7 +8,7 @@ from memoryd.cli.answers import END, Answers
 from memoryd.cli.editor import edited_text
 from memoryd.cli.review_screen import changes_of, difference_blocks, evidence_blocks, row_blocks
 from memoryd.cli.screen import Paragraph, Screen, dim, good, warn
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.errors import MemorydError
 from memoryd.memory.directory import problem_of
 from memoryd.memory.guards import RefusedError

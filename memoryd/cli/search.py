@@ -89,7 +89,7 @@ def _as_json(hit: SearchHit) -> dict[str, Any]:
 def _blocks(hits: list[SearchHit], home: str) -> list[Block]:
     """A line about each, its words below, and once for each session the command that goes on with it."""
     from memoryd.cli.screen import Command, Paragraph, dim, strong
-    from memoryd.clients import client_named
+    from memoryd.clients.registry import client_named
 
     blocks: list[Block] = []
     resumed: set[str | None] = {None}

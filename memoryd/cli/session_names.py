@@ -53,7 +53,7 @@ def session_meant(context: Context, kept: list[KeptNotes]) -> NotedSession:
 
 def _sessions(context: Context, kept: list[KeptNotes]) -> list[NotedSession]:
     """All transcripts, the last active first, and those that are gone and left notes."""
-    from memoryd.clients import all_sessions
+    from memoryd.clients.registry import all_sessions
     from memoryd.state.notes import NotedSession
 
     there = [
@@ -70,7 +70,7 @@ def _sessions(context: Context, kept: list[KeptNotes]) -> list[NotedSession]:
 
 
 def _latest_here(sessions: list[NotedSession]) -> NotedSession:
-    from memoryd.clients import client_named
+    from memoryd.clients.registry import client_named
     from memoryd.projects import root_of
     from memoryd.transcripts.read import first_cwd
 

@@ -94,13 +94,10 @@ class _Setup(SetupTalk):
 
     def end(self) -> None:
         from memoryd.cli.screen import Command, Paragraph
-        from memoryd.clients import title_of
 
         blocks: list[Block] = [Paragraph("")]
-        titles = ["Claude Code"] if self.record.plugin_folder else []
-        titles += dict.fromkeys(title_of(piece.client) for piece in self.record.pieces)
-        if titles:
-            blocks.append(Paragraph(f"The next session of {' or '.join(titles)} knows what is remembered."))
+        if self.connected:
+            blocks.append(Paragraph(f"The next session of {' or '.join(self.connected)} knows what is remembered."))
         blocks += [Command("memoryd status", before="what it does:  ")]
         blocks += [Command("memoryd uninstall", before="to undo this:  ")]
         self.screen.show(blocks)
@@ -111,7 +108,7 @@ class _Setup(SetupTalk):
         """The plugin of each client that is here, and out with what an older memoryd left in its settings."""
         import shutil
 
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
 
         client = WITH_PLUGIN[0]
         is_here = os.path.isdir(self.paths.claude_dir) or shutil.which(
@@ -124,9 +121,11 @@ class _Setup(SetupTalk):
         folder = client.plugin_folder(self.paths)
         if any(name.split("@")[0] == "memoryd" for name in settings.plugins):
             self.tell("The plugin is there already, from a marketplace; a second one would answer each prompt twice.")
+            self.connected.append(client.title)
         elif (state := client.plugin_state(self.paths, sys.executable)) == "installed":
             self.tell(f"{self.short(folder)} is up to date.")
             self._note_plugin(())
+            self.connected.append(client.title)
         else:
             self.tell(
                 f"{'Makes' if state == 'missing' else 'Brings up to date:'} the plugin {self.short(folder)}: hooks that hand memories back with your prompts, tools for"
@@ -134,12 +133,13 @@ class _Setup(SetupTalk):
             )
             if self.agrees("Make it?" if state == "missing" else "Do it?"):
                 self._make_plugin()
+                self.connected.append(client.title)
         self._remove_old_hooks()
         if settings.hooks_off.by:
             self.tell(f"{client.title} will not run its hooks: {settings.hooks_off.by}.")
 
     def _make_plugin(self) -> None:
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
         from memoryd.jobs.call_hook import follow_commits
 
         earlier = self.record.plugin_files
@@ -151,7 +151,7 @@ class _Setup(SetupTalk):
 
     def _note_plugin(self, earlier: Sequence[str]) -> None:
         """Its folder and files, with those of an earlier version, which are still there."""
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
 
         folder = WITH_PLUGIN[0].plugin_folder(self.paths)
         files = tuple(dict.fromkeys((*earlier, *WITH_PLUGIN[0].plugin_names())))
@@ -159,7 +159,7 @@ class _Setup(SetupTalk):
         self.note(record._replace(plugin_folder=folder, plugin_files=files))
 
     def _remove_old_hooks(self) -> None:
-        from memoryd.clients import WITH_PLUGIN
+        from memoryd.clients.registry import WITH_PLUGIN
 
         client = WITH_PLUGIN[0]
         if not (old := client.old_hooks(self.paths)):
@@ -174,7 +174,7 @@ class _Setup(SetupTalk):
         """The other clients that are here: used or configured before, or on the PATH."""
         import shutil
 
-        from memoryd.clients import CONNECTED, present_clients
+        from memoryd.clients.registry import CONNECTED, present_clients
 
         present, search = present_clients(self.paths), self.context.environment.get("PATH")
 
@@ -202,6 +202,7 @@ class _Setup(SetupTalk):
         self.note(self.record.with_folders_of(note.file for note in notes)._replace(pieces=tuple(noted.values())))
         for piece, note in zip(pieces, notes, strict=True):
             put_in(piece, note)
+        self.connected.append(client.title)
         self.tell("It is up to date." if state == "installed" else "Done; new sessions use it.")
         if obstacle := client.obstacle(self.paths, sys.executable):
             self.tell(f"{obstacle.sentence}.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(context: Context, record: SetupRecord | None) -> int:
-    from memoryd.clients import title_of
+    from memoryd.clients.registry import title_of
     from memoryd.formatting import short
     from memoryd.setup.record import uninstaller
 

@@ -23,6 +23,8 @@ class SetupTalk:
         self.screen = Screen(context.environment)
         self._number = 0
         self.has_failed = False
+        self.connected: list[str] = []
+        """Titles of the clients that have memoryd after this run."""
 
     # --- talk ---------------------------------------------------------------------------------------------------------
 

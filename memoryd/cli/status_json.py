@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from memoryd import __version__
 from memoryd.clock import iso
-from memoryd.model import MEMORY_TYPES, Due, Wait
+from memoryd.memory_types import MEMORY_TYPES
+from memoryd.model import Due, Wait
 
 if TYPE_CHECKING:
     from memoryd.diagnosis.projects import NextDream, ProjectStatus

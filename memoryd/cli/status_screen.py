@@ -24,10 +24,12 @@ from memoryd.cli.screen import (
 )
 from memoryd.cli.status_dreams import dream_ending, dream_step, next_dream, running_dream
 from memoryd.cli.status_engine import engine_lines
-from memoryd.clients import MEMORY_READER, title_of
+from memoryd.clients.memory_reader import MEMORY_READER
+from memoryd.clients.registry import title_of
 from memoryd.formatting import ago, clock_time, count, short, size
 from memoryd.memory.limits import MOST_BYTES, MOST_LINES
-from memoryd.model import MEMORY_TYPES, Due
+from memoryd.memory_types import MEMORY_TYPES
+from memoryd.model import Due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +93,8 @@ def _head(status: Status) -> Iterator[Block]:
         yield Paragraph([bad("○ "), name, bad(" is not running")])
         if status.is_installed:
             yield Command("memoryd service restart", before="  start it: ")
+        elif status.is_set_up:
+            yield Command("memoryd run", before="  start it in this terminal, as it is no service here: ")
         else:
             yield Command("memoryd setup", before="  set it up, to run now and from every login on: ")
             yield Command("memoryd run", before="  or only here: ")

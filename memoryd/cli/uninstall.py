@@ -78,8 +78,8 @@ def _uninstall(context: Context) -> int:
 
 def _completed(paths: Paths, record: SetupRecord | None) -> SetupRecord:
     """The record with what memoryd knows without it: somebody may have lost it, or never run setup."""
-    from memoryd.clients import CONNECTED, WITH_PLUGIN
     from memoryd.clients.connections import note_of
+    from memoryd.clients.registry import CONNECTED, WITH_PLUGIN
     from memoryd.setup.record import SetupRecord
 
     record = record or SetupRecord(paths.state_dir)
@@ -167,7 +167,7 @@ def _runs(pid: int) -> BusyError:
 
 
 def _remove_old_hooks(context: Context) -> int:
-    from memoryd.clients import WITH_PLUGIN
+    from memoryd.clients.registry import WITH_PLUGIN
     from memoryd.formatting import short
 
     client = WITH_PLUGIN[0]

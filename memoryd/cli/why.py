@@ -115,7 +115,7 @@ def _about_merge(explained: Explanation) -> list[Block]:
 
 def _about_words(explained: Explanation) -> list[Block]:
     from memoryd.cli.screen import Paragraph
-    from memoryd.clients import client_named
+    from memoryd.clients.registry import client_named
     from memoryd.clock import iso
     from memoryd.language.evidence import is_of_repository
 

@@ -4,12 +4,12 @@ A session is a row of lines, whatever it is kept in. Lines that are appended are
 lines were rewritten, all are read again, and messages are known by their ids. Nothing but `decoder` looks into a line, so a
 client that keeps sessions in a database can hand out its rows as lines (`memoryd/sources/session.py:OpenSession`).
 
-Every client can be read: `CodingClient`. Some can do more, and are in a list for that in `memoryd/clients/__init__.py`:
+Every client can be read: `CodingClient`. Some can do more, and are in a list for that in `memoryd/clients/registry.py`:
 `HookClient` runs memoryd's hooks, `PluginClient` takes memoryd's plugin, `ConnectedClient` has memoryd in files of its own,
 `MemoryClient` reads a memory directory by itself.
 
 Methods are asked for once for a session or a command, never for each line: `decoder` returns the function that is called
-then. A new client is a folder beside `claude_code`, an object in `clients.ALL`, and a sample in `tests/clients/samples.py`.
+then. A new client is a folder beside `claude_code`, an object in `registry.ALL`, and a sample in `tests/clients/samples.py`.
 """
 
 from __future__ import annotations
@@ -199,9 +199,6 @@ class PluginClient(HookClient, SettingsClient, Protocol):
 
     def install_plugin(self, paths: Paths, python: str, recorded: Collection[str] = ()) -> PluginChange:
         """Make the plugin, or bring it up to date; `recorded` are the files that an earlier memoryd made. Raises ClientError."""
-
-    def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
-        """Take the plugin away, and nothing that is somebody else's. Raises ClientError."""
 
     def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
         """Put the hook that is run before tool calls into the plugin, or take it out; whether that changed anything.

@@ -11,9 +11,9 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clients import MEMORY_READER, WITH_HOOKS
 from memoryd.clients.base import HookInputError
 from memoryd.clients.hook_dialect import event_named
+from memoryd.clients.memory_reader import CLAUDE_CODE, MEMORY_READER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from memoryd.clients.base import HookCall, HookClient
     from memoryd.config import Config
     from memoryd.paths import Paths
+    from memoryd.state.database import Database
 
 OWN_SESSION_VARIABLE = "MEMORYD_OWN_SESSION"
 """Set in every process that a job of memoryd starts: a client that runs hooks there is one of ours."""
-EVENTS = tuple(dict.fromkeys(event for client in WITH_HOOKS for event in client.hook_events))
 
 _MOST_INPUT_BYTES = 8 << 20
 _BESIDE_NOTES_CHARACTERS = 1_500
@@ -40,6 +40,17 @@ PATIENCE_SECONDS = 4.5
 
 class _LateError(Exception):
     """It took too long."""
+
+
+class _World(NamedTuple):
+    """Where a hook is answered."""
+
+    paths: Paths
+    config: Config
+    environment: Mapping[str, str]
+    memory_dir: str
+    database: Database | None
+    """The state database, opened once for all that is asked of it."""
 
 
 class _Said(NamedTuple):
@@ -75,14 +86,25 @@ def answer(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     return 0
 
 
+def all_events() -> tuple[str, ...]:
+    """What `memoryd hook` can be run with."""
+    from memoryd.clients.registry import WITH_HOOKS
+
+    return tuple(dict.fromkeys(event for client in WITH_HOOKS for event in client.hook_events))
+
+
 def _late(_number: int, _frame: FrameType | None) -> None:
     raise _LateError
 
 
 def _client_of(arguments: Sequence[str]) -> HookClient:
-    """The one that `--client` names; where nothing is said, the first. Raises HookInputError."""
+    """The one that `--client` names; where nothing is said, Claude Code. Raises HookInputError."""
     _, _, name = " ".join(arguments).partition(" --client ")
-    found = next((client for client in WITH_HOOKS if client.name == name), None) if name else WITH_HOOKS[0]
+    if name in ("", CLAUDE_CODE.name):
+        return CLAUDE_CODE
+    from memoryd.clients.registry import WITH_HOOKS
+
+    found = next((client for client in WITH_HOOKS if client.name == name), None)
     if found is None:
         raise HookInputError("a client that this memoryd does not know")
     return found
@@ -103,26 +125,34 @@ def _said(client: HookClient, event: str, paths: Paths, environment: Mapping[str
     paths, config = settings_in_force(paths, any_config=True)
     if call.kind == "release":
         return _released(client, call, paths, config)
+    from memoryd.state.database import state_to_read
     from memoryd.state.projects import memory_dir_at
 
-    memory_dir = memory_dir_at(call.cwd, paths, config)
-    if not memory_dir:
-        return _Said()
-    if call.kind == "call":
-        return _before_call(client, event, call, paths, config, memory_dir)
+    with state_to_read(paths) as database:
+        memory_dir = memory_dir_at(call.cwd, paths, config, database)
+        if not memory_dir:
+            return _Said()
+        if call.kind == "call":
+            return _before_call(client, event, call, paths, config, memory_dir)
+        return _with_memories(client, event, _World(paths, config, environment, memory_dir, database), call)
+
+
+def _with_memories(client: HookClient, event: str, world: _World, call: HookCall) -> _Said:
+    """What goes with a prompt or the start of a session."""
+    paths, config, memory_dir = world.paths, world.config, world.memory_dir
     context, record = "", _nothing
     if config.features.recall and call.kind == "start":
         from memoryd.recall.surface import HOOK_CHARACTERS
 
         manners = _rules_of_use(call, memory_dir)
         room = _BESIDE_NOTES_CHARACTERS if call.is_compacted and config.features.notes else HOOK_CHARACTERS
-        context = _started(client, call, paths, environment, memory_dir, room - len(manners))
+        context = _started(client, call, world, room - len(manners))
         context = "\n".join(filter(None, (manners, context)))
     elif config.features.recall:
-        context, record = _recalled(client, call, paths, config, environment, memory_dir)
+        context, record = _recalled(client, call, world)
     if call.is_compacted or call.is_resumed:
         context = "\n".join(filter(None, (_notes_for(client, call, paths, config, len(context)), context)))
-    notice, told = _noticed(call, paths, config, memory_dir) if client.shows_notices else ("", _nothing)
+    notice, told = _noticed(call, world) if client.shows_notices else ("", _nothing)
 
     def then() -> None:
         record()
@@ -145,25 +175,26 @@ def _nothing() -> None:
     """What is done where nothing was said."""
 
 
-def _noticed(call: HookCall, paths: Paths, config: Config, memory_dir: str) -> tuple[str, Callable[[], None]]:
+def _noticed(call: HookCall, world: _World) -> tuple[str, Callable[[], None]]:
     """What the user is told of what was kept, and what notes that they were."""
-    if call.is_compacted or config.notice == "off":
+    paths, memory_dir, mode = world.paths, world.memory_dir, world.config.notice
+    if call.is_compacted or mode == "off" or world.database is None:
         return "", _nothing
     from memoryd.jobs.notice import notice_at_start, notice_with_prompt, record_told
 
-    notice = (notice_at_start if call.kind == "start" else notice_with_prompt)(paths, memory_dir, config.notice)
+    notice_of = notice_at_start if call.kind == "start" else notice_with_prompt
+    notice = notice_of(world.database, paths, memory_dir, mode)
     return notice.text, lambda: record_told(paths, memory_dir, notice.told) if notice.text else None
 
 
-def _recalled(
-    client: HookClient, call: HookCall, paths: Paths, config: Config, environment: Mapping[str, str], memory_dir: str
-) -> tuple[str, Callable[[], None]]:
+def _recalled(client: HookClient, call: HookCall, world: _World) -> tuple[str, Callable[[], None]]:
     """The memories for a prompt, and what notes that they were shown."""
     from memoryd.clock import SystemClock
     from memoryd.jobs.prefetch import start_prefetch
     from memoryd.jobs.recall import ready_memories, recall, record_shown
     from memoryd.jobs.recall_matches import Request
     from memoryd.language.memory_aside import asks_to_leave_aside
+    from memoryd.projects import branch_of
     from memoryd.recall.choose import is_worth_asking
     from memoryd.recall.manners import LEFT_ASIDE
     from memoryd.recall.shown import set_aside
@@ -172,6 +203,7 @@ def _recalled(
 
     if not call.prompt:
         return "", _nothing
+    paths, config, environment, memory_dir, database = world
     seen = recent_activity_of(client, call.transcript, memory_dir)
     request = Request(
         call.prompt,
@@ -179,6 +211,7 @@ def _recalled(
         seen.tools,
         seen.files,
         most_characters=HOOK_CHARACTERS,
+        branch=branch_of(call.cwd),
         is_waited_for=True,
     )
     clock = SystemClock()
@@ -187,7 +220,7 @@ def _recalled(
     if not asks_to_leave_aside(call.prompt):
         ready = ready_memories(paths, config, memory_dir, call.session_id, now, most_characters=HOOK_CHARACTERS).text
     request = request._replace(most_characters=HOOK_CHARACTERS - len(ready))
-    found = recall(paths, config, environment, clock, memory_dir, request)
+    found = recall(paths, config, environment, clock, memory_dir, request, database)
 
     def record() -> None:
         set_aside(paths, call.session_id, now, is_aside=found.why_not == LEFT_ASIDE)
@@ -280,19 +313,18 @@ def _notes_for(client: HookClient, call: HookCall, paths: Paths, config: Config,
         return ""
 
 
-def _started(
-    client: HookClient, call: HookCall, paths: Paths, environment: Mapping[str, str], memory_dir: str, room: int
-) -> str:
+def _started(client: HookClient, call: HookCall, world: _World, room: int) -> str:
     """The index in so many characters, unless the client loads it itself.
 
     After a compaction the session knows nothing of what it was shown.
     """
+    paths, memory_dir = world.paths, world.memory_dir
     if call.is_compacted:
         from memoryd.clock import SystemClock
         from memoryd.recall.shown import forget
 
         forget(paths, call.session_id, SystemClock().now())
-    is_loaded = client.name == MEMORY_READER.name and _is_loaded(call.cwd, paths, environment, memory_dir)
+    is_loaded = client.name == MEMORY_READER.name and _is_loaded(call.cwd, paths, world.environment, memory_dir)
     if not call.is_empty or is_loaded:
         return ""
     from memoryd.recall.context import index_of
@@ -353,7 +385,7 @@ def _log(paths: Paths | None, arguments: Sequence[str], error: BaseException | N
             why = str(error)
         elif isinstance(error, _LateError):
             why = f"not done within {PATIENCE_SECONDS:g} seconds"
-        event = arguments[0] if arguments and arguments[0] in EVENTS else "?"
+        event = arguments[0] if arguments and arguments[0] in all_events() else "?"
         log = open_log(paths, "info")
         if why:
             log.warning("hook", hook=event, why=why)

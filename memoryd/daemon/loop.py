@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd import __version__
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import elapsed
 from memoryd.config.last_good import keep
 from memoryd.daemon import last_failure

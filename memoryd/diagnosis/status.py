@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import __version__
-from memoryd.clients import present_clients
+from memoryd.clients.registry import present_clients
 from memoryd.daemon import last_failure
 from memoryd.diagnosis import problems as found_problems
 from memoryd.diagnosis.facts import World, is_service_installed, read_chosen_engine, read_config_error
@@ -64,6 +65,8 @@ class Status(NamedTuple):
     """Why the last start failed, where nothing runs."""
     is_installed: bool
     """Whether there is a service that could run."""
+    is_set_up: bool
+    """Whether setup was run: without a service, this machine has none, or the user wanted none."""
     engine: ChosenEngine
     problems: tuple[Problem, ...]
     pause: Pause | None = None
@@ -123,6 +126,7 @@ def gather(
         running=running,
         failure=last_failure.last(paths) if running is None else None,
         is_installed=is_service_installed(paths),
+        is_set_up=os.path.exists(paths.setup_record),
         engine=read_chosen_engine(world, None),
         problems=(),
         recall=use_since(paths, now - RECALL_SECONDS),

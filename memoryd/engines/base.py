@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoryd.memory.snapshot import Snapshot
-    from memoryd.model import Evidence, MemoryType, Progress, Proposal, StoredMemory, UserMessage
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Evidence, Progress, Proposal, StoredMemory, UserMessage
     from memoryd.review.meaning import Ask
     from memoryd.review.review import Review
 

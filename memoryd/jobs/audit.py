@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import all_sessions
+from memoryd.clients.registry import all_sessions
 from memoryd.engines.offline import find
 from memoryd.language.certainty import is_meant
 from memoryd.language.lasting import may_last

@@ -10,6 +10,7 @@ from memoryd.memory.daily_logs import log_line, log_name
 from memoryd.memory.document import parse
 from memoryd.model import AT_THE_END, FileChange, Group, StoredMemory
 from memoryd.state import log_lines
+from memoryd.state.quotes import logs_with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +34,7 @@ def note_outdated_lines(database: Database, memory_dir: str, said: Sequence[User
     By rules, whatever the engine, as if each line were a memory already. The night decides for itself; a kill before this
     leaves a line that is recalled until then.
     """
-    logs = log_lines.logs_with_lines(database, memory_dir)
+    logs = logs_with_lines(database, memory_dir)
     new = {message.message_id for message in said}
     waiting = {
         f"{line.log}#{line.digest}": line.fact

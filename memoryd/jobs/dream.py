@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import instructions_at
+from memoryd.clients.registry import instructions_at
 from memoryd.errors import BusyError, EngineRestsError
 from memoryd.formatting import count, quoted
 from memoryd.jobs import dream_inputs

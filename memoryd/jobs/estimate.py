@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import instructions_at
+from memoryd.clients.registry import instructions_at
 from memoryd.engines.model import credentials, extraction_brief
 from memoryd.engines.model.context_window import tokens_in
 from memoryd.engines.model.cost import usd_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import all_sessions
+from memoryd.clients.registry import all_sessions
 from memoryd.language.evidence import evidence_of
 from memoryd.language.sentences import sentences_of
 from memoryd.model import Prompt, UserMessage

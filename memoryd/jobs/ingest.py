@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memoryd.clients import MEMORY_READER
+from memoryd.clients.memory_reader import MEMORY_READER
 from memoryd.formatting import is_utf8
 from memoryd.jobs.session_place import SCAN_NOTE_SECONDS, ReadPlace
 from memoryd.projects import project_at, root_of

@@ -22,7 +22,8 @@ from memoryd.recall.index import memory_names
 from memoryd.recall.quotes import name_of_quote, place_of_quotes
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
-from memoryd.state import inbox, jobs, memory_keys
+from memoryd.state import jobs, memory_keys
+from memoryd.state.quotes import unconfirmed_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -104,7 +105,7 @@ def write_keys(
 def _without_keys(database: Database, memory_dir: str) -> _Found:
     """Every memory of a directory that carries no keys in its file, the newest first, and every unconfirmed sentence."""
     found = _Found(memory_dir, {}, {})
-    quotes = inbox.unconfirmed_quotes(database, memory_dir)
+    quotes = unconfirmed_quotes(database, memory_dir)
     parsed = [(name, read_memory(memory_dir, name)) for name in memory_names(memory_dir)]
     parsed += [(name_of_quote(quote.row_id), quick_parse(quote.text)) for quote in quotes]
     for name, memory in parsed:

@@ -9,7 +9,7 @@ import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import MEMORY_READER
+from memoryd.clients.memory_reader import MEMORY_READER
 from memoryd.errors import BusyError, StateError
 from memoryd.formatting import is_utf8
 from memoryd.projects import root_of

@@ -13,6 +13,7 @@ from memoryd.memory.directory import open_directory
 from memoryd.state import history, log_lines
 from memoryd.state.changes import digest
 from memoryd.state.log_lines import LogRead
+from memoryd.state.quotes import logs_with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -86,7 +87,7 @@ def new_lines(database: Database, directory: MemoryDirectory, since: float, now:
     Reads new bytes only; a log that was edited above its cursor is read anew, without the lines that a dream has read before.
     """
     known = log_lines.cursors(database, directory.path)
-    ours = log_lines.logs_with_lines(database, directory.path)
+    ours = logs_with_lines(database, directory.path)
     found: list[NewLine] = []
     left = DREAM_BYTES
     for name, status in logs_in(directory):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memoryd import atomic_file
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.clock import elapsed
 from memoryd.errors import BusyError, MemorydError
 from memoryd.jobs import gates
@@ -20,6 +20,7 @@ from memoryd.jobs.notes_due import due
 from memoryd.model import Cursor
 from memoryd.notes.facts import SessionFacts
 from memoryd.notes.hand_back import handed_back
+from memoryd.notes.parts import parts_of
 from memoryd.notes.sections import HEAD, rendered
 from memoryd.projects import root_of
 from memoryd.recall.surface import HOOK_CHARACTERS, marked
@@ -93,7 +94,7 @@ def update(
         made, facts, is_complete = read_on(place, known, now, most_bytes)
         is_wanted = any_length or facts.tokens >= kept_notes.NOTED_TOKENS or bool(known and known.file)
         file = notes_file(paths, config, place.session_id) if is_wanted and not facts.opted_out else ""
-        made = made._replace(file=file)
+        made = made._replace(file=file, branch=facts.branch, parts=parts_of(facts, made.written) if file else ())
         is_current = known == made and (not file or os.path.exists(file))
         if not is_current and not kept_notes.store(database, made, partial(_write, made, facts, known)):
             tries_left -= 1
@@ -151,7 +152,9 @@ def _write(notes: KeptNotes, facts: SessionFacts, before: KeptNotes | None) -> N
 
 def write_again(database: Database, notes: KeptNotes) -> bool:
     """Store what a model wrote, with the file; False where the notes have changed since."""
-    return kept_notes.store(database, notes, partial(_write, notes, SessionFacts(notes.facts), None))
+    facts = SessionFacts(notes.facts)
+    notes = notes._replace(parts=parts_of(facts, notes.written))
+    return kept_notes.store(database, notes, partial(_write, notes, facts, None))
 
 
 # --- for a hook -------------------------------------------------------------------------------------------------------

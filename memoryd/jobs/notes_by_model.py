@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.engines.model.agent import DeclinedError
 from memoryd.engines.model.client import PromptTooLongError
 from memoryd.engines.model.engine import ModelEngine, UnfinishedError

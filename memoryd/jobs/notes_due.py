@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import day_of
 from memoryd.engines.model import credentials
 from memoryd.jobs import gates

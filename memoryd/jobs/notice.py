@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import atomic_file
 from memoryd.errors import BusyError, StateError
-from memoryd.state import history
-from memoryd.state.database import open_for_reading
+from memoryd.state.kept_changes import kept_since, quotes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
-    from memoryd.state.history import Change
+    from memoryd.state.kept_changes import KeptChange
 
 _MOST_NAMED = 3
 _MOST_CHARACTERS = 100
@@ -39,14 +38,14 @@ class KeptNotice(NamedTuple):
     told: Told = Told()
 
 
-def notice_at_start(paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
+def notice_at_start(database: Database, paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
     """For a session that begins: everything that was not told yet."""
-    return _notice(paths, memory_dir, only_asked_for=False) if mode != "off" else KeptNotice("")
+    return _notice(database, paths, memory_dir, only_asked_for=False) if mode != "off" else KeptNotice("")
 
 
-def notice_with_prompt(paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
+def notice_with_prompt(database: Database, paths: Paths, memory_dir: str, mode: str) -> KeptNotice:
     """For a prompt: what the user had asked to be remembered; with "each", everything."""
-    return _notice(paths, memory_dir, only_asked_for=mode == "session") if mode != "off" else KeptNotice("")
+    return _notice(database, paths, memory_dir, only_asked_for=mode == "session") if mode != "off" else KeptNotice("")
 
 
 def record_told(paths: Paths, memory_dir: str, told: Told) -> None:
@@ -55,18 +54,14 @@ def record_told(paths: Paths, memory_dir: str, told: Told) -> None:
         atomic_file.write(paths.place_for(memory_dir, "told"), json.dumps(told._asdict()).encode())
 
 
-def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotice:
+def _notice(database: Database, paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotice:
     with suppress(StateError, BusyError):  # nobody waits for a notice
-        database = open_for_reading(paths)
-        if database is None:
-            return KeptNotice("")
-        with closing(database):
-            told = _told(paths, memory_dir)
-            changes = [
-                change
-                for change in history.kept_since(database, memory_dir, told.up_to)
-                if change.id not in told.also and (not only_asked_for or _is_asked_for(database, change))
-            ]
+        told = _told(paths, memory_dir)
+        changes = [
+            change
+            for change in kept_since(database, memory_dir, told.up_to)
+            if change.id not in told.also and (not only_asked_for or _is_asked_for(database, change))
+        ]
         if changes:
             ids = tuple(change.id for change in changes)
             then = Told(told.up_to, (*told.also, *ids)) if only_asked_for else Told(max(*ids, *told.also, told.up_to))
@@ -74,13 +69,13 @@ def _notice(paths: Paths, memory_dir: str, *, only_asked_for: bool) -> KeptNotic
     return KeptNotice("")
 
 
-def _is_asked_for(database: Database, change: Change) -> bool:
+def _is_asked_for(database: Database, change: KeptChange) -> bool:
     """Whether the user asked for it in so many words ("remember …", "from now on …"), or an agent was asked to."""
     if change.kind == "remember":
         return True
     from memoryd.language.requests import is_request  # noqa: PLC0415 - most prompts have nothing to look at
 
-    return any(is_request(quote) for quote in history.quotes_of(database, change.id))
+    return any(is_request(quote) for quote in quotes_of(database, change.id))
 
 
 def _told(paths: Paths, memory_dir: str) -> Told:
@@ -92,7 +87,7 @@ def _told(paths: Paths, memory_dir: str) -> Told:
         return Told()
 
 
-def _in_words(memory_dir: str, changes: Sequence[Change]) -> str:
+def _in_words(memory_dir: str, changes: Sequence[KeptChange]) -> str:
     from memoryd.formatting import count  # noqa: PLC0415 - as above
     from memoryd.memory.quick_parse import quick_parse  # noqa: PLC0415
     from memoryd.security.redact import redact  # noqa: PLC0415

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.tier_names import as_global
 from memoryd.recall import shown as shown_log
-from memoryd.recall.index import is_unchanged, up_to_date_index
+from memoryd.recall.index import is_unchanged, read_triggers, up_to_date_index
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
 from memoryd.rules import allowance
@@ -91,6 +91,8 @@ def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest,
             directory = up_to_date_index(store, place, now, seconds=_READING_SECONDS)
             if directory is None:
                 continue
+            if directory.without_triggers:
+                read_triggers(store, place, seconds=_READING_SECONDS)
             triggers = [StoredTrigger(*row) for row in store.triggers(directory.id, keys_of(call))]
             if config.features.recall is False:
                 triggers = [trigger for trigger in triggers if trigger.kind.startswith(_DENY)]

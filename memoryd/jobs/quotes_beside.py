@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
-from memoryd.state import log_lines
-from memoryd.state.inbox import Quote, unconfirmed_quotes
+from memoryd.state.quotes import Quote, logs_with_lines, unconfirmed_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 def quotes_beside(database: Database, memory_dir: str) -> list[Quote]:
     """Unconfirmed memories, and lines of the logs that extraction appends to, as they stand there now."""
-    logs = log_lines.logs_with_lines(database, memory_dir)
+    logs = logs_with_lines(database, memory_dir)
     return [
         *unconfirmed_quotes(database, memory_dir),
         *(_lines_of(database, memory_dir, logs) if logs else ()),
@@ -25,10 +23,11 @@ def quotes_beside(database: Database, memory_dir: str) -> list[Quote]:
 
 def _lines_of(database: Database, memory_dir: str, logs: set[str]) -> Iterator[Quote]:
     from memoryd.jobs.new_log_lines import undistilled  # noqa: PLC0415 - only where there are daily logs
+    from memoryd.state.log_lines import outdated  # noqa: PLC0415 - as above
 
-    outdated = log_lines.outdated(database, memory_dir)
+    left_out = outdated(database, memory_dir)
     for line in undistilled(database, memory_dir, logs):
-        if (line.log, line.digest) in outdated:
+        if (line.log, line.digest) in left_out:
             continue
         if line.fact is None:  # the user's own, or edited
             for message in line.said:
@@ -39,5 +38,7 @@ def _lines_of(database: Database, memory_dir: str, logs: set[str]) -> Iterator[Q
 
 
 def _quote(log: str, text: str, said_at: float | None, kind: str) -> Quote:
+    import hashlib  # noqa: PLC0415 - as above
+
     number = int.from_bytes(hashlib.blake2b(f"{log}\n{text}".encode(), digest_size=7).digest())
     return Quote(-number, log, text.encode(), text, said_at or 0.0, log, kind)

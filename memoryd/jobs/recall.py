@@ -13,7 +13,9 @@ from memoryd.jobs.recall_matches import (
     RecallTask,
     Request,
     beside_memories,
+    candidates,
     global_matches,
+    notes_match,
     probable_matches,
     quoted_matches,
     team_matches,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.paths import Paths
     from memoryd.recall.store import Directory, Store
+    from memoryd.state.database import Database
 
 SINGLE_WORD = "fewer than two words say too little"
 NO_MEMORIES = "there are no memories yet"
@@ -83,9 +86,17 @@ class _Chosen(NamedTuple):
 
 
 def recall(
-    paths: Paths, config: Config, environment: Mapping[str, str], clock: Clock, memory_dir: str, request: Request
+    paths: Paths,
+    config: Config,
+    environment: Mapping[str, str],
+    clock: Clock,
+    memory_dir: str,
+    request: Request,
+    database: Database | None = None,
 ) -> RecallAnswer:
     """Choose the memories for a prompt. Raises StateError, BusyError.
+
+    `database`: the state database, where the caller has it open.
 
     1. whether the prompt wants memory at all, and says enough
     2. the directory's terms, made true to its files
@@ -97,7 +108,7 @@ def recall(
         return RecallAnswer(text=WITHOUT_MEMORY, why_not=LEFT_ASIDE)
     if not choose.is_worth_asking(request.prompt):
         return RecallAnswer(why_not=SINGLE_WORD)
-    task = RecallTask(paths, config, environment, clock, memory_dir, request)
+    task = RecallTask(paths, config, environment, clock, memory_dir, request, database)
     with closing(open_store(paths)) as store:
         chosen, answer = _chosen(task, store)
     return answer if chosen is None else _surfaced(request, chosen, answer, clock.now())
@@ -157,12 +168,13 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     request, memory_dir = task.request, task.memory_dir
     hurry = _READING_SECONDS if request.is_waited_for else None
     directory = up_to_date_index(store, memory_dir, task.clock.now(), seconds=hurry)
-    if hurry is not None and directory is not None and directory.is_unfinished:
+    if directory is not None and directory.is_unfinished:
         wake(task.paths)
-    quotes, has_team = beside_memories(task)
+    quotes, has_team, last_session = beside_memories(task)
     team = team_recall.up_to_date_team(store, memory_dir, task.clock.now(), seconds=hurry) if has_team else None
     person = _person(task, store, hurry)
-    if (directory is None or not directory.memories) and not quotes and team is None and person is None:
+    has_memories = directory is not None and directory.memories
+    if not has_memories and not quotes and team is None and person is None and last_session is None:
         return None, RecallAnswer(why_not=NO_MEMORIES)
     shown = shown_log.shown_to(task.paths, request.session_id, memory_dir) if request.session_id else []
     spent = shown_log.spent(task.paths, request.session_id) if request.session_id else 0
@@ -173,7 +185,7 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
     number = sum(each.memories for each in (directory, team, person) if each is not None) + len(quotes)
     task = task._replace(floor=_floor(task, number))
     query = rank.query_of(request.prompt)
-    found = rank.candidates(store, directory, query) if directory is not None else []
+    found = candidates(task, store, directory, query) if directory is not None else []
     matches = probable_matches(task, memory_dir, [one for one in found if one.memory.name not in known])
     answer = RecallAnswer()
     if task.config.recall.selector == "model" and not request.is_waited_for:
@@ -189,14 +201,16 @@ def _chosen(task: RecallTask, store: Store) -> tuple[_Chosen | None, RecallAnswe
         tiers += [Tier(task.paths.global_dir, person, is_global=True)] if person is not None else []
         there = known.union(match.candidate.memory.name for match in matches)
         rules = rules_for_session(store, memory_dir, tiers, quotes, found, there, number)
+    notes = notes_match(task, store, last_session, query, known) if last_session is not None else []
     if answer.selector == "local":
         matches = _probable_enough(matches, task.floor)
-        if not matches and not rules:
+        if not matches and not rules and not notes:
             is_known = any(one.probability >= task.floor.best and one.memory.name in known for one in found)
             return None, answer._replace(why_not=ALL_KNOWN if is_known else NOTHING_RELEVANT)
     most = task.config.recall.most_memories
     matches = matches[: most - min(len(rules), _KEPT_FOR_RULES)]
     matches += [Match(rank.Candidate(one, 0.0, ()), parsed, one.has_secret, quote) for one, parsed, quote in rules]
+    matches += notes
     if not matches:
         return None, answer._replace(why_not=NOTHING_RELEVANT)
     most_bytes = min(left, round(task.config.recall.prompt_kilobytes * 1024))
@@ -310,6 +324,7 @@ def _surface_memory(match: Match, gone: Mapping[str, tuple[str, ...]]) -> surfac
         gone.get(known.name, ()),
         author=match.author,
         overrides="" if match.author else match.parsed.overrides,
+        branch=match.branch,
     )
 
 

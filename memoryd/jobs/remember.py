@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import all_sessions, instructions_at
+from memoryd.clients.registry import all_sessions, instructions_at
 from memoryd.engines.base import Signal
 from memoryd.engines.choose import chosen_engine
 from memoryd.engines.offline import statement
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from memoryd.config import Config
     from memoryd.engines.base import Engine
     from memoryd.memory.directory import MemoryDirectory
-    from memoryd.model import Group, HeldGroup, MemoryType
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Group, HeldGroup
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memoryd.clients import all_sessions
+from memoryd.clients.registry import all_sessions
 from memoryd.clients.resume import resume_command
 from memoryd.clock import parse_iso
 from memoryd.errors import StateError

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Directory, Store
-    from memoryd.state.inbox import Quote
+    from memoryd.state.quotes import Quote
 
 _MOST_ABOUT_ANSWERS = 3
 _TYPES = ("feedback", "user")

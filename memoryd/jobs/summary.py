@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memoryd import atomic_file
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.engines.model import credentials
 from memoryd.errors import EngineRestsError, EngineStoppedError
 from memoryd.jobs.holds import engine_wait

@@ -26,6 +26,8 @@ class Parts(NamedTuple):
 
 def parts_of(body: str) -> Parts:
     """A label counts at the beginning of a line; a part that is told twice is one."""
+    if "**" not in body:  # most memories, and each new fact is compared with all of them
+        return Parts(body.strip())
     found: dict[str, list[str]] = {"fact": [], "why": [], "how to apply": []}
     label, at = "fact", 0
     for match in _LABEL.finditer(body):

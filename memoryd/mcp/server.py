@@ -178,10 +178,12 @@ class _Agent:
         from memoryd.clock import SystemClock
         from memoryd.config import settings_in_force
         from memoryd.paths import paths_from
+        from memoryd.state.database import state_to_read
         from memoryd.state.projects import memory_dir_at
 
         paths, config = settings_in_force(paths_from(self._environment), any_config=True)
-        memory_dir = memory_dir_at(self._cwd, paths, config)
+        with state_to_read(paths) as database:
+            memory_dir = memory_dir_at(self._cwd, paths, config, database)
         return _World(paths, config, self._environment, SystemClock(), self._cwd, memory_dir)
 
     def _log(self, what: str, error: Exception) -> None:

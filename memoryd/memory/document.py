@@ -12,12 +12,12 @@ import yaml
 
 from memoryd.memory import keys as search_keys
 from memoryd.memory.limits import FRONTMATTER_BYTES
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(\r\n|\n)")

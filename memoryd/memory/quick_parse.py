@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.memory.keys import keys_in
 from memoryd.memory.limits import FRONTMATTER_BYTES
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 
 if TYPE_CHECKING:
     from memoryd.memory.document import Document
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 _FRONTMATTER = re.compile(
     rf"\ufeff?---[ \t]*\r?\n(.{{0,{FRONTMATTER_BYTES}}}?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import INDEX_NAME, INDEX_SHOWN_BYTES, MOST_BYTES, MOST_LINES, WARN_BYTES, WARN_LINES
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 
 if TYPE_CHECKING:
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 _HEAD_BYTES = 20_000
 """A longer frontmatter is none."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memoryd.clients.tool_actions import PlanStep, action_of, answer_text
 from memoryd.model import Interrupt, Prompt, Reply, Results
 from memoryd.notes.newness import shortened
-from memoryd.security.redact import redacted_end, redacted_excerpt
 from memoryd.transcripts.opt_out import is_opt_out
 
 if TYPE_CHECKING:
@@ -127,6 +126,7 @@ class SessionFacts:
     def __init__(self, kept: str = "") -> None:
         known = _parsed(kept)
         self.cwd: str = known.get("cwd", "")
+        self.branch: str = known.get("branch", "")
         self.tokens: int = known.get("tokens", 0)
         self.calls: int = known.get("calls", 0)
         self.turns: int = known.get("turns", 0)
@@ -186,10 +186,11 @@ class SessionFacts:
     def _begin_turn(self, prompt: Prompt) -> None:
         self.opted_out |= is_opt_out(prompt.text)
         self.cwd = self.cwd or prompt.cwd
+        self.branch = prompt.branch or self.branch
         self.turns += 1
         self.calls_in_turn = 0
         self.tokens += _tokens(prompt.text)
-        text = redacted_excerpt(prompt.text.strip(), MESSAGE_CHARACTERS)
+        text = _redacted(prompt.text.strip(), MESSAGE_CHARACTERS)
         self.first = self.first or text
         self.messages = shortened(
             [*self.messages, SaidMessage(self.turns, prompt.said_at, text)],
@@ -215,7 +216,7 @@ class SessionFacts:
             self.lines.append(TurnLine(0, reply.said_at, ""))
         for text in filter(str.strip, reply.texts):
             self.tokens += _tokens(text)
-            self.answer = redacted_excerpt(text.strip(), _ANSWER_CHARACTERS)
+            self.answer = _redacted(text.strip(), _ANSWER_CHARACTERS)
             result = (self.turns, self.answer[:_RESULT_CHARACTERS])
             is_same_turn = self.results and self.results[-1][0] == self.turns
             results = [*(self.results[:-1] if is_same_turn else self.results), result]
@@ -289,7 +290,7 @@ class SessionFacts:
         if action.plan is not None:
             self.plan = [clean(step) for step in action.plan][-_MOST_STEPS:]
         elif action.passage:
-            self.plan_text = redacted_excerpt(action.passage.strip(), _ANSWER_CHARACTERS)
+            self.plan_text = _redacted(action.passage.strip(), _ANSWER_CHARACTERS)
         elif action.step is not None and not action.step.id:  # a client numbers its tasks from one
             self.plan.append(clean(action.step._replace(id=str(_next_number(self.plan)))))
             self.plan = self.plan[-_MOST_STEPS:]
@@ -371,17 +372,17 @@ def _one_line(text: str, most: int) -> str:
 
 def _excerpt(text: str, most: int) -> str:
     """The beginning of a text in one line, without secrets."""
-    return _one_line(redacted_excerpt(text, 2 * most), most)
+    return _one_line(_redacted(text, 2 * most), most)
 
 
 def _first_lines(text: str) -> str:
     """The beginning of what a tool answered: there it says why it refused."""
-    return redacted_excerpt(text.strip(), _DETAIL_CHARACTERS)
+    return _redacted(text.strip(), _DETAIL_CHARACTERS)
 
 
 def _last_lines(text: str) -> str:
     """The end of what a tool printed, where an error mostly stands."""
-    lines = [line.strip() for line in redacted_end(text, _TAIL_CHARACTERS).splitlines() if line.strip()]
+    lines = [line.strip() for line in _redacted(text, _TAIL_CHARACTERS, is_end=True).splitlines() if line.strip()]
     return "\n".join(lines[-3:])[-_DETAIL_CHARACTERS:]
 
 
@@ -392,3 +393,9 @@ def _next_number(plan: list[PlanStep]) -> int:
 def _shorten(known: dict[str, Any], most: int) -> None:
     while len(known) > most:
         del known[next(iter(known))]
+
+
+def _redacted(text: str, most: int, *, is_end: bool = False) -> str:
+    from memoryd.security import redact  # noqa: PLC0415 - 40 ms, and a hook often finds nothing new
+
+    return (redact.redacted_end if is_end else redact.redacted_excerpt)(text, most)

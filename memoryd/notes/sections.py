@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.notes.facts import BYTES_PER_TOKEN, LINE_CHARACTERS, MESSAGE_CHARACTERS
 from memoryd.notes.newness import LEAST_NEW, SHOWN_CHARACTERS, most_telling_first, new_words
-from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,6 +59,8 @@ def rendered(session_id: str, facts: SessionFacts, written: Mapping[str, str]) -
     sections = sections_of(facts, written)
     parts = [f"# {title}\n{sections[title] or NOTHING}\n" for title in TITLES]
     head = f"{HEAD}{session_id}: made from its transcript, and made anew as it grows -->\n"
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and a hook often finds nothing new
+
     return redact(head + "\n" + "\n".join(parts))
 
 

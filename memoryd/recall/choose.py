@@ -12,17 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.memory.quick_parse import QuickParse
+    from memoryd.recall.rank import Candidate
 
 LEAST_PROBABILITY = 0.21
 """Of the best memory; where it is less, nothing is said. `recall --min-score` sets another."""
 LEAST_OF_FEW = 0.1
 """The same where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
+LEAST_COVERING = 0.03
+"""Of a memory that has all words of the prompt, where there are FEW: of several rules about commits none is ahead of the others
+for "commit this", and all of them are meant."""
 FEW, MANY = 10, 40
-"""Between these the floor rises with each memory, so that one more never silences recall."""
-LEAST_BESIDE = 0.08
-"""Of the others, once something is said: silence is broken already,"""
+"""Between these both rise with each memory, so that one more never silences recall."""
 SHARE_BESIDE = 0.3
-"""and as a part of the best: beside one that is meant for sure, a doubtful one is noise."""
+"""Of the probability of the best, that the others need: silence is broken already, but beside one that is meant for sure, a
+doubtful one is noise."""
 LEAST_BEFORE_MODEL = 0.5
 """Of all where a model's choice follows: what is less sure is left to it."""
 PITFALL_BONUS = 0.15
@@ -37,6 +40,14 @@ class Floor(NamedTuple):
     others: float
     share: float = SHARE_BESIDE
     """Of the best one's probability, that the others need."""
+    covering: float | None = None
+    """What is enough for a memory that has all words of the prompt; None: the same as for the others."""
+
+    def raised(self, candidate: Candidate) -> Candidate:
+        """A candidate as probable as it has to be, where it has all words of the prompt and that is enough."""
+        if self.covering is None or not candidate.covers_prompt or candidate.probability < self.covering:
+            return candidate
+        return candidate._replace(probability=max(candidate.probability, self.best))
 
 
 def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
@@ -44,7 +55,8 @@ def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
     if is_model_to_follow:
         return Floor(LEAST_BEFORE_MODEL, LEAST_BEFORE_MODEL)
     share = min(1.0, max(0.0, (memories - FEW) / (MANY - FEW)))
-    return Floor(LEAST_OF_FEW + share * (LEAST_PROBABILITY - LEAST_OF_FEW), LEAST_BESIDE)
+    best = LEAST_OF_FEW + share * (LEAST_PROBABILITY - LEAST_OF_FEW)
+    return Floor(best, SHARE_BESIDE * best, covering=LEAST_COVERING + share * (best - LEAST_COVERING))
 
 
 def is_worth_asking(prompt: str) -> bool:

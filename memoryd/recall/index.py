@@ -11,7 +11,7 @@ from memoryd.clock import elapsed
 from memoryd.errors import BusyError
 from memoryd.formatting import is_utf8
 from memoryd.memory.limits import FILE_BYTES, INDEX_NAME
-from memoryd.recall.reading import learnt_by_two, learnt_memories
+from memoryd.recall.reading import learnt_memories, terms_by_two, triggers_by_name
 
 if TYPE_CHECKING:
     from memoryd.recall.store import Directory, IndexedMemory, Store
@@ -21,6 +21,7 @@ _MANY = 2000
 _FRESH_SECONDS = 60.0
 _SOME, _FEW = 10_000, 20
 """So many are taken in at once; fewer where somebody waits."""
+_SOME_TRIGGERS = 500
 _DEAD_SHARE = 8
 """When an eighth as many memories have gone as there are, their terms are cleared away: a word that only they had is rare again."""
 _TICK_SECONDS = 0.02
@@ -40,7 +41,8 @@ def up_to_date_index(
     file that was added, removed or replaced is still noticed at once, one that was edited in its place within a minute.
 
     `seconds`: somebody waits, and no more is read than can be in so long, and not while another process writes. What is
-    left is read by whoever looks next without a limit; until then the directory `is_unfinished`.
+    left is read by whoever looks next without a limit; until then the directory `is_unfinished`. So it is as well where
+    thousands were read for the first time: their terms come first, and what they speak of with `read_triggers`.
     """
     try:
         mtime_ns = os.stat(memory_dir).st_mtime_ns
@@ -90,7 +92,7 @@ def _refresh(
     todo, at_once = (list(files), len(files) + 1) if is_stale else (changed, _SOME if until is None else _FEW)
     # The oldest first: where nothing else tells two memories apart, the one that was learnt last counts for more.
     todo.sort(key=lambda name: (files[name][0], name))
-    read = learnt_by_two if until is None else learnt_memories
+    read = terms_by_two if until is None else learnt_memories
     for at in range(0, len(todo) or 1, at_once):
         some = {name: _settled(files[name], now) for name in todo[at : at + at_once]}
         learnt = read(store.paths, memory_dir, some)
@@ -105,6 +107,20 @@ def _refresh(
             store.learn(directory_id, [one for one in learnt if already.get(one.name) != one.stamp])
         if until is not None and elapsed() > until:
             break
+
+
+def read_triggers(store: Store, memory_dir: str, *, seconds: float | None = None) -> None:
+    """Read what memories speak of where only their terms were taken; no longer than so many seconds, if somebody waits."""
+    until = None if seconds is None else elapsed() + seconds
+    directory = store.directory(memory_dir)
+    while directory is not None and directory.without_triggers:
+        waiting = store.without_triggers(directory.id, _SOME_TRIGGERS if until is None else _FEW)
+        found = triggers_by_name(memory_dir, waiting.values())
+        with suppress(*() if until is None else (BusyError,)), store.transaction(wait=until is None):
+            store.add_triggers(directory.id, {number: found[name] for number, name in waiting.items()})
+        if until is not None and elapsed() > until:
+            break
+        directory = store.directory(memory_dir)
 
 
 def _settled(stamp: _Stamp, now: float) -> _Stamp:

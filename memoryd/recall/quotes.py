@@ -1,4 +1,4 @@
-"""The terms of unconfirmed memories: they stand in the state database, and are searched beside the files of a directory."""
+"""The terms of what has no file and is searched beside those of a directory: unconfirmed memories, notes of the last session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 from memoryd.recall.reading import with_every_answer, with_kept_keys
 from memoryd.recall.weights import learnt_memory
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.recall.store import Directory, LearntMemory, Store
-    from memoryd.state.inbox import Quote
+    from memoryd.state.quotes import Quote
 
 _BESIDE = "#unconfirmed"
+_NOTES = "#notes"
 
 
 def place_of_quotes(memory_dir: str) -> str:
@@ -46,7 +47,19 @@ def up_to_date_quotes(
     A quote never changes: a name that is known stands for the same words. Without `wait`, while another process writes, the
     terms are those that are known, and may be of quotes that have left; whoever asks next takes in the rest.
     """
-    place = place_of_quotes(memory_dir)
+    return _up_to_date(store, place_of_quotes(memory_dir), quotes, now, wait=wait)
+
+
+def up_to_date_notes(
+    store: Store, memory_dir: str, parts: Mapping[str, QuickParse], now: float, *, wait: bool = True
+) -> Directory | None:
+    """The same for the parts of the notes of a session."""
+    return _up_to_date(store, memory_dir + _NOTES, parts, now, wait=wait)
+
+
+def _up_to_date(
+    store: Store, place: str, quotes: Mapping[str, QuickParse], now: float, *, wait: bool
+) -> Directory | None:
     directory = store.directory(place)
     known = {one.name for one in store.known(directory.id)} if directory is not None else set()
     if known != quotes.keys():

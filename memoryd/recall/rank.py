@@ -47,6 +47,8 @@ _MOST_COUNTED = 8
 _ASKED_CHARACTERS = 1500
 _BY_CONCEPT = 0.8
 """What a word counts that is found only by another word for it."""
+_AROUND_REQUESTS = 0.75
+"""A word of whose weight so much is left says that something is wanted, and not what: `change`, `add`, `fix`."""
 _COMMON_SHARE = 0.25
 """A piece of a word that stands in so many memories tells nothing, and costs the most,"""
 _FEW = 100
@@ -67,6 +69,8 @@ class Candidate(NamedTuple):
     """That this memory is meant."""
     values: tuple[float, ...]
     """Of FEATURES."""
+    covers_prompt: bool = False
+    """Whether it has all words of the prompt that tell something here."""
 
 
 def query_of(prompt: str) -> Query:
@@ -99,7 +103,12 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
     told = [(one, found.values(one.id, sums.index(found.sums[one.id]), first_two)) for one in ranked]
     return sorted(
         (
-            Candidate(memory, _after_use(probability(values), *uses.get(memory.name, (0, 0))), values)
+            Candidate(
+                memory,
+                _after_use(probability(values), *uses.get(memory.name, (0, 0))),
+                values,
+                found.covers_prompt(memory.id),
+            )
             for memory, values in told
         ),
         key=lambda one: -one.probability,
@@ -172,6 +181,16 @@ class _Search:
             (words / (first_two[1] or 1.0)) ** 2,
             math.log1p(place),
         )
+
+    def covers_prompt(self, number: int) -> bool:
+        """Whether a memory has all words of the prompt, but for those around every request that no memory has."""
+        told = [
+            word for word in self._query.words if _common().get(word, 1.0) > _AROUND_REQUESTS or self._is_known(word)
+        ]
+        return bool(told) and all(self._weight(word, number) for word in told)
+
+    def _is_known(self, word: str) -> bool:
+        return any(term in self._entries for term in (word, *self._query.words[word]))
 
     def _rarity(self, term: str) -> float:
         """How much it tells that a memory has a term: less if many have it, or if prompts are full of it."""

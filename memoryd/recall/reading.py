@@ -22,7 +22,7 @@ from memoryd.state.database import open_for_reading
 from memoryd.state.memory_keys import digest_of, keys_by_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from subprocess import Popen
 
     from memoryd.memory.quick_parse import QuickParse
@@ -31,12 +31,19 @@ _FOR_TWO = 2000
 """From so many files on a second process, which takes a fifth of a second to begin, saves time."""
 
 _Stamp = tuple[int, int, int]
+_Trigger = tuple[str, str, str, str]
 
 
-def learnt_by_two(paths: Paths, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
-    """The same as `learnt_memories`, in less time where there are many and nobody else is kept from working by it."""
-    if len(files) < _FOR_TWO or (os.cpu_count() or 1) == 1:
+def terms_by_two(paths: Paths, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
+    """The same as `learnt_memories`, in less time where there are many.
+
+    Half is read by a second process. What they speak of takes three times as long as their terms, so that is left out, but for
+    those that bind: `read_triggers` is for the rest.
+    """
+    if len(files) < _FOR_TWO:
         return learnt_memories(paths, memory_dir, files)
+    if (os.cpu_count() or 1) == 1:
+        return learnt_memories(paths, memory_dir, files, terms_first=True)
     names = list(files)
     first, rest = (
         {name: files[name] for name in some} for some in (names[: len(names) // 2], names[len(names) // 2 :])
@@ -44,35 +51,53 @@ def learnt_by_two(paths: Paths, memory_dir: str, files: Mapping[str, _Stamp]) ->
     with _file_without_name(paths) as given, _file_without_name(paths) as found:
         second = _start_second(paths, memory_dir, rest, given, found)
         try:
-            learnt = learnt_memories(paths, memory_dir, first)
+            learnt = learnt_memories(paths, memory_dir, first, terms_first=True)
             others = _result(second, found)
         finally:
             if second is not None:
                 second.kill()
                 second.wait()
-    return [*learnt, *(learnt_memories(paths, memory_dir, rest) if others is None else others)]
+    if others is None:
+        others = learnt_memories(paths, memory_dir, rest, terms_first=True)
+    return [*learnt, *others]
 
 
-def learnt_memories(paths: Paths, memory_dir: str, files: Mapping[str, _Stamp]) -> list[LearntMemory]:
-    """The terms of memories, and what each speaks of. Secrets are taken out first."""
+def learnt_memories(
+    paths: Paths, memory_dir: str, files: Mapping[str, _Stamp], *, terms_first: bool = False
+) -> list[LearntMemory]:
+    """The terms of memories, and what each speaks of. Secrets are taken out first.
+
+    `terms_first`: only of those that bind it is told what they speak of.
+    """
     from memoryd.recall.weights import learnt_memory  # noqa: PLC0415 - mostly nothing has changed
-    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415
-    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
 
     parsed = with_kept_keys(paths, [read_memory(memory_dir, name) for name in files])
     learnt = []
     for (name, stamp), memory in zip(files.items(), parsed, strict=True):
-        harmless = memory._replace(
-            name=redact(memory.name), description=redact(memory.description), body=redact(memory.body)
-        )
-        triggers = with_every_answer(harmless, triggers_of_memory(harmless))
+        harmless = _without_secrets(memory)
+        triggers = None if terms_first and not memory.enforce else _triggers(harmless)
         learnt.append(learnt_memory(name, stamp, harmless, has_secret=harmless != memory, triggers=triggers))
     return learnt
 
 
-def with_every_answer(
-    memory: QuickParse, triggers: Sequence[tuple[str, str, str, str]] = ()
-) -> Sequence[tuple[str, str, str, str]]:
+def triggers_by_name(memory_dir: str, names: Iterable[str]) -> dict[str, Sequence[_Trigger]]:
+    """What memories speak of, for those whose terms were read first."""
+    return {name: _triggers(_without_secrets(read_memory(memory_dir, name))) for name in names}
+
+
+def _without_secrets(memory: QuickParse) -> QuickParse:
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms
+
+    return memory._replace(name=redact(memory.name), description=redact(memory.description), body=redact(memory.body))
+
+
+def _triggers(memory: QuickParse) -> Sequence[_Trigger]:
+    from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
+
+    return with_every_answer(memory, triggers_of_memory(memory))
+
+
+def with_every_answer(memory: QuickParse, triggers: Sequence[_Trigger] = ()) -> Sequence[_Trigger]:
     """What a memory speaks of, and whether that is every answer, where it is no call."""
     is_about_call = any(trigger[0] in PLAIN_CALLS for trigger in triggers)
     return (*triggers, EVERY_ANSWER) if not is_about_call and is_about_every_answer(memory) else triggers
@@ -140,13 +165,15 @@ def _result(second: Popen[bytes] | None, found: BinaryIO) -> list[LearntMemory] 
 
 def _as_row(memory: LearntMemory) -> tuple[Any, ...]:
     """A memory in plain values."""
-    return tuple(memory._replace(triggers=[(*trigger,) for trigger in memory.triggers]))
+    triggers = None if memory.triggers is None else [(*trigger,) for trigger in memory.triggers]
+    return tuple(memory._replace(triggers=triggers))
 
 
 def main() -> None:
     """The second process."""
     paths, memory_dir, files = marshal.load(sys.stdin.buffer)  # noqa: S302 - of the process that started this one
-    marshal.dump([_as_row(memory) for memory in learnt_memories(Paths(*paths), memory_dir, files)], sys.stdout.buffer)
+    learnt = learnt_memories(Paths(*paths), memory_dir, files, terms_first=True)
+    marshal.dump([_as_row(memory) for memory in learnt], sys.stdout.buffer)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.errors import MemorydError, StateError
 from memoryd.jobs import prefetch
 from memoryd.jobs.call_hook import set_call_hooks
@@ -18,7 +18,7 @@ from memoryd.log.writer import open_log
 from memoryd.memory.tier_names import place_of
 from memoryd.memory.tiers import Tiers
 from memoryd.recall import shown, use
-from memoryd.recall.index import up_to_date_index
+from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.outcomes import outcomes
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
@@ -93,6 +93,7 @@ def _care(store: Store, paths: Paths, config: Config, place: MemoryPlace, now: f
     directory = up_to_date_index(store, place.memory_dir, now, thorough=True)
     if directory is None:
         return
+    read_triggers(store, place.memory_dir)
     for session in place.sessions:
         _note_use(paths, place.memory_dir, session, now)
         measure(paths, client_named(session.client), session.session_id, session.path, place.memory_dir, now)

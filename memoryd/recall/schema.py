@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (
@@ -21,8 +21,10 @@ CREATE TABLE memories (                      -- as they were when their terms we
     size INTEGER NOT NULL,
     type TEXT NOT NULL,
     has_secret INTEGER NOT NULL,             -- somebody wrote one there: it is not handed over
+    has_triggers_read INTEGER NOT NULL,      -- whether what it speaks of is known as well
     UNIQUE (directory_id, name)
 ) STRICT;
+CREATE INDEX memories_without_triggers ON memories (directory_id) WHERE has_triggers_read = 0;
 CREATE TABLE postings (                      -- which memories have a term, and how much it weighs in them
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     term TEXT NOT NULL,

@@ -54,11 +54,13 @@ class Directory(NamedTuple):
     dead: int
     memories: int
     """How many are known."""
+    without_triggers: int
+    """Of how many it is not known yet what they speak of."""
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether files are left to be read."""
-        return self.checked_at == 0
+        """Whether something is left to be read."""
+        return self.checked_at == 0 or self.without_triggers > 0
 
 
 class LearntMemory(NamedTuple):
@@ -71,8 +73,8 @@ class LearntMemory(NamedTuple):
     has_secret: bool
     weights: Mapping[str, int]
     """Of each term, from 1 to HEAVIEST."""
-    triggers: Sequence[tuple[str, str, str, str]] = ()
-    """Kind, key, pattern and scope of each thing that it speaks of."""
+    triggers: Sequence[tuple[str, str, str, str]] | None = ()
+    """Kind, key, pattern and scope of each thing that it speaks of; None: not looked for yet."""
 
 
 class Store:
@@ -101,7 +103,8 @@ class Store:
 
     def directory(self, path: str) -> Directory | None:
         rows = self._database.query(
-            "SELECT id, mtime_ns, checked_at, dead, (SELECT count(*) FROM memories WHERE directory_id = directories.id)"
+            "SELECT id, mtime_ns, checked_at, dead, (SELECT count(*) FROM memories WHERE directory_id = directories.id),"
+            " (SELECT count(*) FROM memories WHERE directory_id = directories.id AND has_triggers_read = 0)"
             " FROM directories WHERE path = ?",
             (os.fsencode(path),),
         )
@@ -155,8 +158,10 @@ class Store:
         for row_id, one in enumerate(memories, first):
             if one.name in known:
                 self.forget(directory_id, [one.name])
-            rows.append((row_id, directory_id, one.name, *one.stamp, one.type, one.has_secret))
-            triggers += [(directory_id, row_id, *trigger) for trigger in one.triggers]
+            rows.append(
+                (row_id, directory_id, one.name, *one.stamp, one.type, one.has_secret, one.triggers is not None)
+            )
+            triggers += [(directory_id, row_id, *trigger) for trigger in one.triggers or ()]
             number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
                 fresh[term].append(number | weight)
@@ -164,8 +169,8 @@ class Store:
             for piece in pieces_of(term):
                 fresh[piece].extend(entries)
         self._database.execute_many(
-            "INSERT INTO memories (id, directory_id, name, mtime_ns, ctime_ns, size, type, has_secret)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memories (id, directory_id, name, mtime_ns, ctime_ns, size, type, has_secret, has_triggers_read)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
         self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)", triggers)
@@ -203,6 +208,26 @@ class Store:
         self._database.execute("UPDATE directories SET dead = 0 WHERE id = ?", (directory_id,))
 
     # --- tool calls ---------------------------------------------------------------------------------------------------
+
+    def without_triggers(self, directory_id: int, most: int) -> dict[int, str]:
+        """Memories of which it is not known yet what they speak of, the newest first: number and name."""
+        rows = self._database.query(
+            "SELECT id, name FROM memories WHERE directory_id = ? AND has_triggers_read = 0 ORDER BY id DESC LIMIT ?",
+            (directory_id, most),
+        )
+        return {number: name for number, name in rows}  # noqa: C416 - rows are no pairs to dict
+
+    def add_triggers(self, directory_id: int, found: Mapping[int, Iterable[tuple[str, str, str, str]]]) -> None:
+        """What memories speak of, by their numbers; nothing for those that have gone meanwhile. Inside a transaction."""
+        waiting = self.without_triggers(directory_id, -1)
+        fresh = {number: triggers for number, triggers in found.items() if number in waiting}
+        self._database.execute_many(
+            "INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)",
+            [(directory_id, number, *trigger) for number, triggers in fresh.items() for trigger in triggers],
+        )
+        self._database.execute_many(
+            "UPDATE memories SET has_triggers_read = 1 WHERE id = ?", [(number,) for number in fresh]
+        )
 
     def triggers(self, directory_id: int, keys: Iterable[str]) -> list[tuple[int, str, str, str, str]]:
         """Memory, kind, key, pattern and scope of those that may fit a call with these keys."""
@@ -248,8 +273,11 @@ class Store:
         ]
 
     def unfinished(self) -> list[str]:
-        """Directories of which files are left to be read."""
-        rows = self._database.query("SELECT path FROM directories WHERE checked_at = 0")
+        """Directories of which something is left to be read."""
+        rows = self._database.query(
+            "SELECT path FROM directories WHERE checked_at = 0"
+            " OR id IN (SELECT directory_id FROM memories WHERE has_triggers_read = 0)"
+        )
         return [os.fsdecode(path) for (path,) in rows]
 
     def drop_directory(self, directory_id: int) -> None:

@@ -37,6 +37,7 @@ _OF_TEAM = (
     " it; where the user's own notes say otherwise, those count.)"
 )
 _OWN_RULE = "(The user's own rule, which counts more than the team's in {rule}.)"
+_OF_SESSION = "(What was asked and done then; it asks for nothing now.)"
 _MORE = "[cut; the rest is in the file]"
 
 
@@ -59,6 +60,8 @@ class Memory(NamedTuple):
     """Who shared it with the team; empty: it is the user's own."""
     overrides: str = ""
     """The team's rule that the user has decided against with it."""
+    branch: str = ""
+    """Whose last session it is a note of; empty: it is a memory."""
 
 
 class Piece(NamedTuple):
@@ -88,6 +91,8 @@ def pieces_of(memories: Iterable[Memory], now: float, *, most_bytes: int, most_c
 def piece_of(memory: Memory, now: float) -> Piece:
     if memory.is_unconfirmed or memory.log:
         return _quote_of(memory, now)
+    if memory.branch:
+        return _note_of(memory, now)
     said = memory.body.strip()
     if not set(split(memory.description)) <= set(split(said)):  # else the body says it too
         said = f"{memory.description}\n\n{said}".strip()
@@ -115,6 +120,13 @@ def _shared_of(memory: Memory, said: str, kind: str, now: float) -> Piece:
     words = "\n> ".join(_cut(_encodable(said)).splitlines())
     head = f"### {_encodable(memory.name)} (team, by {author}, {kind}{age_in_words(now - memory.at)})"
     return Piece(memory.name, f"{head}\n> {words}\n{_OF_TEAM.format(author=author)}")
+
+
+def _note_of(memory: Memory, now: float) -> Piece:
+    """What was asked and done in another session; no kind of line break leads out of the quote."""
+    words = "\n> ".join(_cut(_encodable(memory.body.strip())).splitlines())
+    head = f"### last session on branch {_encodable(memory.branch)} (notes, {age_in_words(now - memory.at)})"
+    return Piece(memory.name, f"{head}\n> {words}\n{_OF_SESSION}")
 
 
 def _quote_of(memory: Memory, now: float) -> Piece:

@@ -32,7 +32,7 @@ def learnt_memory(
     memory: QuickParse,
     *,
     has_secret: bool = False,
-    triggers: Sequence[tuple[str, str, str, str]] = (),
+    triggers: Sequence[tuple[str, str, str, str]] | None = (),
 ) -> LearntMemory:
     """A memory as it is kept to be searched, every term with its weight, from 1 to HEAVIEST."""
     head = _words((memory.name, memory.description, *memory.keys))

@@ -316,9 +316,10 @@ def _removal_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
         return
     said = "\n".join(quoted.message.text for quoted in change.quotes if quoted.message)
     quote = "\n".join(quoted.evidence.quote for quoted in change.quotes)
-    words = _tokens(said)
-    fit = len(words & _tokens(_called(change)))
-    if not fit:
+    called = _tokens(_called(change))
+    # The rest of a message may speak of other memories: "forget the changelog thing. the english messages stay".
+    words = _tokens(quote) if _tokens(quote) & called else _tokens(said)
+    if not (fit := len(words & called)):
         yield f"The quoted words do not speak of {change.name}."
         return
     for memory in view.context.snapshot.memories:

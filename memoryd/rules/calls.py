@@ -135,7 +135,8 @@ def _commands_in_script(text: str) -> tuple[ShellCommand, ...]:
         start = re.match(_BEFORE_COMMAND, line)
         read = read_shell_line(line[start.end() if start else 0 :].rstrip().rstrip('",\\'))
         for simple in read.commands if read.is_understood else ():
-            found += _commands_of(simple.words, 0)
+            if simple.words and not simple.words[0].endswith(":"):  # the name of a setting, or of a target
+                found += _commands_of(simple.words, 0)
     return tuple(found[:_MOST_COMMANDS])
 
 

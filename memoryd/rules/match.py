@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.rules.calls import is_reading, is_run, with_home
+from memoryd.rules.programs import READERS
 from memoryd.rules.work import FILES, is_in_language, work_of
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from memoryd.rules.calls import Call, ShellCommand
 
-ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "folder")
+ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "about", "folder")
 """The plainer a memory names a call, the sooner it is handed over."""
 
 
@@ -45,8 +46,8 @@ def keys_of(call: Call) -> set[str]:
     """What the triggers that may fit are looked up by."""
     paths = (*call.changed, *call.named)
     works = work_of(call)
-    folders = {part.lower() for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
-    extensions = {path.rpartition(".")[2].lower() for path in call.changed if "." in path}
+    folders = {part for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
+    extensions = {part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:]}
     return {
         *(name for command in (*call.commands, *call.elsewhere, *call.scripted) for name in _names_of(command)),
         *works,
@@ -59,10 +60,10 @@ def keys_of(call: Call) -> set[str]:
     }
 
 
-def _names_of(command: ShellCommand) -> tuple[str, ...]:
+def _names_of(command: ShellCommand, *, with_maker: bool = True) -> tuple[str, ...]:
     """A program may be one of several of its maker: `kafka-topics.sh`, `ansible-playbook`."""
     name = command.program.removesuffix(".sh").removesuffix(".py")
-    return (command.program, name, name.partition("-")[0])
+    return (command.program, name, name.partition("-")[0] if with_maker else name)
 
 
 def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
@@ -79,9 +80,19 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
     kind, key = trigger.kind, trigger.key
     run = (*call.commands, *call.elsewhere, *call.scripted)
     if kind == "run":
-        return any(is_run(trigger.pattern, command) for command in run) and _may_hold(trigger.scope, call)
+        found = [command for command in run if is_run(trigger.pattern, command)]
+        if key in READERS and trigger.scope:  # what looks at files is run all the time, and mostly elsewhere
+            return any(
+                folder.strip("/") in word
+                for folder in trigger.scope.split()
+                for command in found
+                for word in command.words
+            )
+        return bool(found) and _may_hold(trigger.scope, call)
     if kind == "program":
-        return any(key in _names_of(command) and not is_reading(command) for command in run)
+        return any(
+            key in _names_of(command, with_maker="lint" not in works) and not is_reading(command) for command in run
+        )
     if kind == "edit":
         return any(is_at(trigger.pattern, path, call.root) for path in (*call.changed, *call.named))
     if kind == "name":
@@ -91,21 +102,21 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
         return (
             is_done
             and is_in_language(trigger.pattern, call)
-            and _may_hold(trigger.scope, call, is_path_known=key == "delete")
+            and _may_hold(trigger.scope, call, is_path_known=key in ("commit", "delete") or key.endswith(FILES))
         )
     if kind == "files":
-        return any(path.lower().endswith(f".{key}") for path in call.changed)
-    if kind in ("text", "words"):
+        return any(path.lower().endswith(f".{key}") or f"/.{key}." in f"/{path.lower()}" for path in call.changed)
+    if kind in ("text", "words", "about"):
         from memoryd.rules import written  # noqa: PLC0415 - few calls write something
 
         return written.has(trigger, call, works)
     # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
-    return any(key in _folders(path) or path.lower().startswith(f"{key}/") for path in call.changed)
+    return any(key in _folders(path) or path.startswith(f"{key}/") for path in call.changed)
 
 
 def _folders(path: str) -> list[str]:
     """Names of the folders that a file is in, and of the kinds that its name has inside: `cart.blade.php`."""
-    *folders, name = path.lower().split("/")
+    *folders, name = path.split("/")
     return folders[1:] + name.split(".")[1:-1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from memoryd.language.actions import names_action
+from memoryd.language.actions import actions_in
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop
 from memoryd.recall.concepts import count_terms, meanings_by_dictionary
@@ -19,7 +19,7 @@ def work_named_in(clause: str, words: list[str]) -> set[str]:
     stems = list(map(stem, words))
     numbers = count_terms(words)[1]
     first = next((term for word, term in zip(words, stems, strict=True) if not is_stop(word)), "")
-    parts = {*stems, *numbers, *(f"<{action}>" for action in actions if names_action(action, clause))}
+    parts = {*stems, *numbers, *(f"<{action}>" for action in actions_in(clause, actions))}
     parts |= {f"^{first}", *(f"^{number}" for number in meanings_by_dictionary(first))}
     return {
         name

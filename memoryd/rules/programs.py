@@ -106,7 +106,9 @@ STARTING_SUBCOMMANDS = {
         ("uv run", "poetry run", "pipenv run", "pdm run", "rye run", "hatch run", "pixi run", "pipx run"), 0
     ),
     **dict.fromkeys(("bundle exec", "rbenv exec", "npm exec", "npm x", "pnpm exec", "pnpm dlx", "bun x"), 0),
-    **dict.fromkeys(("yarn exec", "yarn dlx", "mise exec", "mise x", "asdf exec"), 0),
+    **dict.fromkeys(
+        ("bun run", "yarn run", "pnpm run", "yarn exec", "yarn dlx", "mise exec", "mise x", "asdf exec"), 0
+    ),
     **dict.fromkeys(("yarn workspace", "direnv exec"), 1),
 }
 """The same, of a program and its subcommand."""
@@ -197,6 +199,8 @@ ORDINARY_WORDS = (
     write wait sleep exec eval env install patch split join date clear history top screen host type true false yes who link more
     service import convert display compare run start stop dev build cp mv rm mkdir rmdir ln chmod bash sh zsh tee sed awk bc dd df
     du id nl od ps su tr vi at as ed ar ld up
+    alias bg break builtin caller continue declare disown enable exit fc fg getopts hash help jobs let local logout mapfile popd
+    printf pushd pwd readonly return shift shopt suspend times trap typeset ulimit umask unalias unset
     """
     )
 )
@@ -219,6 +223,7 @@ LANGUAGE_PROGRAMS = {
     "terraform": _names("terraform"),
 }
 """Programs that work on one language: what a memory says of Python's tests is not about those of Go."""
+OF_LANGUAGES = frozenset().union(*LANGUAGE_PROGRAMS.values())
 LANGUAGE_OF_PACKAGES = {"gem": "ruby", "gems": "ruby", "crate": "rust", "crates": "rust"}
 """Words for the packages of one language."""
 LANGUAGE_MANIFESTS = {

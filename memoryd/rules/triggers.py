@@ -12,49 +12,51 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from memoryd.language.actions import names_action
-from memoryd.language.forbidden import first_clause, is_negated, prohibitions_in
+from memoryd.language.forbidden import first_clause, forbids_change, is_behind_place_word, prohibitions_in
 from memoryd.language.parts import passages_of
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
-from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, is_command, plainly_named, run_trigger
+from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, files_named, is_command, run_trigger
 from memoryd.rules.named_work import work_named_in
+from memoryd.rules.passages import is_folder, likely_paths, read_passage, scope_of
 from memoryd.rules.programs import (
     COMMON_SUBCOMMANDS,
     FILE_KINDS,
     INTERPRETERS,
     LANGUAGE_OF_PACKAGES,
     LANGUAGE_PROGRAMS,
+    OF_LANGUAGES,
     ORDINARY_WORDS,
+    PROGRAMS,
+    STARTING_SUBCOMMANDS,
     WRAPPER_SCRIPTS,
 )
 from memoryd.rules.work import FILES
-from memoryd.rules.work_kinds import WORK, by_name
-from memoryd.rules.written_terms import CODE, forbidden_code, forbidden_options, forbidden_words
+from memoryd.rules.work_kinds import WORK, by_name, commands_of
+from memoryd.rules.written_terms import CODE, CODE_LIKE, NAME_PART, forbidden_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from memoryd.memory.quick_parse import QuickParse
+    from memoryd.rules.passages import Passage
 
 WRITTEN = "\1"
 """Key of what is looked for in the text that a call writes."""
 _ADVICE = re.compile(r"\*\*How to apply:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
-_HOME_PATH = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})/[\w./*@+-]+", re.ASCII)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]{2,}")
 _PROPER_NAME = re.compile(
     r"(?<![\w./@<-])[a-z]\w*(?:-[a-z0-9]+)+(?![\w>/-]|\.\w)|(?<![\w./-])[A-Z][A-Z0-9_]{4,}(?![\w-]|\.\w)", re.ASCII
 )
 _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
-_FOLDER = re.compile(r"(?<![\w<>{}$%=\\@~:/.*-])\.?[\w.-]*\w(?:/[\w.-]*\w)*/(?![\w*<{])", re.ASCII)
-"""A folder is written with a slash at its end."""
 _NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
-_PROGRAM = re.compile(r"[a-z][a-z0-9_.-]+", re.ASCII)
+_PROGRAM = re.compile(r"(?<![\w.@+-])[a-z][a-z0-9_.-]*[a-z0-9](?![\w@+])")
+_FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}(?![\w./<-])", re.ASCII)
 _DONE = re.compile(r"\b\w+ed\b")
 _LEAST_LETTERS = 3
-_LEAST_LETTERS_OF_FOLDER = 4
 _MOST_CHARACTERS = 8192
 _MOST = 40
 """Triggers of one memory; whoever names more describes a program."""
@@ -67,70 +69,96 @@ def triggers_of_memory(memory: QuickParse) -> tuple[Trigger, ...]:
 
 
 def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
-    """What a memory speaks of, each once, the plainest first."""
+    """What a memory speaks of, each once, the plainest first.
+
+    1. the commands, paths and kinds of files that it names; a folder is what it is about where it is not to be changed, and
+       elsewhere tells where the rule holds
+    2. the kinds of work, beside them
+    3. names and code that it forbids to write
+    4. where it names nothing plainer: the words that it forbids, and words that may be a folder
+    """
     texts = (description, rule_of(body))
-    rules = (description, rule_of(_ADVICE.sub(" ", body)))
-    named = dict.fromkeys(trigger for text in texts for trigger in plainly_named(text))
-    plain = _without_scope(texts, _without_advised(body, named))
-    folders = [found[0] for text in rules for found in _FOLDER.finditer(text)]
-    plain += _with_fewer_words(rules, plain)
+    rules = (rule_of(_ADVICE.sub(" ", description)), rule_of(_ADVICE.sub(" ", body)))
+    passages = [read_passage(passage) for text in rules for passage in passages_of(text)]
+    advised = [trigger for advice in _ADVICE.findall(body) for _, trigger in commands_in(_LABEL.sub(" ", advice))]
+    commands = [trigger for passage in passages for trigger in passage.commands]
+    named = dict.fromkeys((*commands, *advised, *(trigger for text in texts for trigger in files_named(text))))
+    plain = _without_scope(passages, _without_advised(body, named, {*advised} - {*commands}))
+    instead = _instead(passages)
+    plain = [trigger for trigger in plain if trigger.kind != "edit" or trigger.pattern not in instead]
+    plain += _with_fewer_words(passages, plain)
     run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
-    paths = [trigger for text in texts for trigger in _likely_paths(text)]
+    paths = [trigger for text in texts for trigger in likely_paths(text)]
     has_path = any(trigger.kind == "edit" for trigger in (*plain, *paths))
-    if _is_narrower(rules, plain):  # then a folder tells where the rule holds
-        folders += [trigger.pattern for trigger in paths if _is_folder(trigger.pattern)]
-        paths = [trigger for trigger in paths if not _is_folder(trigger.pattern)]
-    scope = " ".join(dict.fromkeys(folders))
-    others = [*paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
-    others += [trigger for text in rules for trigger in _code(text, scope)]
-    others += [Trigger("name", option, "") for text in rules for option in forbidden_options(text) if option not in run]
+    if _is_narrower(passages, plain):  # then a folder tells where the rule holds
+        paths = [trigger for trigger in paths if not is_folder(trigger.pattern)]
+    objects = [Trigger("edit", "", folder) for passage in passages for folder in passage.left_alone]
+    objects += [
+        Trigger("work", "delete", "", " ".join(passage.not_deleted)) for passage in passages if passage.not_deleted
+    ]
+    others = [*objects, *paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
+    scope = scope_of(passages[:2])
+    kinds_of_files = _kinds_of_files(rules) if any(passage.code for passage in passages) else ""
+    others += [trigger for passage in passages for trigger in _code(passage, scope, kinds_of_files)]
+    options = dict.fromkeys(option for passage in passages for option in passage.options)
+    others += [Trigger("name", option, "") for option in options if _is_telling(option) and option not in run]
+    first = f"{description}\n{first_clause(texts[1])}"
     is_about_files = any(
-        trigger.kind == "edit" and (trigger in plain or trigger.pattern.startswith("."))
+        trigger.kind == "edit"
+        and (trigger in plain or trigger.pattern.startswith("."))
+        and trigger.pattern.strip("*/") in first
         for trigger in (*plain, *others)
     )
-    work = [] if is_about_files else _work(texts, run, has_path=has_path)
+    is_about_code = any(passage.code for passage in passages[:2])
+    work = [] if is_about_files or is_about_code else _work(texts, run, has_path=has_path)
+    plain += _with_forbidden_options(work, options)
+    bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
+    work = [name for name in work if not any(_is_qualified(name, program, text) for program in bare for text in texts)]
     found = [*plain, *_done(work, texts, {trigger.key for trigger in plain}, scope), *others]
     kinds = {trigger.kind for trigger in found}
     if kinds <= {"name", "text"}:
-        found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(rules, scope)]
+        found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(passages)]
         found += _folders(texts) if not kinds else ()
-    found = [trigger._replace(scope=scope) if trigger.kind == "run" else trigger for trigger in found]
+    is_forbidden = any(passage.is_negated and not forbids_change(passage.text) for passage in passages)
+    if kinds <= ({"name", "text", "edit"} if is_forbidden else {"name", "text"}):
+        found.append(_about(passages))
+    found = [
+        trigger._replace(scope=_scope_of_command(trigger, passages)) if trigger.kind == "run" else trigger
+        for trigger in found
+    ]
     return tuple(dict.fromkeys((*found, *_programs(rules, {trigger.key for trigger in plain}))))[:_MOST]
 
 
-def _is_narrower(texts: tuple[str, ...], plain: list[Trigger]) -> bool:
+def _scope_of_command(trigger: Trigger, passages: list[Passage]) -> str:
+    """Where a command is meant: in the folders that stand beside it, or in those that the memory begins with."""
+    words = trigger.pattern.split()
+    return scope_of(passage for passage in passages if words[0] in passage.text) or scope_of(passages[:2])
+
+
+def _is_narrower(passages: list[Passage], plain: list[Trigger]) -> bool:
     """Whether a rule is about commands, or forbids some code, and not to edit what it names."""
-    if any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text)):
+    if any(passage.left_alone for passage in passages):
         return False
-    return any(trigger.kind == "run" for trigger in plain) or any(True for text in texts for _ in forbidden_code(text))
+    return any(trigger.kind == "run" for trigger in plain) or any(passage.code for passage in passages)
 
 
-def _is_folder(path: str) -> bool:
-    """A part of the project: a path without the ending that a file has, and neither of the machine nor of one tool alone."""
-    return "." not in path.rsplit("/", 1)[-1] and not path.startswith(("~", "$", "."))
-
-
-def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
+def _with_fewer_words(passages: list[Passage], plain: list[Trigger]) -> list[Trigger]:
     """Commands that a memory asks to be run with an option, without it: who leaves the option out is to hear of it.
 
     And the script of the repository that stands for a program, unless the memory tells them apart.
     """
-    asked = [
-        trigger
-        for text in texts
-        for sentence in passages_of(text)
-        if not is_negated(sentence)
-        for _, trigger in commands_in(sentence)
-        if trigger in plain
-    ]
+    commands = (trigger for passage in passages if not passage.is_negated for trigger in passage.commands)
+    asked = [trigger for trigger in commands if trigger in plain]
     found = []
     for trigger in asked:
         words = trigger.pattern.split()
         size = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
         if 1 < size < len(words) or (size == 1 < len(words) and trigger.key not in ORDINARY_WORDS | INTERPRETERS):
             found.append(run_trigger(words[:size]))
+        if (inner := _wrapped(words)) and inner[0] not in INTERPRETERS:
+            found.append(run_trigger(inner))
     for program, script in WRAPPER_SCRIPTS.items():
-        if not any(script in text for text in texts):
+        if not any(script in passage.text for passage in passages):
             found += [
                 run_trigger([script, *trigger.pattern.split()[1:]])
                 for trigger in (*plain, *found)
@@ -139,58 +167,102 @@ def _with_fewer_words(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trig
     return found
 
 
-def _code(text: str, scope: str) -> Iterator[Trigger]:
-    """Pieces of code that a memory forbids to write."""
-    for piece in forbidden_code(text):
+def _wrapped(words: list[str]) -> list[str]:
+    """The command that one is run through another: `fvm flutter test`, `uv run pytest`. Who runs it without is to hear of that."""
+    start = " ".join(words[:2])
+    if start in STARTING_SUBCOMMANDS:
+        return words[2 + STARTING_SUBCOMMANDS[start] :]
+    is_known = words[0] in PROGRAMS | ORDINARY_WORDS | INTERPRETERS
+    return words[1:] if not is_known and len(words) > 1 and words[1] in OF_LANGUAGES else []
+
+
+def _code(passage: Passage, scope: str, kinds: str) -> Iterator[Trigger]:
+    """Pieces of code that a memory forbids to write: in the folders that it names beside them, in files of its language."""
+    scope = " ".join(filter(None, (scope_of([passage]) or scope, kinds)))
+    for piece in passage.code:
         if not is_command([piece]) and not path_in(piece, is_code=True):
             yield Trigger("text", WRITTEN, piece.removesuffix("()"), scope)
             if piece.isascii() and piece.isalnum():
                 yield Trigger("name", piece, "")
 
 
-def _words(texts: tuple[str, ...], scope: str) -> Iterator[Trigger]:
+def _kinds_of_files(texts: tuple[str, ...]) -> str:
+    """Endings of the files that are written in the languages that a memory names, as a scope."""
+    found = ((text, word) for text in texts for word in WORD.finditer(text) if word[0].lower() in FILE_KINDS)
+    named = dict.fromkeys(word[0].lower() for text, word in found if is_behind_place_word(text, word.start()))
+    return " ".join(f"*.{extension}" for word in named for extension in FILE_KINDS[word])
+
+
+def _words(passages: list[Passage]) -> Iterator[Trigger]:
     """Plain words that a memory forbids to use, with the other words that it has: one of those must be near."""
-    forbidden = dict.fromkeys(words for text in texts for words in forbidden_words(text))
+    forbidden = {words: scope_of([passage]) for passage in passages for words in forbidden_words(passage.text)}
     inside = {stem(word) for words in forbidden for word in words}
-    near = {stem(word) for text in texts for word in split(text) if len(word) >= _LEAST_LETTERS and not is_stop(word)}
-    for words in forbidden:
+    said = (word for passage in passages for word in split(passage.text))
+    near = {stem(word) for word in said if len(word) >= _LEAST_LETTERS and not is_stop(word)}
+    for words, scope in forbidden.items():
         yield Trigger("words", WRITTEN, f"{' '.join(map(stem, words))}|{' '.join(sorted(near - inside))}", scope)
+
+
+def _about(passages: list[Passage]) -> Trigger:
+    """The words of a memory about how something is written: an edit that has several of them is about the same thing."""
+    words = (word.lower() for passage in passages for word in NAME_PART.findall(passage.text))
+    stems = sorted({stem(word) for word in words if not is_stop(word)})
+    return Trigger("about", WRITTEN, " ".join(stems), scope_of(passages))
 
 
 def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
     """Words that may be the name of a program: a call that runs one of that name is about the same thing."""
-    prose = (PATH_LIKE.sub(" ", CODE.sub(" ", text)) for text in texts)
-    words = dict.fromkeys(word.lower() for text in prose for word in WORD.findall(text))
-    for word in words.keys() - known:
-        if _PROGRAM.fullmatch(word) and not is_stop(word) and word not in _NO_PROGRAMS:
+    words = {code[2] for text in texts for code in CODE.finditer(text)}
+    for text in texts:
+        words.update(_PROGRAM.findall(PATH_LIKE.sub(" ", CODE.sub(" ", text)).lower()))
+    for word in sorted(words - known - _NO_PROGRAMS):
+        if _PROGRAM.fullmatch(word) and not is_stop(word):
             yield Trigger("program", word, "")
 
 
 def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: str) -> Iterator[Trigger]:
     """Kinds of work: done by commands, and by changes of files where the memory does not speak of running something."""
+    if not work:
+        return
     languages = _languages(texts) or _languages_of(texts, programs) or [""]
     is_about_running = any(names_action("start", first_clause(text)) for text in texts)
+    is_about_editing = any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text))
     for name in work:
         kind = by_name()[name]
         names = [name, f"{name}{FILES}"] if kind.paths and (kind.is_in_files or not is_about_running) else [name]
+        names = names[-1:] if is_about_editing else names
         yield from (Trigger("work", name, language, scope) for name in names for language in languages)
 
 
-def _without_advised(body: str, plain: dict[Trigger, None]) -> list[Trigger]:
+def _is_telling(option: str) -> bool:
+    """Whether an option has several words: `--delete` is one of too many programs."""
+    return "-" in option.lstrip("-")
+
+
+def _with_forbidden_options(work: list[str], options: Iterable[str]) -> list[Trigger]:
+    """Commands of a kind of work with an option that a memory forbids: "do not push to main, and no --force"."""
+    kinds = {name for kind in work for name in (kind, by_name()[kind].part_of) if name} if options else ()
+    commands = [command for kind in kinds for command in commands_of(kind) if len(command.split()) > 1]
+    is_of_one = len({command.split(maxsplit=1)[0] for command in commands}) == 1
+    return [run_trigger([*command.split(), option]) for command in commands for option in options] if is_of_one else []
+
+
+def _is_qualified(work: str, program: str, text: str) -> bool:
+    """Whether it is work with one program that a text speaks of: "Playwright tests"."""
+    found = re.search(rf"\b{re.escape(program)}[ -]([a-z]+)", text, re.IGNORECASE)
+    return found is not None and work in work_named_in(found[1], [found[1].lower()])
+
+
+def _without_advised(body: str, plain: dict[Trigger, None], advised: set[Trigger]) -> list[Trigger]:
     """Without the commands that only the advice names ("How to apply"): who calls them does as told.
 
     A program that is named bare, where its commands are named too, is left out as well: the memory speaks of these. An option
     that is named by itself is one of the program, if there is a single one.
     """
-    advice = " ".join(_LABEL.sub(" ", part) for part in _ADVICE.findall(body))
-    rest = _ADVICE.sub(" ", body) if advice else body
-    advised = {trigger for _, trigger in commands_in(advice)}
-    if advised:
-        advised -= {trigger for _, trigger in commands_in(rule_of(rest))}
     kept = [trigger for trigger in plain if trigger not in advised] or list(plain)
     programs = {trigger.key for trigger in kept if trigger.kind == "run"}
     if len(programs) == 1:
-        options = [code[2] for code in CODE.finditer(rest) if _OPTION.fullmatch(code[2])]
+        options = [code[2] for code in CODE.finditer(_ADVICE.sub(" ", body)) if _OPTION.fullmatch(code[2])]
         kept += [run_trigger([*programs, option]) for option in options]
     longer = {trigger.key for trigger in kept if trigger.kind == "run" and _has_subcommand(trigger, body)}
     return [trigger for trigger in kept if trigger.kind != "run" or " " in trigger.pattern or trigger.key not in longer]
@@ -206,25 +278,24 @@ def _has_subcommand(trigger: Trigger, body: str) -> bool:
     )
 
 
-def _without_scope(texts: tuple[str, ...], plain: list[Trigger]) -> list[Trigger]:
+def _without_scope(passages: list[Passage], plain: list[Trigger]) -> list[Trigger]:
     """Without folders where a memory is about commands: there they tell where it holds, unless it forbids to edit them."""
     if not any(trigger.kind == "run" for trigger in plain):
         return plain
-    if any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text)):
-        return plain
-    return [trigger for trigger in plain if trigger.kind != "edit" or not trigger.pattern.endswith("/")]
+    left_alone = {folder for passage in passages for folder in passage.left_alone}
+    return [
+        trigger
+        for trigger in plain
+        if trigger.kind != "edit" or not trigger.pattern.endswith("/") or trigger.pattern in left_alone
+    ]
 
 
-def _likely_paths(text: str) -> Iterator[Trigger]:
-    """Words with a slash in a sentence, and paths below the home directory. They may be no path: then no call has it."""
-    if "/" not in text:
-        return
-    for found in _HOME_PATH.finditer(text):
-        yield Trigger("edit", "", found[0].rstrip("."))
-    for found in PATH_LIKE.finditer(CODE.sub(" ", text)):
-        path = found[0].rstrip("./")
-        if "/" in path.strip("./") and not path_in(found[0], is_code=False):
-            yield Trigger("edit", "", path)
+def _instead(passages: list[Passage]) -> set[str]:
+    """Folders that a memory names as the place for what is not to be done in another one."""
+    left_alone = {folder.strip("/") for passage in passages for folder in passage.left_alone}
+    others = (passage for passage in passages if not passage.is_negated and not passage.commands)
+    named = {folder for passage in others for folder in passage.folders} if left_alone else set()
+    return {folder for folder in named if folder.strip("/") not in left_alone}
 
 
 def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
@@ -280,7 +351,7 @@ def _work(texts: tuple[str, ...], run: set[str], *, has_path: bool) -> list[str]
     done: set[str] = set()
     found: set[str] = set()
     for text, is_whole in zip(texts, (True, False), strict=True):
-        clause = PATH_LIKE.sub(" ", CODE.sub(" ", text)).strip()
+        clause = CODE_LIKE.sub(" ", PATH_LIKE.sub(" ", CODE.sub(" ", text))).strip()
         clause = clause if is_whole else first_clause(clause)
         words = [word for word in split(clause) if word not in run]
         named = work_named_in(clause, words)
@@ -305,7 +376,13 @@ def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
 
 
 def _folders(texts: tuple[str, ...]) -> Iterator[Trigger]:
-    """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing"."""
-    for word in dict.fromkeys(word for text in texts for word in split(text)):
-        if len(word) >= _LEAST_LETTERS_OF_FOLDER and word.isascii() and not is_stop(word) and word not in FILE_KINDS:
-            yield Trigger("folder", word, "")
+    """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing", "in fixtures"."""
+    for text in texts:
+        for found in _FOLDER_WORD.finditer(text):
+            word = found[0]
+            if (
+                not is_stop(word.lower())
+                and word.lower() not in FILE_KINDS
+                and is_behind_place_word(text, found.start())
+            ):
+                yield Trigger("folder", word, "")

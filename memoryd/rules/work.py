@@ -21,10 +21,11 @@ FILES = " files"
 """Behind the name of a kind of work: done by a change of files, and not by a command."""
 _PRODUCTION = frozenset({"prod", "production", "prd", "live"})
 _BRANCHES = frozenset({"main", "master", "trunk"})
+_TARGET = re.compile(r"[A-Za-z][\w:-]*")
 _NO_TARGETS = (
     programs.CONSUMERS
     | programs.OF_CLOUDS
-    | frozenset({"git", "gh", "glab", "echo", "mkdir", "rm", "cp", "mv", "curl", "wget", "ping"})
+    | frozenset({"git", "gh", "glab", "test", "echo", "mkdir", "rm", "cp", "mv", "curl", "wget", "ping"})
 )
 
 
@@ -115,7 +116,7 @@ def is_in_language(language: str, call: Call) -> bool:
     """Whether a call may be about a language: not if all its commands and files are of another one."""
     if not language:
         return True
-    of_others = frozenset().union(*programs.LANGUAGE_PROGRAMS.values()) - programs.LANGUAGE_PROGRAMS[language]
+    of_others = programs.OF_LANGUAGES - programs.LANGUAGE_PROGRAMS[language]
     commands = [command for command in (*call.commands, *call.elsewhere, *call.scripted) if _done_by(command)]
     return any(command.program not in of_others for command in commands) or (
         not commands and any(_is_file_of(language, path) for path in call.changed)
@@ -138,7 +139,11 @@ def _has_target(target: str, command: ShellCommand) -> bool:
     if not target or command.program in _NO_TARGETS:
         return False
     is_behind = command.words[1:2] == ("run",) or command.program in programs.INTERPRETERS
-    names = command.words if command.program in programs.TASK_RUNNERS else command.words[: 3 if is_behind else 2]
+    names: Sequence[str] = command.words[: 3 if is_behind else 1]
+    if command.program in programs.TASK_RUNNERS:
+        names = command.words
+    elif not is_behind and command.words[1:2] and _TARGET.fullmatch(command.words[1]):
+        names = command.words[:2]
     return any(
         part.startswith(target)
         for name in names

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
-from memoryd.language.tokens import split
+from memoryd.language.tokens import is_stop, split
+from memoryd.rules.written_terms import NAME_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +21,7 @@ _TAKEN_IN = re.compile(
     r"\s*(?:import|from|require|use|using|include|#include|gem|implementation|compileOnly|api|FROM)\b|\s*[\"']?[@\w./-]+[\"']?\s*[:=]\s*[\"']?[\^~>=]*\d"
 )
 """A line that imports something, or names a dependency."""
+_LEAST_SHARED = 3
 _MOST_CHARACTERS = 400
 """Of a line that is looked at; a longer one was written by a program."""
 
@@ -32,6 +35,9 @@ def has(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
             _piece(trigger.pattern, is_sql=any(path.endswith(".sql") for path in call.changed)).search(call.written)
             is not None
         )
+    if trigger.kind == "about":
+        is_prose = all(path.endswith(_PROSE) for path in call.changed)
+        return (bool(trigger.scope) or not is_prose) and _is_about({*trigger.pattern.split()}, call)
     words, _, near = trigger.pattern.partition("|")
     if "dependency" in works and call.names.issuperset(words.split()):
         return True
@@ -40,7 +46,10 @@ def has(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
 
 def _is_in(scope: str, call: Call) -> bool:
     """Whether something is written where a memory holds; what a text for people tells of is not done there."""
-    folders = [folder.strip("/") for folder in scope.split()]
+    endings = tuple(part[1:] for part in scope.split() if part.startswith("*."))
+    folders = [part.strip("/") for part in scope.split() if not part.startswith("*.")]
+    if endings and call.changed and not any(path.lower().endswith(endings) for path in call.changed):
+        return False
     if not folders:
         return not call.changed or not all(path.endswith(_PROSE) for path in call.changed)
     return any(f"/{folder}/" in f"/{path}" for folder in folders for path in call.changed)
@@ -50,7 +59,8 @@ def _piece(code: str, *, is_sql: bool) -> re.Pattern[str]:
     """A piece of code as a whole word; in SQL capitals make no difference."""
     before = r"(?<!\w)" if code[0].isalnum() else ""
     behind = r"(?!\w)" if code[-1].isalnum() else ""
-    return re.compile(f"{before}{re.escape(code)}{behind}", re.IGNORECASE if is_sql else 0)
+    words = r"\s+".join(map(re.escape, code.split()))
+    return re.compile(f"{before}{words}{behind}", re.IGNORECASE if is_sql else 0)
 
 
 def _has_words(words: list[str], near: set[str], call: Call) -> bool:
@@ -67,6 +77,32 @@ def _has_words(words: list[str], near: set[str], call: Call) -> bool:
         ):
             return True
     return False
+
+
+def _is_about(words: set[str], call: Call) -> bool:
+    """Whether an edit has at least three words of a memory: two of them in lines that belong together, or in the file's name."""
+    together, folders = _words_of(call)
+    if len(words & frozenset().union(folders, *together)) < _LEAST_SHARED:
+        return False
+    more = bool(words & folders)
+    return any(len(words & found) + more >= _LEAST_SHARED for found in together)
+
+
+@lru_cache(maxsize=1)
+def _words_of(call: Call) -> tuple[list[frozenset[str]], frozenset[str]]:
+    """Words that stand together in a call, as stems: of each two lines that it writes, of what they replace, of the names of
+    its files; and those of the folders. Kept for the next memory.
+    """
+    names = _stems(" ".join(path.rpartition("/")[2] for path in call.changed))
+    names |= _stems(call.replaced) if len(call.replaced) <= _MOST_CHARACTERS else frozenset()
+    lines = [_stems(line[:_MOST_CHARACTERS]) for line in call.written.split("\n")]
+    together = [first | second | names for first, second in zip(lines, [*lines[1:], names], strict=True)]
+    return together, _stems(" ".join(path.rpartition("/")[0] for path in call.changed))
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = (word.lower() for word in NAME_PART.findall(text))
+    return frozenset(stem(word) for word in words if not is_stop(word))
 
 
 def _lines(text: str, start: str) -> Iterator[str]:

@@ -5,56 +5,59 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.language.forbidden import forbidden_things, is_negated
-from memoryd.language.parts import passages_of
+from memoryd.language.forbidden import clauses_of, forbidden_things, is_negated
 from memoryd.language.tokens import is_stop, split
 from memoryd.rot.naming import path_in
-from memoryd.rules.programs import FILE_KINDS, PROGRAMS
+from memoryd.rules.programs import FILE_KINDS, ORDINARY_WORDS, PROGRAMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,300}?)(?<!`)\1(?!`)")
-_CODE_LIKE = re.compile(
+CODE_LIKE = re.compile(
     r"(?<![\w@./-])(?:@[A-Za-z]\w+|#[a-z]\w+|//\w+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?|\w+(?:::\w+)+|[A-Za-z_]\w*\(\)|[a-z]+[A-Z]\w+"
     r"|[a-z]+(?:_[a-z]+)+|[A-Z][A-Z0-9_]{3,})(?![\w/-]|\.\w)",
     re.ASCII,
 )
+NAME_PART = re.compile(r"[A-Z]?[a-z]+(?<=\w\w)|[A-Z]{2,}(?![a-z])|[^\W\d_a-zA-Z]{2,}")
+"""The words that a name in code is made of; a sentence has them too."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
-_LONG_OPTION = re.compile(r"(?<![\w-])--[a-z]\w*(?:-\w+)+", re.ASCII)
-"""Of several words: `--delete` is an option of too many programs."""
 _OR = re.compile(r"\b(?:or|and|nor|oder|und|noch|ou|et|ni|o|y|u)\b|[,/、和或]")
 _WORD = re.compile(r"[^\W_]+", re.ASCII)
 _MOST_WORDS = 3
 _LEAST_LETTERS = 3
 
 
-def forbidden_code(text: str) -> Iterator[str]:
-    """Pieces of code in the sentences of a text that forbid something: `any`, fmt.Println, @Autowired, KEYS."""
-    for sentence in passages_of(text):
-        if not is_negated(sentence):
-            continue
-        for code in CODE.finditer(sentence):
-            piece = code[2].strip()
-            if " " not in piece and not _OPTION.fullmatch(piece) and any(map(str.isalnum, piece)):
-                yield piece
-        for found in _CODE_LIKE.finditer(CODE.sub(" ", sentence)):
-            piece = found[0].rstrip(".")
-            if piece.lower() not in FILE_KINDS and not path_in(piece, is_code=True):
-                yield piece
+def forbidden_code(sentence: str, spans: list[str]) -> Iterator[str]:
+    """Pieces of code that a sentence forbids: `any`, fmt.Println, @Autowired, KEYS; `spans`: what its negations are about.
+
+    Those behind a negation are meant; where there are none, those in its clause: "console.log nicht einchecken".
+    """
+    found = [piece for span in spans for piece in _pieces_of(span)]
+    before = (clause for clause in clauses_of(sentence) if is_negated(clause)) if spans and not found else ()
+    yield from found or (piece for clause in before for piece in _pieces_of(clause))
 
 
-def forbidden_options(text: str) -> Iterator[str]:
-    """Long options in the sentences of a text that forbid something: `--no-verify`."""
-    for sentence in passages_of(text):
-        if is_negated(sentence):
-            yield from _LONG_OPTION.findall(sentence)
+def _pieces_of(text: str) -> Iterator[str]:
+    for code in CODE.finditer(text):
+        piece = code[2].strip()
+        if len(piece) > 1 and not _OPTION.fullmatch(piece) and not is_known_command(piece):
+            yield piece
+    for found in CODE_LIKE.finditer(CODE.sub(" ", text)):
+        piece = found[0].rstrip(".")
+        if piece.lower() not in FILE_KINDS and not path_in(piece, is_code=True):
+            yield piece
+
+
+def is_known_command(code: str) -> bool:
+    """Whether a piece of code begins with the name of a program that everybody knows."""
+    return code.split(maxsplit=1)[0] in PROGRAMS | ORDINARY_WORDS | {"git"}
 
 
 def forbidden_words(text: str) -> Iterator[tuple[str, ...]]:
     """What a text forbids to use, by its words: ("lombok",), ("default", "exports")."""
     for thing in forbidden_things(text):
-        for part in _OR.split(_CODE_LIKE.sub(_kept_word, CODE.sub(" ", thing))):
+        for part in _OR.split(CODE_LIKE.sub(_kept_word, CODE.sub(" ", thing))):
             words = _leading_words(part)
             if not words:
                 break

@@ -7,7 +7,7 @@ import plistlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.daemon.last_failure import SUPERVISOR_VARIABLE
 from memoryd.errors import ServiceError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL, all_sessions, instructions_at
+from memoryd.clients.registry import ALL, all_sessions, instructions_at
 from memoryd.engines.offline import find
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.due import due, extract_due

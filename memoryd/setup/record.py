@@ -63,7 +63,7 @@ class SetupRecord(NamedTuple):
 
 
 def record_file(paths: Paths) -> str:
-    return os.path.join(paths.state_dir, *take_back.RECORD)
+    return paths.setup_record
 
 
 def uninstaller(paths: Paths) -> str:

@@ -7,7 +7,6 @@ import stat
 from typing import TYPE_CHECKING, Protocol, Self
 
 from memoryd.sources.lines import line_blocks, whole_lines
-from memoryd.sources.scan import found_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,9 +79,16 @@ class SessionFile:
 
     def __init__(self, path: str) -> None:
         """Raises OSError and NotATranscriptError like `open_regular`."""
+        self._path = path
         self._descriptor = open_regular(path)
-        self.found = found_of(path, os.fstat(self._descriptor))
-        self.end = self.found.size
+        self._status = os.fstat(self._descriptor)
+        self.end = self._status.st_size
+
+    @property
+    def found(self) -> Found:
+        from memoryd.sources.scan import found_of  # noqa: PLC0415 - a hook, for which somebody waits, need not load it
+
+        return found_of(self._path, self._status)
 
     def lines(self, start: int) -> Iterator[Line]:
         return whole_lines(self._descriptor, start)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memoryd.clock import elapsed
+from memoryd.clock import elapsed, rest
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
 from memoryd.state.schema import MIGRATIONS
 
@@ -265,7 +264,7 @@ class Database:
             except BusyError:
                 if elapsed() > until:
                     raise
-                threading.Event().wait(_RETRY_SECONDS)
+                rest(_RETRY_SECONDS)
             else:
                 return
 
@@ -289,6 +288,19 @@ def open_for_reading(paths: Paths) -> Database | None:
     if database is not None:
         database.paths = paths
     return database
+
+
+@contextmanager
+def state_to_read(paths: Paths) -> Iterator[Database | None]:
+    """The state database for whoever can do without: None where there is none, or none that can be read now."""
+    database = None
+    with suppress(StateError, BusyError):
+        database = open_for_reading(paths)
+    try:
+        yield database
+    finally:
+        if database is not None:
+            database.close()
 
 
 def set_aside(paths: Paths, now: float) -> str:

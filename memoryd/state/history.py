@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.model import Evidence
 from memoryd.state.changes import INDEX_GROUP, planned_files
+from memoryd.state.kept_changes import names_in
 
 if TYPE_CHECKING:
     import sqlite3
@@ -120,21 +121,6 @@ def evidence_in(database: Database, memory_dir: str, name: str | None = None) ->
         piece = Evidence(row["session_id"], row["message_id"], row["quote"], row["hash"], row["said_at"])
         found.setdefault(row["name"], []).append(piece)
     return found
-
-
-def kept_since(database: Database, memory_dir: str, after: int) -> list[Change]:
-    """Changes behind this one that still stand and that the user did not make by a command, oldest first."""
-    rows = database.query(
-        f"{_CHANGES} WHERE memory_dir = ? AND id > ? AND state = 'applied' AND undone_by IS NULL"
-        " AND (kind IN ('extract', 'dream') OR (kind = 'remember' AND session_id <> '')) ORDER BY id LIMIT 500",
-        (memory_dir, after),
-    )
-    return [_change(row) for row in rows]
-
-
-def quotes_of(database: Database, change_id: int) -> list[str]:
-    """The words that a change rests on."""
-    return [row["quote"] for row in database.query("SELECT quote FROM evidence WHERE change_id = ?", (change_id,))]
 
 
 def changed_directories(database: Database) -> list[str]:
@@ -317,7 +303,7 @@ def _change(row: sqlite3.Row) -> Change:
         row["undone_by"],
         row["at"],
         row["state"],
-        tuple(dict.fromkeys(row["names"].split("\0"))) if row["names"] else (),  # several lines of one log
+        names_in(row["names"]),
         row["job_id"],
         bool(row["is_kept"]),
     )

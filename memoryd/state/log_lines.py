@@ -11,7 +11,8 @@ from memoryd.model import Evidence, UserMessage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from memoryd.model import Group, MemoryType
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Group
     from memoryd.state.database import Database
 
 
@@ -104,11 +105,6 @@ def outdated(database: Database, memory_dir: str) -> set[tuple[str, str]]:
     """Lines, by log and digest, that the user has taken back or told anew."""
     rows = database.query("SELECT log, digest FROM outdated_log_lines WHERE memory_dir = ?", (memory_dir,))
     return {(row["log"], row["digest"]) for row in rows}
-
-
-def logs_with_lines(database: Database, memory_dir: str) -> set[str]:
-    """The logs of a directory that extraction has appended to."""
-    return {row[0] for row in database.query("SELECT DISTINCT log FROM log_lines WHERE memory_dir = ?", (memory_dir,))}
 
 
 def cursors(database: Database, memory_dir: str) -> dict[str, LogCursor]:

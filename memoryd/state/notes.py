@@ -50,6 +50,10 @@ class KeptNotes(NamedTuple):
     """Empty while the session is too short for notes."""
     revision: int = 0
     """0: none is stored."""
+    branch: str = ""
+    """That was checked out last; empty: not known."""
+    parts: tuple[str, ...] = ()
+    """The texts that recall searches."""
 
 
 class NotedSession(NamedTuple):
@@ -96,15 +100,16 @@ def store(database: Database, notes: KeptNotes, write: Callable[[], None]) -> bo
         cursor = notes.cursor
         database.execute(
             "INSERT INTO session_notes (session_id, revision, client, path, offset, head_bytes, head_hash, tail_bytes,"
-            " tail_hash, facts, tokens, calls, last_calls, written, written_offset, written_tokens, written_calls, failures, file, active_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET"
+            " tail_hash, facts, tokens, calls, last_calls, written, written_offset, written_tokens, written_calls, failures, file,"
+            " active_at, branch, parts)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET"
             " revision = excluded.revision, client = excluded.client, path = excluded.path, offset = excluded.offset,"
             " head_bytes = excluded.head_bytes, head_hash = excluded.head_hash, tail_bytes = excluded.tail_bytes,"
             " tail_hash = excluded.tail_hash, facts = excluded.facts, tokens = excluded.tokens, calls = excluded.calls,"
             " last_calls = excluded.last_calls, written = excluded.written,"
             " written_offset = excluded.written_offset, written_tokens = excluded.written_tokens,"
             " written_calls = excluded.written_calls, failures = excluded.failures, file = excluded.file,"
-            " active_at = excluded.active_at, failed_offset = -1",
+            " active_at = excluded.active_at, branch = excluded.branch, parts = excluded.parts, failed_offset = -1",
             (
                 notes.session_id,
                 notes.revision + 1,
@@ -122,6 +127,8 @@ def store(database: Database, notes: KeptNotes, write: Callable[[], None]) -> bo
                 notes.failures,
                 notes.file,
                 notes.active_at,
+                notes.branch,
+                json.dumps(notes.parts, ensure_ascii=False),
             ),
         )
     return True
@@ -218,4 +225,6 @@ def _of_row(row: sqlite3.Row) -> KeptNotes:
         failures=row["failures"],
         file=row["file"],
         revision=row["revision"],
+        branch=row["branch"],
+        parts=tuple(json.loads(row["parts"])),
     )

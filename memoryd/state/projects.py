@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, StateError
 from memoryd.paths import is_below
 from memoryd.projects import Project, is_excluded, project_at, root_of
-from memoryd.state.database import open_for_reading
 
 if TYPE_CHECKING:
     from memoryd.config import Config
@@ -41,20 +40,17 @@ def owner_of(database: Database, memory_dir: str) -> str:
     return rows[0]["root"] if rows else ""
 
 
-def other_owner_of(paths: Paths, project: Project) -> str:
-    """The root of an older project whose memory directory this one would use: their names clash. Empty: there is none."""
-    if project.is_shared:
+def other_owner_of(database: Database | None, project: Project) -> str:
+    """The root of an older project whose memory directory this one would use: their names clash. Empty: none is known."""
+    if database is None or project.is_shared:
         return ""
     with suppress(StateError, BusyError):  # without a readable database there is no known collision
-        database = open_for_reading(paths)
-        if database is not None:
-            with closing(database):
-                owner = owner_of(database, project.memory_dir)
-                return owner if owner != project.root else ""
+        owner = owner_of(database, project.memory_dir)
+        return owner if owner != project.root else ""
     return ""
 
 
-def memory_dir_at(cwd: str, paths: Paths, config: Config) -> str:
+def memory_dir_at(cwd: str, paths: Paths, config: Config, database: Database | None) -> str:
     """The memory directory for whoever works in a directory; empty where memoryd leaves it alone.
 
     It leaves alone what the config excludes, its own sessions, and a project whose name clashes with an older one's.
@@ -66,7 +62,7 @@ def memory_dir_at(cwd: str, paths: Paths, config: Config) -> str:
     if is_excluded(root, patterns) or is_excluded(cwd, patterns):
         return ""
     project = project_at(root, paths, config)
-    return "" if other_owner_of(paths, project) else project.memory_dir
+    return "" if other_owner_of(database, project) else project.memory_dir
 
 
 def update_projects(database: Database, projects: list[Project], now: float) -> None:

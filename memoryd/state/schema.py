@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from memoryd.state.tables import commits, core, daily_log, memory_keys, notes, read_log_lines, sync, team
+from memoryd.state.tables import (
+    commits,
+    core,
+    daily_log,
+    memory_keys,
+    notes,
+    notes_on_branches,
+    read_log_lines,
+    sync,
+    team,
+)
 
 MIGRATIONS: tuple[str, ...] = (
     *core.STEPS,
@@ -13,6 +23,7 @@ MIGRATIONS: tuple[str, ...] = (
     daily_log.STEP,
     commits.STEP,
     read_log_lines.STEP,
+    notes_on_branches.STEP,
 )
 
 VERSION = len(MIGRATIONS)

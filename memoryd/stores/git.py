@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.security.redact import redact
 from memoryd.stores.base import RemoteFile, StoreChangedError, StoreError, StoreListing
@@ -27,10 +27,12 @@ TEAM_REF = "refs/memoryd/team"
 """No branch: not fetched by default, no CI, not in anybody's list of branches."""
 _FETCHED, _OUTGOING = "refs/memoryd/fetched", "refs/memoryd/outgoing"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_AUTHOR = re.compile(rb"^author (.*?) ?<", re.MULTILINE)
 _REPLACED = re.compile(r"^Replaces: ([0-9a-f]{64})$", re.MULTILINE)
 _MOST_REPLACED = 1_000
 """Of the versions that were replaced, so many of the newest are named: whoever knows one of them goes on from there."""
 _URL = re.compile(r"([a-z][a-z0-9+.-]*://)([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
+_NO_SUCH_REF = "couldn't find remote ref"
 _MOVED = (
     "[rejected]",
     "cannot lock ref",
@@ -41,8 +43,13 @@ _MOVED = (
 )
 _MOST_REFUSALS = 3
 """A ref that refuses so many pushes without having moved is not being written by others: it is locked, or cannot be written."""
-_MOST_KEPT_COMMITS = 2_000
-"""After so many fetched or pushed versions the cache is packed anew."""
+_MOST_LOOSE_OBJECTS = 2_000
+"""With more of them than that the cache is packed anew."""
+
+
+class _Commit(NamedTuple):
+    name: str
+    author: str
 
 
 class GitStore:
@@ -70,29 +77,22 @@ class GitStore:
 
     def list_files(self, known: str, *, is_needed: bool = False) -> StoreListing | None:
         self._git.make_repository()
-        version = self._remote_version()
-        if not version:
+        if not self._fetch():
             return StoreListing("", {}, is_continuation=not known)
-        if version == known and not is_needed:
+        fetched, older = self._commits(_FETCHED, known)
+        if fetched is None:
+            raise StoreError(f"{self.address} holds no commit.", f"git ls-remote {self.address}")
+        if fetched.name == known and not is_needed:
             return None
-        if not self._has(version):
-            version = self._fetch()
         is_continuation = (
-            not known or self._is_ancestor(known, version) or _digest_of(known) in self._replaced_by(version)
+            not known
+            or (older is not None and self._is_ancestor(older.name, fetched.name))
+            or _digest_of(known) in self._replaced_by(fetched.name)
         )
-        return self._listing(version, is_continuation=is_continuation)
+        return self._listing(fetched, is_continuation=is_continuation)
 
-    def _remote_version(self) -> str:
-        answer = self._git.run("ls-remote", "--quiet", "--", self._url, self._ref, is_request=True)
-        if answer.code:
-            raise self._unreachable(answer)
-        for line in answer.out.decode("ascii", "replace").splitlines():
-            commit, _, ref = line.partition("\t")
-            if ref == self._ref and _COMMIT.fullmatch(commit):
-                return commit
-        return ""
-
-    def _fetch(self) -> str:
+    def _fetch(self) -> bool:
+        """Fetch the ref: one request, also where nothing has changed. Whether the ref is there."""
         answer = self._git.run(
             "fetch",
             "--quiet",
@@ -106,18 +106,27 @@ class GitStore:
             f"+{self._ref}:{_FETCHED}",
             is_request=True,
         )
-        if answer.code:
-            self._forget_if_broken()
+        if answer.code and _NO_SUCH_REF not in answer.err:
+            reached = self._git.run("ls-remote", "--quiet", "--", self._url, self._ref, is_request=True)
+            if not reached.code:
+                self._forget_if_broken()
             raise self._unreachable(answer)
-        found = self._git.run("rev-parse", "--verify", "--quiet", f"{_FETCHED}^{{commit}}")
-        if found.code:
-            raise StoreError(f"{self.address} holds no commit.", f"git ls-remote {self.address}")
-        return found.out.decode("ascii").strip()
+        return not answer.code
 
-    def _listing(self, version: str, *, is_continuation: bool = True) -> StoreListing:
-        tree = self._git.run("ls-tree", "-r", "-z", "-l", "--full-tree", version)
-        told = self._git.run("show", "-s", "--no-show-signature", "--format=%an", version)
-        if tree.code or told.code:
+    def _commits(self, *names: str) -> list[_Commit | None]:
+        """The commits of these names; None for each that the cache has not got whole."""
+        asked = [name if name == _FETCHED or _COMMIT.fullmatch(name) else "-" for name in names]
+        given = "".join(f"{name}^{{commit}}\n" for name in asked).encode()
+        found = []
+        for facts, data in _objects(self._git.run("cat-file", "--batch", given=given).out):
+            author = _AUTHOR.search(data)
+            told = author[1].decode("utf-8", "replace") if author else ""
+            found.append(_Commit(facts[0], clean_author(told)) if facts[1:2] == ["commit"] else None)
+        return found if len(found) == len(names) else [None for _ in names]
+
+    def _listing(self, commit: _Commit, *, is_continuation: bool) -> StoreListing:
+        tree = self._git.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit.name)
+        if tree.code:
             raise self._damaged()
         files: dict[str, RemoteFile] = {}
         odd: dict[str, str] = {}
@@ -133,14 +142,10 @@ class GitStore:
                 raise self._damaged()
             else:
                 files[key] = RemoteFile(name, int(size))
-        author = clean_author(told.out.decode("utf-8", "replace"))
-        return StoreListing(version, files, is_continuation, author, odd)
-
-    def _has(self, commit: str) -> bool:
-        return bool(_COMMIT.fullmatch(commit)) and not self._git.run("cat-file", "-e", f"{commit}^{{tree}}").code
+        return StoreListing(commit.name, files, is_continuation, commit.author, odd)
 
     def _is_ancestor(self, older: str, newer: str) -> bool:
-        return self._has(older) and not self._git.run("merge-base", "--is-ancestor", older, newer).code
+        return older == newer or not self._git.run("merge-base", "--is-ancestor", older, newer).code
 
     def _replaced_by(self, version: str) -> set[str]:
         """The versions that the first commit of this one has replaced (`start_anew`)."""
@@ -232,7 +237,7 @@ class GitStore:
         """Make a commit on top of the listed one; it is in our repository alone, until it is pushed."""
         message = _message(len(puts), len(deletes))
         name = _plain_name(author)
-        stream = [b"feature done\n", f"commit {_OUTGOING}\n".encode()]
+        stream = [b"feature done\nfeature get-mark\n", f"commit {_OUTGOING}\nmark :1\n".encode()]
         stream.append(f"committer {name} <memoryd@localhost> {int(now)} +0000\n".encode("utf-8", "replace"))
         stream.append(b"data %d\n%s\n" % (len(message), message))
         if listing.version:
@@ -240,20 +245,19 @@ class GitStore:
         for key, data in sorted(puts.items()):
             stream.append(b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(key), len(data), data))
         stream += [b"D %s\n" % _quoted(key) for key in sorted(deletes)]
-        stream.append(b"done\n")
+        stream.append(b"get-mark :1\ndone\n")
         made = self._git.run("fast-import", "--quiet", "--force", "--done", "--date-format=raw", given=b"".join(stream))
-        found = self._git.run("rev-parse", "--verify", "--quiet", f"{_OUTGOING}^{{commit}}")
-        if made.code or found.code:
+        commit = made.out.decode("ascii", "replace").strip()
+        if made.code or not _COMMIT.fullmatch(commit):
             self._git.forget_repository()
             raise StoreError(f"A commit for {self.address} cannot be made: {last_line(made.err)}", "df -h")
-        return found.out.decode("ascii").strip()
+        return commit
 
     # --- the cache ----------------------------------------------------------------------------------------------------
 
     def _pack_sometimes(self) -> None:
         """Pack the cache where it has many loose files. It is only a cache, so a failure is of no matter."""
-        counted = self._git.run("count-objects").out.split()
-        if counted and counted[0].isdigit() and int(counted[0]) > _MOST_KEPT_COMMITS:
+        if self._git.loose_objects() > _MOST_LOOSE_OBJECTS:
             self._git.run("repack", "-a", "-d", "-q")
             self._git.run("prune-packed", "-q")
 
@@ -273,16 +277,20 @@ class GitStore:
 
 
 def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
-    """What `cat-file --batch` prints: a line with name, kind and size for each object, and its bytes."""
+    """The files in what `cat-file --batch` prints, by their names."""
+    return ((facts[0], data) for facts, data in _objects(out) if facts[1:2] == ["blob"])
+
+
+def _objects(out: bytes) -> Iterator[tuple[list[str], bytes]]:
+    """What `cat-file --batch` prints for each object: name, kind and size, then its bytes; "NAME missing" for one it has not."""
     at = 0
     while at < len(out):
         end = out.index(b"\n", at)
         facts = out[at:end].decode("ascii", "replace").split()
         at = end + 1
-        if len(facts) == 3 and facts[1] == "blob":  # noqa: PLR2004 - else "NAME missing"
-            size = int(facts[2])
-            yield facts[0], out[at : at + size]
-            at += size + 1
+        size = int(facts[2]) if len(facts) == 3 else 0  # noqa: PLR2004 - as above
+        yield facts, out[at : at + size]
+        at += size + 1 if len(facts) == 3 else 0  # noqa: PLR2004 - as above
 
 
 def _without_secrets(url: str) -> str:

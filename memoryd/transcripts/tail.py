@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from memoryd.model import Cursor, Prompt, Reading, Reply
 from memoryd.sources.session import NotATranscriptError, digest
 from memoryd.transcripts.opt_out import is_opt_out
-from memoryd.transcripts.turns import TurnFold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +42,8 @@ def read_new_turns(
 
     Raises OSError and NotATranscriptError like the client's `open_session`.
     """
+    from memoryd.transcripts.turns import TurnFold  # noqa: PLC0415 - 10 ms that a hook, for which somebody waits, need not pay
+
     with opened_tail(client, path, cursor) as tail:
         if tail.rewritten:
             # If history had been read to its end, every message of it is known by its id: what is not known is new,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoryd.clients.claude_code.plugin import HOOKS_FILE, install, plugin_folder
 from memoryd.mcp.server import server_for
 from tests.acceptance.command import as_json, memoryd
+from tests.acceptance.test_hook import context_in, hook, sent
+from tests.notes.working_session import WorkingSession
+from tests.transcript import write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -57,3 +62,31 @@ def test_the_hook_follows_every_commit(environment: dict[str, str], paths: Paths
     (waiting,) = as_json(environment, "review", *here)
     run("review", "accept", str(waiting["id"]))
     assert has_hook()
+
+
+def test_what_came_of_a_rule_is_counted_by_extract_now(
+    environment: dict[str, str], paths: Paths, tmp_path: Path
+) -> None:
+    """Handed over with a call, not kept to, said again: `why` and `status` tell it without a daemon."""
+    place = tmp_path / "acme"
+    (place / ".git").mkdir(parents=True)
+    here = ("--project", str(place))
+    assert memoryd(environment, "remember", "--type", "feedback", RULE, *here).returncode == 0
+    session = WorkingSession(cwd=str(place))
+    began = session.prompt("Get the packages ready.") + session.use("Bash", command="npm install")
+    transcript = write(paths.transcripts_root, session, began)
+    assert memoryd(environment, "extract-now").returncode == 0  # what it holds is history, which is not worked on
+    event = sent(place, session_id=session.id, tool_name="Bash", tool_input={"command": "npm install"})
+    assert RULE in context_in(hook(environment, "PreToolUse", event))
+    later = [session.use("Bash", command="npm install lodash"), session.use("Bash", command="npm run build")]
+    later += [session.reply("Done."), session.prompt(f"{RULE}!"), session.reply("I am sorry.")]
+    in_an_hour = datetime.fromtimestamp(time.time() + 3600, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    said = [json.dumps(json.loads(line) | {"timestamp": in_an_hour}) for line in b"".join(later).splitlines()]
+    with transcript.open("a") as file:
+        file.write("\n".join(said) + "\n")
+    for _ in range(2):  # what was counted is not counted again
+        assert memoryd(environment, "extract-now").returncode == 0
+        counted = as_json(environment, "status")["rules"]
+        assert (counted["with_calls"], counted["followed"], counted["corrected"]) == (1, 1, 1)
+    told = memoryd(environment, "why", "npm_install", *here).stdout
+    assert "Afterwards 1 call did what it forbids. You said it again 1 time." in " ".join(told.split())

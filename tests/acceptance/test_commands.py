@@ -14,7 +14,7 @@ import pytest
 
 from memoryd.cli import COMMANDS, EVERYDAY, command_of
 from memoryd.cli.docs import pages_by_name
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config, load
 from memoryd.jobs.ingest import Ingester
 from memoryd.projects import project_at, root_of

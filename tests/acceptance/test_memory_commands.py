@@ -437,3 +437,11 @@ def test_a_moved_repository_is_offered_its_memories(shell: Shell, tmp_path: Path
     assert '"never push to main without asking"' in moved("why", name)[1]
     assert "stayed there" not in run_memoryd(shell.environment, "status").stdout
     assert moved("undo") == (0, f"undo: {name} taken away\n")
+
+
+def test_history_shows_as_many_changes_as_asked_for(shell: Shell) -> None:
+    for text in ("Use tabs in this repository", "Never push to main without asking", "The staging server is delta"):
+        assert shell("remember", text)[0] == 0
+    numbers = [[int(line.split()[0]) for line in shell("history", "--limit", most)[1].splitlines()] for most in "210"]
+    assert numbers == [[3, 2], [3], [3, 2, 1]]
+    assert shell("history", "--limit", "-1")[0] == 2

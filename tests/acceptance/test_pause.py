@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.cli.times import moment_in, seconds_in
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester

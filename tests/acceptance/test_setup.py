@@ -95,17 +95,21 @@ def test_purge_takes_back_memories_about_the_user_and_their_lines_in_every_index
 
 
 @pytest.mark.usefixtures("home")
-def test_a_repository_that_moves_after_setup_is_offered_its_memories(
-    environment: dict[str, str], paths: Paths, tmp_path: Path
+@pytest.mark.parametrize("command", ["setup", "remember"])
+def test_a_repository_that_moves_is_offered_its_memories(
+    environment: dict[str, str], paths: Paths, tmp_path: Path, command: str
 ) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
-    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], cwd=shop, check=True)
-    session = Session(2, cwd=str(shop))
+    for step in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *step], cwd=shop, check=True)
     text = "from now on, keep every commit under 200 lines"
-    write(paths.transcripts_root, session, session.turn(text), str(shop).replace("/", "-"))
-    assert memoryd(environment, "setup", "--yes").returncode == 0
+    if command == "setup":
+        session = Session(2, cwd=str(shop))
+        write(paths.transcripts_root, session, session.turn(text), str(shop).replace("/", "-"))
+        assert memoryd(environment, "setup", "--yes").returncode == 0
+    else:
+        assert memoryd(environment, "remember", text, "--project", str(shop)).returncode == 0
     shop.rename(tmp_path / "moved")
     told = memoryd(environment, "memories", "--project", str(tmp_path / "moved")).stderr
     assert "shop, which is no longer there, has 1 memory. To take them over: memoryd projects adopt" in told
@@ -150,6 +154,7 @@ def test_without_a_client_each_step_is_named_and_nothing_fails(environment: dict
     done = memoryd(environment, "setup", "--yes")
     assert done.returncode == 0
     assert "Claude Code was not found here" in done.stdout
+    assert "start it in this terminal, as it is no service here: memoryd run\n" in memoryd(environment, "status").stdout
     assert memoryd(environment, "uninstall", "--yes").returncode == 0
     assert os.listdir(paths.home) == []
 
@@ -181,11 +186,16 @@ def test_a_folder_of_somebody_else_stays_and_is_told(environment: dict[str, str]
     theirs = home / ".claude/skills/memoryd/SKILL.md"
     theirs.parent.mkdir(parents=True)
     theirs.write_text("mine")
+    broken = home / ".codex/config.toml"
+    broken.parent.mkdir()
+    broken.write_text("= no TOML")
+    (home / ".gemini").mkdir()
     done = memoryd(environment, "setup", "--yes", "--no-history")
     assert done.returncode == 1
     assert "did not put there" in done.stdout
+    assert "The next session of Gemini CLI knows what is remembered." in done.stdout, "and of no other"
     assert memoryd(environment, "uninstall", "--yes").returncode == 0
-    assert theirs.read_text() == "mine"
+    assert (theirs.read_text(), broken.read_text()) == ("mine", "= no TOML")
 
 
 def test_a_claude_that_is_not_there_is_told_when_it_is_chosen(environment: dict[str, str], home: Path) -> None:

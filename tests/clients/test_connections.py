@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients import CONNECTED, toml_tables
+from memoryd.clients import toml_tables
 from memoryd.clients.connections import ClientPiece, note_of, put_in, state_of
 from memoryd.clients.json_comments import edited, without_comments
 from memoryd.clients.json_entries import (
@@ -23,6 +23,7 @@ from memoryd.clients.json_entries import (
     with_entries,
     without_entries,
 )
+from memoryd.clients.registry import CONNECTED
 from memoryd.errors import ClientError
 from memoryd.setup.record import SetupRecord, as_dict
 from memoryd.setup.take_back import _without_piece, take_back

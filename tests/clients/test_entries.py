@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from memoryd.clients import ALL
 from memoryd.clients.claude_code.entries import entries_of
+from memoryd.clients.registry import ALL
 from memoryd.language.evidence import find_quote
 from memoryd.model import Interrupt, Prompt, Reply, Results, ToolCall, UserMessage
 from tests.transcript import Session, an_id, line

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import ALL, client_named
+from memoryd.clients.registry import ALL, client_named
 from memoryd.config import Config
 from memoryd.diagnosis.checks.other_clients import judge_other_clients, read_other_clients
 from memoryd.diagnosis.facts import World
@@ -296,7 +296,7 @@ def test_the_stub_beside_a_resumed_gemini_session_says_nothing(
 
 _INGEST = """
 import os, sys
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from

@@ -7,8 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import WITH_HOOKS, hook
+from memoryd.clients import hook
 from memoryd.clients.base import HookCall
+from memoryd.clients.registry import WITH_HOOKS
 from memoryd.clock import elapsed
 from memoryd.config import Config, Features
 from memoryd.jobs import notes_hook

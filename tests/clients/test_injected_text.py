@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.clients.claude_code.entries import entries_of
-from memoryd.clients.claude_code.injected_text import INJECTED, without_injected, words_in_block, words_in_string
+from memoryd.clients.claude_code.injected_text import injected, without_injected, words_in_block, words_in_string
 from memoryd.model import Prompt
 from tests.clients.planted import BESIDE, ELEMENTS, INSTEAD, OWN, PLANTED, SHAPES
 from tests.transcript import Session, line
@@ -150,7 +150,7 @@ def test_what_is_left_was_there_in_this_order(pieces: list[str]) -> None:
     text = "".join(pieces)
     rest = iter(text)
     assert all(letter in rest for letter in without_injected(text) if not letter.isspace())
-    if not INJECTED.search(text) and text.strip():
+    if not injected().search(text) and text.strip():
         assert without_injected(text) == text
 
 

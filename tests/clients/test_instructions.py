@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import instructions_at
 from memoryd.clients.claude_code import instructions
 from memoryd.clients.instruction_files import MOST_BYTES, MOST_BYTES_IN_ALL, MOST_FILES
+from memoryd.clients.registry import instructions_at
 from memoryd.clients.rule_paths import applies_to
 from memoryd.paths import paths_from
 

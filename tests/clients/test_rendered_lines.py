@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.clients.resume import resume_command
 from memoryd.model import Reply
 from tests.clients.other_homes import Aider, Goose, Opencode

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import iso
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.dream import DreamRunner

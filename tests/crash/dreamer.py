@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.jobs.dream import DreamRunner
 from memoryd.jobs.ingest import Ingester

@@ -12,7 +12,7 @@ import psutil
 import pytest
 import structlog
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock, elapsed
 from memoryd.config import Config, Turns
 from memoryd.daemon.children import REST_SECONDS, Children

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psutil
 import structlog
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock
 from memoryd.config import Config
 from memoryd.daemon.children import REST_SECONDS, Children

@@ -12,7 +12,7 @@ import pytest
 
 from memoryd.cli.screen import Rows, Screen
 from memoryd.cli.status_screen import blocks
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config, Features
 from memoryd.config.schema import ProjectSettings
 from memoryd.daemon import last_failure

@@ -24,7 +24,7 @@ from memoryd.language.tokens import words_of
 from memoryd.model import StoredMemory, UserMessage
 
 if TYPE_CHECKING:
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 NOW = time.mktime((2026, 10, 20, 12, 0, 0, 0, 0, -1))  # noon where the test runs
 WRITTEN = time.mktime((2026, 10, 14, 12, 0, 0, 0, 0, -1))  # a Wednesday

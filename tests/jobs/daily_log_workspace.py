@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import iso
 from memoryd.config import Config
 from memoryd.config.schema import ProjectOptions

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clock import iso
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.dream import DreamRunner

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs import dream_cancel

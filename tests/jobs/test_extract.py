@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.engines.offline import engine as offline
 from memoryd.engines.offline import find
 from memoryd.engines.offline.engine import OfflineEngine

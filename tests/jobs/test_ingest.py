@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import ProjectSettings
 from memoryd.jobs import ingest as module
 from memoryd.jobs.ingest import Ingester
@@ -396,7 +396,7 @@ def test_a_transcript_deleted_between_scan_and_read_is_passed_over(
 
 _AS_NOBODY = """
 import os, shlex, urllib.parse
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clients import connections
 from memoryd.clients.claude_code import entries, folders, memory_dir  # later they could not be read
 from memoryd.config import Config

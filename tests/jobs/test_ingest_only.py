@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.jobs import ingest as module
 from memoryd.jobs.ingest import Ingester
 from memoryd.state import queries, sessions

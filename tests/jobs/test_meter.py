@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.jobs.meter import measure
 from memoryd.recall import shown
 from memoryd.recall.outcomes import MemoryOutcome, outcomes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config, NotesSettings, ProjectSettings
 from memoryd.jobs import notes as notes_job
 from memoryd.jobs.notes import hand_back, notes_file, remove_old, update, update_before_compaction, update_due

@@ -20,11 +20,11 @@ ASKED = "please remember: always release from the branch stable"
 
 
 def at_start(workspace: Workspace, mode: str = "session") -> KeptNotice:
-    return notice_at_start(workspace.paths, str(workspace.memory), mode)
+    return notice_at_start(workspace.database, workspace.paths, str(workspace.memory), mode)
 
 
 def with_prompt(workspace: Workspace, mode: str = "session") -> KeptNotice:
-    return notice_with_prompt(workspace.paths, str(workspace.memory), mode)
+    return notice_with_prompt(workspace.database, workspace.paths, str(workspace.memory), mode)
 
 
 def heard(workspace: Workspace, notice: KeptNotice) -> str:

@@ -97,6 +97,17 @@ def test_everything_that_ranks_with_a_score_of_nothing_but_never_more_than_five(
     assert workspace.names("the merge freeze before the mobile launch", least=0.0)[0] == FREEZE
 
 
+def test_a_short_prompt_for_an_action_gets_all_rules_about_it(workspace: Workspace) -> None:
+    rules = {
+        "size.md": ("Keep every commit under 200 lines", "Split larger work. **Why:** reviews of big ones take days."),
+        "emojis.md": ("No emojis in commit messages", "**Why:** the tool for the changelog fails on them."),
+        "dana.md": ("Ask Dana before you touch the billing tables", ""),
+    }
+    workspace.library.write(rules)
+    assert set(workspace.names("commit my changes please")) == {"size.md", "emojis.md"}
+    assert workspace.names("commit the parser of the gauge readings") == []
+
+
 def test_an_edit_and_a_deletion_count_at_once(workspace: Workspace) -> None:
     assert workspace.names() == [RELEASE]
     workspace.library.write({RELEASE: ("Lunch orders go through the canteen form", "")})

@@ -8,6 +8,7 @@ from memoryd.engines.offline import find
 from memoryd.memory.unconfirmed import unconfirmed_memories
 from memoryd.model import UserMessage
 from memoryd.state import inbox
+from memoryd.state.quotes import unconfirmed_quotes
 from tests.transcript import Session
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_what_is_likely_waits_outside_directory_and_index(workspace: Workspace) 
     assert workspace.files() == []
     (row,) = inbox.waiting(workspace.database, str(workspace.memory))
     assert (row.held.state, row.newest_words.quote if row.newest_words else "") == ("unconfirmed", words)
-    (quote,) = inbox.unconfirmed_quotes(workspace.database, str(workspace.memory))
+    (quote,) = unconfirmed_quotes(workspace.database, str(workspace.memory))
     assert (quote.row_id, quote.quote) == (row.id, words)
     (memory,) = unconfirmed_memories(workspace.database, str(workspace.memory))
     assert memory.body.strip() == words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import tempfile
@@ -306,7 +305,7 @@ IDLE = ("hello", "thanks, looks good")
 
 def final_bodies(texts: Sequence[str], ends: Sequence[bool]) -> list[str]:
     """What is remembered after these words, with a job after each of those whose `ends` is true, and one at the end."""
-    home = tempfile.mkdtemp(prefix="memoryd-split-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    home = tempfile.mkdtemp(prefix="memoryd-split-")
     try:
         paths = paths_from({"HOME": home})
         database = open_database(paths)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.engines import offline
 from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.due import due, extract_due

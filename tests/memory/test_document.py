@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from memoryd.memory.document import DocumentError, new_document, parse
 from memoryd.memory.limits import FRONTMATTER_BYTES
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 
 if TYPE_CHECKING:
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 TOPIC = b"""---
 name: review-size

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoryd.memory.document import body_of, new_document, parse
 from memoryd.memory.quick_parse import QuickParse, quick_parse
-from memoryd.model import MEMORY_TYPES
+from memoryd.memory_types import MEMORY_TYPES
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=40)
 TRICKY = st.sampled_from(

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.notes.facts import SessionFacts
 from tests.clients.samples import ANSWER, PROMPT, SAMPLES, sample_of
 

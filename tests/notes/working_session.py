@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.notes.facts import SessionFacts
 from tests.transcript import Session, line
 

@@ -52,7 +52,7 @@ class Clockwork(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.home = tempfile.mkdtemp(prefix="memoryd-clock-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.home = tempfile.mkdtemp(prefix="memoryd-clock-")
         paths = paths_from({"HOME": self.home})
         self.database = FlakyDatabase.open(state_file(paths))
         self.room = DreamWorkspace(self.database, paths, Config())

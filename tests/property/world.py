@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.config import Config
 from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from
@@ -96,7 +96,7 @@ class World:
     """Files, a clock, and what every user message that was ever whole in a file must have led to."""
 
     def __init__(self) -> None:
-        self.home = tempfile.mkdtemp(prefix="memoryd-world-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.home = tempfile.mkdtemp(prefix="memoryd-world-")
         self.paths = paths_from({"HOME": self.home})
         self.root = Path(self.paths.transcripts_root)
         (self.root / "-a").mkdir(parents=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoryd.memory.document import new_document
-from memoryd.recall.choose import LEAST_BESIDE
+from memoryd.recall.choose import LEAST_PROBABILITY, SHARE_BESIDE
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.rank import candidates, query_of
 from memoryd.recall.store import open_store
@@ -15,7 +15,7 @@ from memoryd.recall.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
     from memoryd.paths import Paths
     from memoryd.recall.rank import Candidate
 
@@ -71,4 +71,5 @@ class Library:
 
     def sure(self, prompt: str) -> list[str]:
         """Those that are probable enough to be shown."""
-        return [one.memory.name for one in self.candidates(prompt) if one.probability >= LEAST_BESIDE]
+        least = SHARE_BESIDE * LEAST_PROBABILITY
+        return [one.memory.name for one in self.candidates(prompt) if one.probability >= least]

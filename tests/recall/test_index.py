@@ -22,7 +22,7 @@ from memoryd.memory.limits import FILE_BYTES
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths, paths_from
 from memoryd.recall import reading
-from memoryd.recall.index import up_to_date_index
+from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import HEAVIEST, WEIGHT_BITS, Store, open_store, store_to_look
 from memoryd.recall.terms import PIECE
@@ -256,7 +256,7 @@ import hashlib, os, sys, urllib.parse
 import memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
 from memoryd.recall import reading
-from memoryd.recall.index import up_to_date_index
+from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.store import open_store
 os.setgid(65534); os.setuid(65534)
 store = open_store(paths_from(os.environ))
@@ -359,16 +359,54 @@ def test_what_two_processes_read_is_what_one_reads(
     """A second process that cannot start costs time and nothing else."""
     library.place.joinpath("secret.md").write_bytes(topic("secret", f"the token is {TOKEN}"))
     files = {name: (1, 2, 3) for name in sorted(os.listdir(library.place)) if name != "MEMORY.md"}
-    alone = reading.learnt_memories(paths, str(library.place), files)
+    alone = reading.learnt_memories(paths, str(library.place), files, terms_first=True)
     assert any(memory.has_secret for memory in alone)
     os.makedirs(paths.state_dir, exist_ok=True)
     monkeypatch.setattr(reading, "_FOR_TWO", 2)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     if is_broken:
         monkeypatch.setattr(sys, "executable", "/nonexistent")
-    together = reading.learnt_by_two(paths, str(library.place), files)
+    together = reading.terms_by_two(paths, str(library.place), files)
     assert [reading._as_row(memory) for memory in together] == [reading._as_row(memory) for memory in alone]
     assert os.listdir(paths.state_dir) == []
+
+
+def test_what_very_many_memories_speak_of_is_read_after_their_terms(
+    library: Library, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it in the end, as if it had been read at once, by whoever has time and by hooks that have little; binding ones at once."""
+    binding = b"---\nname: x\ndescription: never push by force\nmetadata:\n  type: feedback\n  enforce: run git push --force\n---\n"
+    rules = {
+        f"rule{number}.md": topic(f"Run `make lint{number}` before a push", kind="feedback") for number in range(45)
+    }
+    for name, text in {**rules, "binding.md": binding}.items():
+        library.place.joinpath(name).write_bytes(text)
+    at_once, terms_first, hurried = (Paths("", "", f"{paths.state_dir}/{name}", "") for name in "abc")
+    with closing(open_store(at_once)) as store:
+        look(store, library)
+    monkeypatch.setattr(reading, "_FOR_TWO", 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    for place, seconds in ((terms_first, None), (hurried, 0.0)):
+        with closing(open_store(place)) as store:
+            found = look(store, library)
+            assert found.is_unfinished
+            assert store.unfinished() == [str(library.place)]
+            assert content(place.recall_file) == content(at_once.recall_file)
+            assert [rule[1] for rule in store.binding()] == ["binding.md"]
+            assert {row[1] for row in triggers(place.recall_file)} == {"binding.md"}
+            looks = 0
+            while look(store, library).is_unfinished:
+                read_triggers(store, str(library.place), seconds=seconds)
+                looks += 1
+            assert looks == (1 if seconds is None else 3)
+            assert store.unfinished() == []
+        assert triggers(place.recall_file) == triggers(at_once.recall_file)
+
+
+def triggers(recall_file: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(recall_file)) as connection:
+        sql = "SELECT has_triggers_read, name, kind, key, pattern, scope FROM triggers JOIN memories ON memory_id = memories.id"
+        return sorted(connection.execute(sql))
 
 
 def test_a_prompt_during_a_first_read_is_answered_from_what_is_known(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.clients.claude_code.injected_text import INJECTED, NOT_THE_USER
+from memoryd.clients.claude_code.injected_text import injected, is_not_the_user
 from memoryd.recall.surface import (
     HOOK_CHARACTERS,
     MARK,
@@ -176,8 +176,8 @@ def test_the_budget_counts_what_is_shown(body: str) -> None:
 def test_extraction_knows_the_mark() -> None:
     """So nothing is ever learnt from what was recalled."""
     text = rendered([Piece("a.md", f"</{MARK}>words")])
-    assert NOT_THE_USER.match(text)
-    assert [found[1] for found in INJECTED.finditer(text)] == ["", "/"]
+    assert is_not_the_user(text)
+    assert [found[1] for found in injected().finditer(text)] == ["", "/"]
     assert marked("x") == f"<{MARK}>\nx\n</{MARK}>"
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def plain(description: str, body: str) -> list[Trigger]:
-    """Triggers without those of any word that may turn out to be a folder or a program."""
-    return [trigger for trigger in triggers_of(description, body) if trigger.kind not in ("folder", "program", "words")]
+    """Triggers without those of plain words, which may turn out to be a folder or a program."""
+    found = triggers_of(description, body)
+    return [trigger for trigger in found if trigger.kind not in ("folder", "program", "words", "about")]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,13 @@ RULE_AND_CALLS = [
         "docker compose exec app bin/rails db:migrate",
         "docker compose exec app ls",
     ),
+    ("Do not push to main, and no --force", "git push --force origin topic", "git push origin topic"),
+    ("Never delete samples/audio or samples/video", "rm -rf samples/audio", "rm -rf build"),
+    ("Always through the wrapper: `fvx flutter …`", "flutter build apk", "adb logcat"),
+    ("Format with `uv run ruff format`", "ruff format src", "uv run mypy src"),
+    ("Don't look into keys/ (cat, rg, whatever)", "rg token keys/", "rg token src/"),
+    ("Run just the test that changed", "make test", "test -f Makefile"),
+    ("Terragrunt: plan first", "terragrunt apply", "terragrunt-lint ."),
     ("Never bypass hooks with --no-verify", "git merge --no-verify x", "git merge x --verify-signatures"),
 ]
 
@@ -172,6 +180,30 @@ def test_a_rule_is_about_a_command(rule: str, meant: str, other: str) -> None:
         ("Passwords never go into the repository", "a.yaml", "", "timeout: 5", False),
         ("Every migration must be reversible", "db/migrate/1_a.rb", "", "add_column :a, :b", True),
         ("Generated: files ending in .pb.go", "api/orders.pb.go", "", "x", True),
+        ("Use `uv lock`. Nothing in vendored/ is edited by hand.", "vendored/a.c", "", "x", True),
+        ("Use `uv lock`. Nothing in vendored/ is edited by hand.", "src/a.c", "", "x", False),
+        ("Nothing in out/ is written by hand. Patches go into fixes/.", "fixes/a.patch", "", "x", False),
+        ("Never `fmt.Errorf`, use `errors.Join`", "a.go", "", "return errors.Join(a, b)", False),
+        ("Never `fmt.Errorf`, use `errors.Join`", "a.go", "", "return fmt.Errorf(a)", True),
+        ("No `??` in Kotlin", "a.kt", "", "val a = b ?? c", True),
+        ("No `??` in Kotlin", "a.ts", "", "const a = b ?? c", False),
+        ("Keine alloca/strcpy im Treiber", "drv/a.c", "", "strcpy(a, b); // Treiber", True),
+        ("`:edge`, or no tag, must not show up in a manifest", "k8s/a.yaml", "", "image: a:edge", True),
+        (
+            "No pixel sizes in a theme, only the spacing scale",
+            "ui/theme/card.css",
+            "",
+            "padding: 4px; /* pixel scale */",
+            True,
+        ),
+        (
+            "No pixel sizes in a theme, only the spacing scale",
+            "ui/form/card.css",
+            "",
+            "margin: auto; /* scale */",
+            False,
+        ),
+        ("Secrets stay out of `.env` files", "web/.env.local", "", "A=1", True),
     ],
 )
 def test_a_rule_is_about_what_is_written(rule: str, path: str, before: str, after: str, is_meant: bool) -> None:

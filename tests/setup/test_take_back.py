@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import CONNECTED
 from memoryd.clients.claude_code import plugin
 from memoryd.clients.connections import PieceNote, note_of, put_in
+from memoryd.clients.registry import CONNECTED
 from memoryd.setup import take_back
 from memoryd.setup.record import ConfigChange, SetupRecord, as_dict, read_record, record_file, uninstaller, write_record
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.model import Found, Inventory
 from memoryd.sources.scan import SessionPlace, inventory
 

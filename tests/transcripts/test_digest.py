@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.sources.session import NotATranscriptError
 from memoryd.transcripts import digest as module
 from memoryd.transcripts.digest import LINE_CHARACTERS, MOST_BYTES, digest_of

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients import ALL
 from memoryd.clients.claude_code import ClaudeCodeClient
+from memoryd.clients.registry import ALL
 from memoryd.clock import parse_iso
 from memoryd.model import Cursor, ToolCall, UserMessage
 from memoryd.sources.session import NotATranscriptError

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.clients import ALL
 from memoryd.clients.base import RecentActivity
-from memoryd.clients.claude_code.injected_text import INJECTED, NOT_THE_USER
+from memoryd.clients.claude_code.injected_text import injected, is_not_the_user
+from memoryd.clients.registry import ALL
 from memoryd.transcripts.recent_activity import recent_activity_of, tail_of
 from tests.transcript import Session, line
 
@@ -131,12 +131,12 @@ def test_no_bytes_make_it_fail(tmp_path: Path, data: bytes) -> None:
     ],
 )
 def test_whose_words_a_prompt_is(prompt: str, is_foreign: bool) -> None:
-    assert bool(NOT_THE_USER.match(prompt)) is is_foreign
+    assert is_not_the_user(prompt) is is_foreign
 
 
 def test_what_was_put_beside_the_users_words_is_told_by_its_marks() -> None:
     text = "a <memoryd-recall>\nx\n</memoryd-recall> b <ide_selection file='x'>y</ide_selection> <other>"
-    assert [(found[1], found[2]) for found in INJECTED.finditer(text)] == [
+    assert [(found[1], found[2]) for found in injected().finditer(text)] == [
         ("", "memoryd-recall"),
         ("/", "memoryd-recall"),
         ("", "ide_selection"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.sources.lines import line_blocks, whole_lines
 from memoryd.transcripts.search import SearchWords, said_with
 from tests.transcript import Session

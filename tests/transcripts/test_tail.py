@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.model import Cursor
 from memoryd.sources import lines
 from memoryd.sources.lines import LONGEST_LINE_BYTES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.transcripts.watch_health import CONFIRM_SECONDS, WatchHealth
 from tests.transcripts.watched import PATIENCE_SECONDS, Place, refuse_watches
 

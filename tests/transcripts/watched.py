@@ -6,7 +6,7 @@ import ctypes
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.daemon.wake_file import prepare
 from memoryd.daemon.wakeup import Wakeup
 from memoryd.transcripts.watch import WatchedPlace, Watcher

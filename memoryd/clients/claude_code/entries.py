@@ -64,6 +64,7 @@ class _Entry(msgspec.Struct, gc=False):
     uuid: str | None = None
     sessionId: str | None = None  # noqa: N815 - the client's names, here and below
     cwd: str | None = None
+    gitBranch: str | None = None  # noqa: N815
     timestamp: str | None = None
     message: _Message | None = None
     attachment: _Attachment | None = None
@@ -177,7 +178,7 @@ def _prompt(raw: _Entry, content: str | list[_Block] | None) -> Prompt | Interru
     )
     own_id = raw.uuid or _id_of_content(raw, "\n".join(texts))
     ids = (own_id, *(other for other in copied_from if other and other != own_id))
-    return Prompt(ids, raw.sessionId or "", raw.cwd or "", parse_iso(raw.timestamp), said)
+    return Prompt(ids, raw.sessionId or "", raw.cwd or "", parse_iso(raw.timestamp), said, raw.gitBranch or "")
 
 
 def _id_of_content(raw: _Entry, text: str) -> str:

@@ -60,6 +60,7 @@ class _Record(msgspec.Struct, gc=False):
     subtype: str | None = None
     provenance: str | None = None
     cwd: str | None = None
+    gitBranch: str | None = None  # noqa: N815
     message: _Message | None = None
     systemPayload: msgspec.Raw = _NOTHING  # noqa: N815
     toolCallResult: _Result | None = None  # noqa: N815
@@ -127,4 +128,5 @@ def _prompt(record: _Record, parts: list[_Part]) -> Prompt | None:
         return None
     forked_from = record.forkedFrom if isinstance(record.forkedFrom, str) else text_at(record.forkedFrom, "messageUuid")
     ids = (f"qwen:{record.uuid}", *([f"qwen:{forked_from}"] if forked_from else ()))
-    return Prompt(ids, record.sessionId, record.cwd or "", parse_iso(record.timestamp), said)
+    at = parse_iso(record.timestamp)
+    return Prompt(ids, record.sessionId, record.cwd or "", at, said, record.gitBranch or "")

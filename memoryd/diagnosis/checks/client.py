@@ -11,10 +11,10 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import all_sessions
 from memoryd.clients.claude_code import ClaudeCodeClient, settings_file
 from memoryd.clients.claude_code.plugin import hook_states
 from memoryd.clients.claude_code.settings import read_settings
+from memoryd.clients.registry import all_sessions
 from memoryd.clients.settings import Switch
 from memoryd.diagnosis.problems import Check
 from memoryd.errors import ClientError

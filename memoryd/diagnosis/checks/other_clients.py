@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import ALL, CONNECTED, MEMORY_READER, present_clients
 from memoryd.clients.connections import state_of
+from memoryd.clients.memory_reader import MEMORY_READER
+from memoryd.clients.registry import ALL, CONNECTED, present_clients
 from memoryd.diagnosis.problems import Check
 from memoryd.formatting import ago, count, short
 from memoryd.state import projects as known_projects

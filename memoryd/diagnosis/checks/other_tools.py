@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.clients import present_clients
 from memoryd.clients.claude_code.settings import read_settings
+from memoryd.clients.registry import present_clients
 from memoryd.diagnosis.checks import machine
 from memoryd.diagnosis.checks.files import MOST_DIRECTORIES
 from memoryd.diagnosis.problems import Check

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd import __version__
-from memoryd.clients import all_sessions
+from memoryd.clients.registry import all_sessions
 from memoryd.diagnosis.checks import machine
 from memoryd.diagnosis.problems import Check
 from memoryd.formatting import ago, short

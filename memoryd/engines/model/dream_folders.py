@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memoryd.clients import client_named
+from memoryd.clients.registry import client_named
 from memoryd.engines.model import dream_brief
 from memoryd.security.redact import redact
 from memoryd.sources.session import NotATranscriptError

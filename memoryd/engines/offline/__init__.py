@@ -17,7 +17,8 @@ from memoryd.language.taken_back import begins_by_taking_back, is_off_the_record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memoryd.model import MemoryType, Revision, StoredMemory, UserMessage
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Revision, StoredMemory, UserMessage
 
 __all__ = ["Findings", "find", "statement"]
 

@@ -18,7 +18,7 @@ from memoryd.engines.offline.features import pair_features, sentence_features, t
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 Table = Literal["worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference", "global"]

@@ -167,7 +167,7 @@ class FoundFacts:
                 self._facts.append(_Fact(said, stated, kept))
             return True
         if only_ends(stated.text) and passed[about]:
-            return self._withdraw(older, said)
+            return self._withdraw(older, fact_evidence(said, stated.sentences))
         if self._is_certain:
             self._suspect(older, memory.evidence)
             return False
@@ -275,13 +275,17 @@ class FoundFacts:
         Whether it took something back. Names have to single out one of all facts and memories. Without a name, a memory that
         was written already goes only where it rests on the message right before this one.
         """
-        for take_back in filter(None, map(taken_back_by, own_sentences(said))):
+        for sentence in own_sentences(said):
+            take_back = taken_back_by(sentence)
+            if take_back is None:
+                continue
+            words = fact_evidence(said, (sentence,))  # the rest of the message may speak of other memories
             if take_back.named:
-                done = self._drop_named(said, take_back.named)
+                done = self._drop_named(take_back.named, words)
             elif take_back.is_bare and "?" in said.answer:
                 done = False  # it may answer the assistant's question
             else:
-                done = self._drop_last(said, is_bare=take_back.is_bare)
+                done = self._drop_last(said, words, is_bare=take_back.is_bare)
             if done or (not take_back.named and not take_back.is_bare and self._drop_spoken_of(said)):
                 return True
         if mentions_taking_back(said.text)[0]:
@@ -315,7 +319,7 @@ class FoundFacts:
             if memory.is_ours and rests_on(memory, before):
                 self._suspect(memory, (quote_of(said),))
 
-    def _drop_named(self, said: UserMessage, named: frozenset[str]) -> bool:
+    def _drop_named(self, named: frozenset[str], words: Evidence) -> bool:
         facts = [fact for fact in self._facts if speaks_of(fact.memory.body, named)]
         memories = [memory for memory in self._memories() if speaks_of(f"{memory.description}\n{memory.body}", named)]
         rows = [row_id for row_id, memory in self._waiting.items() if speaks_of(memory.body, named)]
@@ -325,9 +329,9 @@ class FoundFacts:
             self._facts.remove(fact)
         for row_id in rows:
             self._withdraw_row(row_id)
-        return bool(facts or rows) or self._withdraw(memories[0], said)
+        return bool(facts or rows) or self._withdraw(memories[0], words)
 
-    def _drop_last(self, said: UserMessage, *, is_bare: bool) -> bool:
+    def _drop_last(self, said: UserMessage, words: Evidence, *, is_bare: bool) -> bool:
         before = said.after[:1]
         facts = [fact for fact in self._facts if (fact.said.message_id,) == before]
         if facts:
@@ -341,13 +345,12 @@ class FoundFacts:
         for row_id in rows:
             self._withdraw_row(row_id)
         resting = [memory for memory in self._memories() if rests_on(memory, before)]
-        return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], said))
+        return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], words))
 
-    def _withdraw(self, memory: StoredMemory, said: UserMessage) -> bool:
+    def _withdraw(self, memory: StoredMemory, words: Evidence) -> bool:
         if memory.is_ours:
-            evidence = quote_of(said)
-            line = f"you took it back: {evidence.quote}"
-            self._changed[memory.name] = Revision("taken_back", line, (memory.name,), evidence=(evidence,))
+            line = f"you took it back: {words.quote}"
+            self._changed[memory.name] = Revision("taken_back", line, (memory.name,), evidence=(words,))
         return memory.is_ours
 
     def _withdraw_row(self, row_id: int) -> None:

@@ -8,7 +8,7 @@ from memoryd.engines.offline.classifier import is_manner, type_of
 from memoryd.language.scope import says_everywhere, says_here
 
 if TYPE_CHECKING:
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 _MANNER = 0.5
 """From here on feedback is taken to be about the person's manner. In doubt it belongs to the project: a rule that another

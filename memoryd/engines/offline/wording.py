@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memoryd.engines.offline.facts import StatedFact
-    from memoryd.model import Evidence, MemoryType, UserMessage
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Evidence, UserMessage
 
 DESCRIPTION_LENGTH = 160
 _QUOTE_CHARACTERS = 400

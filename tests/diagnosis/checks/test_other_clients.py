@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.clients import ALL, CONNECTED
 from memoryd.clients.codex import CodexClient
 from memoryd.clients.codex.connection import _hash
 from memoryd.clients.connections import note_of, put_in
+from memoryd.clients.registry import ALL, CONNECTED
 from memoryd.config import Config
 from memoryd.diagnosis.checks.other_clients import judge_other_clients, read_other_clients
 from memoryd.diagnosis.checks.other_tools import judge_other_tools, read_other_tools

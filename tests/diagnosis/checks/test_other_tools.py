@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.clients import ALL
+from memoryd.clients.registry import ALL
 from memoryd.clients.settings import Switch
 from memoryd.config import Config
 from memoryd.diagnosis.checks import other_tools

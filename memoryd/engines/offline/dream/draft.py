@@ -10,7 +10,8 @@ from memoryd.model import Revision
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.model import Evidence, MemoryType, StoredMemory
+    from memoryd.memory_types import MemoryType
+    from memoryd.model import Evidence, StoredMemory
 
 Reason = Literal["learnt", "updated", "merged", "dated", "expired", "moved", "taken_back"]
 

@@ -21,7 +21,7 @@ from memoryd.language.tokens import is_without_spaces
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memoryd.model import MemoryType
+    from memoryd.memory_types import MemoryType
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<words>\S[^\n]*)")
 _ENTRY = re.compile(r"\s*[-*+][ \t]+\[.*\]\(.+\)")
