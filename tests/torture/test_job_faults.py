@@ -223,7 +223,8 @@ JOBS = {
     "uninstall": Job(_uninstall, _installed),
     "recovery": Job(_recovery, World.bodies),
 }
-IN_SHORT = ("extraction", "undo", "recovery")
+IN_SHORT = {"extraction": "SQLite step fails", "undo": "fsync fails", "recovery": "disk becomes read-only"}
+"""What a short run tries."""
 _RUNS = 2
 """How often a command is run again until all is done: an answer that was interrupted, then the rest."""
 
@@ -242,11 +243,7 @@ def test_a_fault_anywhere_is_told_and_the_next_run_makes_it_whole(job: str, tmp_
     world.reset()
     assert JOBS[job].outcome(world) != wanted
     faults = [fault for fault in FAULTS if fault != "kill"]
-    for fault in (
-        faults
-        if campaign.is_long
-        else (("SQLite step fails", "fsync fails", "disk becomes read-only")[IN_SHORT.index(job)],)
-    ):
+    for fault in faults if campaign.is_long else [IN_SHORT[job]]:
         calls = range(1, world.calls(fault, command) + 1)
         most = (20 if "SQLite" in fault else 6) if campaign.is_long else 1
         chosen = campaign.random.sample(calls, min(len(calls), most))
