@@ -105,7 +105,8 @@ def beside_memories(task: RecallTask) -> Beside:
     opened = nullcontext(task.database) if task.database is not None else state_to_read(task.paths)
     with suppress(StateError, BusyError), opened as database:  # the memories themselves are worth more than these
         if database is not None:
-            quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
+            places = dict.fromkeys((task.memory_dir, task.paths.global_dir or task.memory_dir))
+            quotes = {name_of_quote(one.row_id): one for place in places for one in quotes_beside(database, place)}
             has_team = task.config.is_team_on and is_team_on(database, task.memory_dir)
             return Beside(quotes, has_team, _last_session(task, database))
     return Beside({})
