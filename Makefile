@@ -160,7 +160,7 @@ bench-recall: $(VENV)/installed-dev
 	$(BIN)/python -m bench.recall_quality $(EVAL) --svg docs/benchmarks.svg
 
 torture: $(VENV)/installed-dev
-	$(BIN)/pytest --torture -m torture --write-reliability $(if $(SEED),--seed $(SEED))
+	$(BIN)/pytest --torture -m torture --write-reliability $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS))
 
 train: $(VENV)/installed-dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'

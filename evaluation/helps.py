@@ -5,7 +5,7 @@
 In the first session the agent does something that the user then corrects; in the second one the same situation comes again, in
 the project as it was at first. Four arms: no memory at all, the client's own memory, memoryd offline, memoryd with a model.
 Behind --agent somebody plays the agent, and behind --memory the model that memoryd asks; nothing that the agent is sent names
-the arm, and the runs come in random order. With as many agents as arms each of them plays every task once, so that nobody knows
+the arm, and the runs come in random order, all of them at once. With as many agents as arms each of them plays every task once, so that nobody knows
 a correction from another arm. The agent's part of the first session is scripted. OUT is a directory that is not
 there yet; each run leaves its home in it. The client's program is the one that `make client` installs.
 
@@ -27,7 +27,7 @@ import statistics
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 ARMS = ("none", "client", "offline", "model")
 _TOOLS = "Bash,Read,Edit,Write,Glob,Grep"
 _LONGEST_SECONDS = 7200
-_RUNS_AT_ONCE = 2
-"""For each who plays the agent: while one is thought about, another can go on."""
 _QUICK = "[scan]\ninterval_seconds = 0.5\n[turns]\nquiet_seconds = 1\n"
 
 
@@ -80,14 +78,19 @@ def main() -> int:
     ]
     random.shuffle(runs)
     out = arguments.out.resolve()
-    with ThreadPoolExecutor(_RUNS_AT_ONCE * len(agents)) as pool:
+    with ThreadPoolExecutor(len(runs)) as pool:  # whoever plays fast waits for nobody
         started = [
             pool.submit(_Run(task, arm, out / f"run{number:03}", agent, arguments.memory).outcome)
             for number, (task, arm, agent) in enumerate(runs)
         ]
-        outcomes = [run.result() for run in started]
-    (arguments.out / "outcomes.json").write_text(json.dumps([outcome._asdict() for outcome in outcomes], indent=1))
-    summary = [_summary(arm, outcomes) for arm in arms]
+        outcomes = []
+        for run in as_completed(started):
+            try:
+                outcomes.append(run.result())
+            except (RuntimeError, TimeoutError, OSError, subprocess.SubprocessError, ValueError) as error:
+                print(f"left out: {error}", file=sys.stderr)
+            (out / "outcomes.json").write_text(json.dumps([outcome._asdict() for outcome in outcomes], indent=1))
+    summary = [_summary(arm, outcomes) for arm in arms if any(outcome.arm == arm for outcome in outcomes)]
     if arguments.json:
         print(json.dumps(summary))
     else:

@@ -153,7 +153,7 @@ def _truth(path: Path) -> Truth:
     for line in path.read_bytes().splitlines():
         for entry in decode(line, damage):
             if isinstance(entry, Prompt):
-                said = " ".join(redact(entry.text).split())[:_CHARACTERS]
+                said = " ".join(redact(entry.text).strip()[:_CHARACTERS].split())  # as said: blank lines count
                 turns.append((said, {}))
         try:
             value = json.loads(line)

@@ -9,12 +9,17 @@ from pathlib import Path
 from memoryd.engines.offline import find
 from memoryd.model import UserMessage
 
-CASES = Path(__file__).with_name("scopes.tsv")
+FILES = ("scopes.tsv", "scopes_unseen.tsv")
 
 
 def main() -> None:
+    for name in FILES:
+        score(Path(__file__).with_name(name))
+
+
+def score(cases: Path) -> None:
     counts: Counter[str] = Counter()
-    for line in CASES.read_text(encoding="utf-8").splitlines():
+    for line in cases.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
         _, text, *facts = line.split("\t")
@@ -30,7 +35,7 @@ def main() -> None:
             if hits and not is_right and "--verbose" in sys.argv:
                 print(f"{scope}: {text}")
     print(
-        f"global facts {counts['global facts']}, found {counts['global found']}, of these in the global tier"
+        f"{cases.name}: global facts {counts['global facts']}, found {counts['global found']}, of these in the global tier"
         f" {counts['global right'] / max(counts['global found'], 1):.3f}; project facts {counts['project facts']}, found"
         f" {counts['project found']}, of these in the global tier {counts['project found'] - counts['project right']}"
     )

@@ -34,6 +34,8 @@ class Paths(NamedTuple):
     """The variables of the environment by whose names and values other programs keep their files elsewhere."""
     is_index_written: bool = True
     """Whether memoryd writes MEMORY.md, by the config; else that is left to somebody else."""
+    excluded: tuple[str, ...] = ()
+    """Patterns of the folders that memoryd leaves alone, by the config."""
 
     @property
     def database(self) -> str:

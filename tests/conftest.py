@@ -69,6 +69,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seed", type=int, help="the seed of every campaign; without it a short run has its own, a long one any"
     )
+    parser.addoption(
+        "--seconds", type=float, default=20.0, help="after how long a test of the full campaigns tries nothing more"
+    )
     parser.addoption("--write-reliability", action="store_true", help="write docs/reliability.md if nothing failed")
 
 

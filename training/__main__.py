@@ -41,6 +41,10 @@ CASUAL = 3.0
 """How much a casual message counts beside one of a whole session: there are fewer of them, and more are typed."""
 ASKED = 0.5
 """How much a casual message counts that was made a request: the same words stand in another one."""
+UNLISTED = 0.3
+"""How much a fact counts for the scope whose scope nobody has looked at: all that is known is that it was not listed."""
+SCOPE_STRENGTH = 3.0
+"""Fewer sentences are listed than messages labelled, so these weights are held back more; chosen by cross-validation."""
 PROJECT_BIAS = 0.3
 """Facts about a project often end in a rule that follows from them."""
 
@@ -90,12 +94,12 @@ def type_examples(messages: Iterable[Message], weight: float) -> Iterator[Labell
         yield text_features(" ".join(sentences)), kind, weight
 
 
-def scope_examples(messages: Iterable[Message], weight: float) -> Iterator[Labelled]:
-    """Feedback: whether it holds everywhere. What nobody has listed as that holds in its project."""
+def scope_examples(messages: Iterable[Message]) -> Iterator[Labelled]:
+    """What is not listed as holding everywhere holds in its project. What somebody is goes with the person by its type."""
     everywhere = set(sentences_of_scope("global"))
     for sentences, kind in facts_of(list(messages)):
-        if kind == "feedback" and not everywhere & {*sentences, " ".join(sentences)}:
-            yield text_features(" ".join(sentences)), False, weight
+        if kind != "user" and not everywhere & {*sentences, " ".join(sentences)}:
+            yield text_features(" ".join(sentences)), False, UNLISTED
 
 
 def listed_scope_examples() -> Iterator[Labelled]:
@@ -115,12 +119,12 @@ def matrix(examples: list[Labelled]) -> Any:
     return sparse.csr_matrix((values, places, rows), shape=(len(examples), BUCKETS))
 
 
-def fitted(examples: list[Labelled], *, balanced: bool = False) -> Any:
+def fitted(examples: list[Labelled], *, balanced: bool = False, strength: float = STRENGTH) -> Any:
     data = matrix(examples)
     seen = np.asarray((data > 0).sum(axis=0)).ravel() >= LEAST_SEEN
     data = data.multiply(sparse.csr_matrix(seen.astype(float))).tocsr()
     labels, weights = np.array([label for _, label, _ in examples]), np.array([weight for _, _, weight in examples])
-    model = LogisticRegression(C=STRENGTH, max_iter=800, class_weight="balanced" if balanced else None)
+    model = LogisticRegression(C=strength, max_iter=800, class_weight="balanced" if balanced else None)
     return model.fit(data, labels, sample_weight=weights)
 
 
@@ -140,7 +144,7 @@ def fit(messages: list[Message], casual: list[Message], following: list[Followin
     ]
     kinds = fitted([*type_examples(messages, 1.0), *type_examples(casual, CASUAL)], balanced=True)
     order = [list(kinds.classes_).index(kind) for kind in classifier.TYPES]
-    scope = fitted([*scope_examples(messages, 1.0), *scope_examples(casual, 1.0), *listed_scope_examples()])
+    scope = fitted([*scope_examples(both), *listed_scope_examples()], strength=SCOPE_STRENGTH)
     weights = [*(model.coef_[0] for model in single), *(kinds.coef_[at] for at in order), scope.coef_[0]]
     biases = [*(model.intercept_[0] for model in single), *(kinds.intercept_[at] for at in order), scope.intercept_[0]]
     biases[classifier.TABLES.index("project")] += PROJECT_BIAS

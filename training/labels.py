@@ -21,7 +21,9 @@ _LONG_ENOUGH = 40
 _ALMOST_ALL = 0.8
 _RARE = 4.0
 """How much a pair counts that was written for this purpose: in sessions hardly any message belongs to the one before it."""
-_MARKED = re.compile(r"\{(?P<type>[ufpr]): (?P<words>[^{}]*)\}")
+_MARKED = re.compile(r"\{(?P<type>[ufprw]): (?P<words>[^{}]*)\}")
+_REASON = "w"
+"""Marks words that are nothing but the reason of the marked ones before them."""
 _TYPES: dict[str, MemoryType] = {kind[0]: kind for kind in get_args(MemoryType)}
 
 
@@ -112,7 +114,8 @@ def asked_messages() -> Iterator[Message]:
             ways.setdefault(language, []).append(way)
     for language, there in ways.items():
         text = (HERE / "casual" / f"{language}.txt").read_text(encoding="utf-8")
-        for number, match in enumerate(_MARKED.finditer(text)):
+        asked = [match for match in _MARKED.finditer(text) if match["type"] != _REASON]
+        for number, match in enumerate(asked):
             for way in (there[number % len(there)], there[(number * 3 + 1) % len(there)]):
                 kind, words = match["type"], way.format(match["words"])
                 yield _casual(f"{{{kind}: {words}}}")
@@ -120,22 +123,28 @@ def asked_messages() -> Iterator[Message]:
 
 def _casual(line: str) -> Message:
     answer, _, text = line.rpartition(" >> ")
-    marked = [(_MARKED.sub(lambda one: one["words"], text[: match.start()]), match) for match in _MARKED.finditer(text)]
-    spans = [(len(before), len(before) + len(match["words"]), _TYPES[match["type"]]) for before, match in marked]
+    spans: list[tuple[int, int, Fact, bool]] = []
+    for match in _MARKED.finditer(text):
+        start = len(_MARKED.sub(lambda one: one["words"], text[: match.start()]))
+        is_reason = match["type"] == _REASON
+        fact = spans[-1][2] if is_reason else Fact(len(spans), _TYPES[match["type"]])
+        spans.append((start, start + len(match["words"]), fact, is_reason))
     plain = _MARKED.sub(lambda one: one["words"], text)
     sentences = sentences_of(plain)
     facts: list[Fact | None] = []
+    reasons: set[int] = set()
     end = 0
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
         start = plain.index(sentence, end)
         end = start + len(sentence)
         inside = [
-            Fact(number, kind)
-            for number, (first, last, kind) in enumerate(spans)
+            (fact, is_reason)
+            for first, last, fact, is_reason in spans
             if min(last, end) - max(first, start) > _MOST_OF_IT * len(sentence)
         ]
-        facts.append(inside[0] if inside else None)
-    return Message(line, sentences, facts, answer)
+        facts.append(inside[0][0] if inside else None)
+        reasons.update({number} if inside and inside[0][1] else ())
+    return Message(line, sentences, facts, answer, frozenset(reasons))
 
 
 def following_messages() -> Iterator[Following]:

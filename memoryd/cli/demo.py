@@ -41,6 +41,7 @@ def execute(context: Context) -> int:
     from memoryd.jobs.due import due, extract_due
     from memoryd.jobs.ingest import Ingester
     from memoryd.memory.limits import INDEX_NAME
+    from memoryd.memory.tiers import tiers_of
     from memoryd.paths import paths_from
     from memoryd.state import history
     from memoryd.state.database import open_database
@@ -67,9 +68,10 @@ def execute(context: Context) -> int:
     for worked in done:
         for name in worked.outcome.saved:
             show([Gap(), Paragraph(name, indent=2)])
-            with open(os.path.join(worked.memory_dir, name), encoding="utf-8") as file:
+            memory_dir, own_name = tiers_of(database, worked.memory_dir).place_of(name)
+            with open(os.path.join(memory_dir, own_name), encoding="utf-8") as file:
                 show([Paragraph(line, indent=4) for line in file.read().split("---\n", 2)[2].strip().splitlines()])
-            for evidence in history.evidence_of(database, worked.memory_dir, name):
+            for evidence in history.evidence_of(database, memory_dir, own_name):
                 show([Paragraph(f'(because you said: "{evidence.quote}")', indent=4)])
         index = os.path.join(worked.memory_dir, INDEX_NAME)
         if os.path.exists(index):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 NAME = "review"
 HELP = "say yes or no to what memoryd was not sure of"
-_PLACES = 5
 """Other projects that are named at most."""
 
 

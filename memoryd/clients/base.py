@@ -200,9 +200,6 @@ class PluginClient(HookClient, SettingsClient, Protocol):
     def install_plugin(self, paths: Paths, python: str, recorded: Collection[str] = ()) -> PluginChange:
         """Make the plugin, or bring it up to date; `recorded` are the files that an earlier memoryd made. Raises ClientError."""
 
-    def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
-        """Take the plugin away, and nothing that is somebody else's. Raises ClientError."""
-
     def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
         """Put the hook that is run before tool calls into the plugin, or take it out; whether that changed anything.
 

@@ -69,5 +69,3 @@ class PluginChange(NamedTuple):
     before: State
     files: tuple[str, ...] = ()
     """Those that are there now, by their paths in the folder."""
-    left: tuple[str, ...] = ()
-    """Those that are not memoryd's, and stay."""

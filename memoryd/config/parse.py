@@ -60,7 +60,7 @@ def settings_in_force(paths: Paths, *, any_config: bool) -> tuple[Paths, Config]
             config = load(paths._replace(config_file=paths.kept_config))
         except ConfigError:
             config = Config()
-    paths = paths._replace(is_index_written=config.index.write)
+    paths = paths._replace(is_index_written=config.index.write, excluded=config.projects.exclude)
     client = config.claude_code.config_dir
     return (paths._replace(claude_dir=client) if client else paths), config
 

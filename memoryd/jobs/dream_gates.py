@@ -106,7 +106,7 @@ class Checks:
             ),
         )
         if not self._has_sessions:
-            yield "changes", lambda: gates.dream_changes(self._changed(since))
+            yield "changes", lambda: gates.dream_changes(len(self._written), sum(at > since for at in self._written))
             return
         yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
         yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)
@@ -134,16 +134,16 @@ class Checks:
         sessions = [(session.session, session.has_open_turn) for session in changed]
         return gates.counted(sessions, self._config, self._paths.state_dir, self._now)
 
-    def _changed(self, since: float) -> int:
-        """Memories that were written since then."""
+    @cached_property
+    def _written(self) -> list[float]:
+        """When each memory was written, or came here."""
         with suppress(OSError), os.scandir(self._memory_dir) as entries:
-            return sum(
-                entry.name.endswith(".md")
-                and entry.name != INDEX_NAME
-                and entry.stat(follow_symlinks=False).st_ctime > since
+            return [
+                entry.stat(follow_symlinks=False).st_ctime
                 for entry in entries
-            )
-        return 0
+                if entry.name.endswith(".md") and entry.name != INDEX_NAME
+            ]
+        return []
 
     def _to_be_read(self) -> int:
         """Sessions of all projects that extraction will work on by itself."""
@@ -177,8 +177,8 @@ class Checks:
 
     @property
     def _first_seen_at(self) -> float:
-        if not self._has_sessions:
-            return 0.0
+        if not self._has_sessions:  # nobody notes it; the first memory is there since about then
+            return min([self._now, *self._written])
         return self._known.first_seen_at if self._known.first_seen_at is not None else self._now
 
     def _counted_from(self, first_seen_at: float, *, note: bool) -> gates.LastDream:

@@ -6,12 +6,13 @@ leaves a memory that asks to be binding, and never one that binds unseen.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, MemorydError
 from memoryd.memory.commit import commit
-from memoryd.memory.directory import open_directory
+from memoryd.memory.directory import open_directory, problem_of
 from memoryd.memory.document import DocumentError, parse
 from memoryd.model import Changeset, FileChange, Group
 from memoryd.rules import allowance, confirmed
@@ -61,9 +62,13 @@ def release(paths: Paths, database: Database, directory: MemoryDirectory, name: 
 def withdraw_unasked(paths: Paths) -> None:
     """Take back what is confirmed of memories that no longer ask to be binding, or are gone: undone, forgotten, edited.
 
+    A directory that cannot be read tells nothing.
+
     If such a memory asks again, whoever wrote that, the person is asked again.
     """
     for memory_dir, name in confirmed.all_confirmed(paths):
+        if problem_of(memory_dir, os.R_OK | os.X_OK) is not None:
+            continue  # it may be there again in a moment: a disk that is not mounted
         with suppress(OSError, MemorydError):
             state = None
             with suppress(FileNotFoundError), open_directory(memory_dir) as directory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.clients.registry import client_named, instructions_at
@@ -14,6 +15,7 @@ from memoryd.jobs.process_lock import only_process
 from memoryd.jobs.recovery import recover_directory
 from memoryd.jobs.team import hold_against_team
 from memoryd.jobs.team_proposals import sharing_proposals, withdraw_outdated
+from memoryd.language.taken_back import takes_back
 from memoryd.log.reader import reason_of
 from memoryd.memory.daily_logs import split_names
 from memoryd.memory.directory import open_directory
@@ -211,8 +213,13 @@ def _attempt(task: _Task) -> Outcome:
         task.finish(outcome, ())
         return Outcome(session_id, outcome, detail=detail)
     exchanges = [redacted_exchange(read[turn.prompt_id]) for turn in left]
+    if (problem := task.tiers.unreadable) is not None:
+        # Words that take something back may mean a global memory: they wait until those can be read.
+        exchanges = list(takewhile(lambda exchange: not takes_back(exchange.said.text), exchanges))
+        if not exchanges:
+            return task.fail(f"What you took back may be a global memory. {problem.sentence} To mend it: {problem.fix}")
     instructions = [redact(text) for text in instructions_at(exchanges[-1].said.cwd, task.paths)]
-    taken = len(left)
+    taken = len(exchanges)
     try:
         reviewed = _reviewed(task, snapshot, exchanges, instructions)
         taken = reviewed.taken

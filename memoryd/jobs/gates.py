@@ -191,10 +191,12 @@ def dream_sessions(number: int, config: Config, now: float) -> Due | Wait:
     return Wait(until, "too_few_sessions", f"{number} of {least} sessions changed since the last one")
 
 
-def dream_changes(number: int) -> Due | Wait:
+def dream_changes(memories: int, changed: int) -> Due | Wait:
     """For a directory without sessions: the memories about the person, those of a sub-agent."""
-    if number:
-        return Due(f"{count(number, 'memory')} changed")
+    if memories <= 1:  # nothing to set in order, and a model would be paid for saying so
+        return Wait(None, "too_few_sessions", "there are fewer than two memories")
+    if changed:
+        return Due(f"{count(changed, 'memory')} changed")
     return Wait(None, "too_few_sessions", "no memory has changed since the last one")
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from memoryd.errors import MemorydError
 from memoryd.memory.index_check import index_fault
-from memoryd.memory.limits import INDEX_NAME
+from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
+from memoryd.memory.stats import read_start
 from memoryd.projects import is_excluded
 from memoryd.state import changes, settings
 from memoryd.state.projects import all_projects
@@ -50,7 +51,7 @@ def refresh_global_lines(database: Database, config: Config, now: float) -> int:
         with suppress(OSError, MemorydError):  # `status` and `doctor` tell that it cannot be read
             if (fault := index_fault(memory_dir, global_dir)) is not None and fault.stale:
                 stale.append(memory_dir)
-    changed = repair_indexes(database, stale, now)
+    changed = repair_indexes(database, [*stale, *_left_alone(database, config, global_dir)], now)
     settings.put(database, _REFRESHED, last, now)
     return changed
 
@@ -65,6 +66,17 @@ def _watched(database: Database, config: Config) -> list[str]:
     from memoryd.memory.global_lines import carries_global_lines  # noqa: PLC0415 - as in `repair_indexes`
 
     return found + [path for path in others if carries_global_lines(path, database.paths.global_dir)]
+
+
+def _left_alone(database: Database, config: Config, global_dir: str) -> list[str]:
+    """Memory directories of excluded projects whose index has lines of global memories, which nobody would keep right."""
+    return [
+        project.memory_dir
+        for project in all_projects(database)
+        if is_excluded(project.root, config.projects.exclude)
+        and f"]({global_dir}/".encode()
+        in (read_start(os.path.join(project.memory_dir, INDEX_NAME), INDEX_BYTES) or b"")
+    ]
 
 
 class IndexWatch:

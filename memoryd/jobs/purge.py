@@ -30,6 +30,7 @@ from memoryd.memory.directory import open_directory
 from memoryd.memory.document import parse
 from memoryd.memory.index import entry_of, hook_of, link_to, title_of
 from memoryd.memory.limits import INDEX_NAME
+from memoryd.memory.tier_names import TEAM_FOLDER
 from memoryd.model import Changeset, FileChange, Group, IndexEdit
 from memoryd.paths import is_below
 from memoryd.security.unwanted import Unwanted
@@ -119,6 +120,10 @@ def texts_of_memory(database: Database, memory_dir: str, name: str) -> Unwanted:
         *_indexes_of(history.changed_directories(database)),
     ):
         texts |= _texts_in_index(index_data, path)
+    if (project := _project_of_team(memory_dir)) is not None:
+        line = f"{TEAM_FOLDER}/{name}"
+        for index_data in (*purge.indexes_with(database, link_to(line), project), *_indexes_of([project])):
+            texts |= _texts_in_index(index_data, line)
     with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
         state, index_state = directory.read(name), directory.read(INDEX_NAME)
         texts |= _texts_in(state.data if state else None)
@@ -127,6 +132,12 @@ def texts_of_memory(database: Database, memory_dir: str, name: str) -> Unwanted:
     if purge.has_namesake(database, memory_dir, name):
         return Unwanted(long, spared=name)
     return Unwanted(long | {name})
+
+
+def _project_of_team(memory_dir: str) -> str | None:
+    """The directory whose index has lines of a team's memories; None where this is no team's folder."""
+    project, folder = os.path.split(memory_dir)
+    return project if folder == TEAM_FOLDER else None
 
 
 def _indexes_of(memory_dirs: Iterable[str]) -> Iterator[bytes]:
@@ -189,15 +200,19 @@ def purge_memory(
     link = link_to(os.path.join(memory_dir, name))
     if memory_dir == paths.global_dir and config.index.write:
         _remove_lines(database, _memory_dirs(paths, config, database), link, f"memoryd purge --memory {name}", now)
+    project = _project_of_team(memory_dir)
+    if project is not None and config.index.write:
+        line = link_to(f"{TEAM_FOLDER}/{name}")
+        _remove_lines(database, [project], line, f"memoryd purge --memory {TEAM_FOLDER}/{name}", now)
     yield from _cleaned_stores(paths, config, database, unwanted, environment, now)
     _purge_state(paths, database, unwanted)
     # Last: until then its name and its texts are known.
-    purge.remove_memory(database, memory_dir, name, unwanted, link, now)
+    purge.remove_memory(database, memory_dir, name, unwanted, link, project or memory_dir, now)
     purge.rewrite(database)
 
 
 def _remove_lines(database: Database, memory_dirs: list[str], link: bytes, fix: str, now: float) -> None:
-    """Take the lines of a global memory that is gone out of every index. Raises BusyError where one stays."""
+    """Take the lines of a memory that is gone out of the indexes of other directories. Raises BusyError where one stays."""
     with_line = [place for place in memory_dirs if any(link in data for data in _indexes_of([place]))]
     repair_indexes(database, with_line, now)
     for place in with_line:

@@ -15,7 +15,7 @@ from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import name_of_quote, parsed_quote, up_to_date_notes, up_to_date_quotes
 from memoryd.recall.reading import read_memory
 from memoryd.state.database import state_to_read
-from memoryd.state.quotes import last_on_branch
+from memoryd.state.last_session import last_on_branch
 from memoryd.state.team import is_on as is_team_on
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from memoryd.recall.rank import Candidate
     from memoryd.recall.store import Directory, Store
     from memoryd.state.database import Database
-    from memoryd.state.quotes import LastSession, Quote
+    from memoryd.state.last_session import LastSession
+    from memoryd.state.quotes import Quote
 
 _NEAREST = 20
 NOTES_FOLDER = "notes/"

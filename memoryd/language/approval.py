@@ -17,7 +17,7 @@ _LEAST_OF_IT = 2
 
 def context_of(fact: str, answer: str) -> str:
     """The sentence of the assistant's answer that a fact points to; empty where the fact says it all itself."""
-    if not answer or not pattern("approval", "points").search(fact):
+    if not answer or not points(fact):
         return ""
     subject = subject_of(fact)
     if len(subject) > _ALL_OF_IT:
@@ -29,6 +29,11 @@ def context_of(fact: str, answer: str) -> str:
     best = max(range(len(sentences)), key=lambda number: (shared[number], number))
     is_telling = len(subject_of(sentences[best])) >= _LEAST_OF_IT
     return sentences[best] if is_telling and len(sentences[best]) <= LONGEST else ""
+
+
+def points(text: str) -> bool:
+    """Whether a text has a word that points to something said before."""
+    return pattern("approval", "points").search(text) is not None
 
 
 def is_approval(sentence: str) -> bool:
@@ -46,4 +51,4 @@ def points_back(text: str, answer: str) -> bool:
         return False
     is_answer = answer.rstrip().endswith(("?", "？"))  # noqa: RUF001
     is_cued = any(has_cue(sentence, cue) for sentence in own for cue in ("approve", "standing"))
-    return is_answer or is_cued or any(map(pattern("approval", "points").search, own))
+    return is_answer or is_cued or any(map(points, own))

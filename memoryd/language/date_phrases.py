@@ -82,8 +82,19 @@ def languages_of(text: str) -> list[Language]:
             cued.remove(japanese)
     if not any(language.spaced for language in cued):
         return cued
-    common = {one: sum(1 for _ in _common(one).finditer(text)) for one in known.values() if one.spaced}
-    return [one for one in cued if not one.spaced or 2 * common[one] >= max(common.values())]
+    common = _common_words(text)
+    return [one for one in cued if not one.spaced or 2 * common[one.name] >= max(common.values())]
+
+
+def has_words_of(text: str, language: str) -> bool:
+    """Whether a text has words of this language that tell it from the others, and of none more."""
+    common = _common_words(text)
+    return 0 < common[language] == max(common.values())
+
+
+def _common_words(text: str) -> dict[str, int]:
+    """How many words of each language a text has that tell it from the others; without those that need no blanks."""
+    return {one.name: sum(1 for _ in _common(one).finditer(text)) for one in known_languages().values() if one.spaced}
 
 
 @cache

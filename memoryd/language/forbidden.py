@@ -43,8 +43,8 @@ def forbids_change(text: str) -> bool:
 
 
 def is_behind_negation(text: str, at: int) -> bool:
-    """Whether a negation stands right before a place in a text."""
-    return any(found.end() == len(text[:at].rstrip()) for found in _negation().finditer(text, 0, at))
+    """Whether a negation stands before a place in a text, with a word in between at most: "not plain add/remove"."""
+    return any(len(text[found.end() : at].split()) <= 1 for found in _negation().finditer(text, 0, at))
 
 
 def is_behind_place_word(text: str, at: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoryd.language.date_phrases import has_words_of
 from memoryd.language.lexicon import pattern
 
 
@@ -11,4 +12,6 @@ def says_everywhere(text: str) -> bool:
 
 
 def says_here(text: str) -> bool:
-    return pattern("scope", "here").search(text) is not None
+    """Whether a text names this project. "hier" is German for it, and yesterday in a French sentence."""
+    found = {match[0].lower() for match in pattern("scope", "here").finditer(text)}
+    return bool(found - {"hier"}) or ("hier" in found and not has_words_of(text, "french"))

@@ -8,15 +8,14 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.date_words import german_months, number_words
-from memoryd.language.lexicon import pattern, small, words
+from memoryd.language.lexicon import small, words
 from memoryd.language.stems import stem
-from memoryd.language.subjects import subject_of
+from memoryd.language.subjects import is_contracted, subject_of
 from memoryd.language.tokens import UNSPACED, pairs_of
 from memoryd.language.written_dates import with_iso_dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
 
 PART = re.compile(r"\*\*[^*\n]{1,40}:\*\*")
 _MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}|[-*+•]|\d{1,2}[.)])\s+|\*\*|(?<=\])\([^()\s]*\)")
@@ -80,9 +79,6 @@ class Statement(NamedTuple):
         """What it speaks of: no numbers, and nothing that may be a unit."""
         return frozenset(one for one in self.stems if not one[:1].isdigit() and not _is_unit(one))
 
-    def covered_by(self, stems: AbstractSet[str]) -> float:
-        return len(self.words & stems) / len(self.words) if self.words else 1.0
-
 
 @lru_cache(maxsize=4096)
 def statements_of(text: str) -> tuple[Statement, ...]:
@@ -99,11 +95,7 @@ def is_number(word: str) -> bool:
 def is_negation(word: str) -> bool:
     """Whether a word says "not"; people leave the apostrophe of "don't" out."""
     low = word.lower().replace("\u2019", "'")
-    return (
-        low in words("statements", "not")
-        or low.startswith("kein")
-        or pattern("statements", "contracted").fullmatch(low) is not None
-    )
+    return low in words("statements", "not") or low.startswith("kein") or is_contracted(low)
 
 
 def plain(text: str) -> str:

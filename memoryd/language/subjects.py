@@ -25,7 +25,9 @@ _TAKEN_BACK = re.compile(
 
 _MEASURE = re.compile(r"(?<![\w.-])\d[\d.,:]*\s?(?P<unit>%|[a-zA-Z]+(?:/[a-zA-Z]+)?)")
 """A number and what it counts: "30s", "5 req/s"."""
-_ENDS_WITH_APOSTROPHE = ("t", "s", "re", "ve", "ll", "m")
+_CONTRACTED = ("s", "re", "ve", "ll")
+_LONG = 3
+"""Letters of a word before them: "less" is no article with an apostrophe."""
 _NAME_IN_CODE = re.compile(r"[a-z]\w*(?:[-_./]\w+)+")
 _CLAUSE_END = re.compile(r"[,;:.!?()—–]")  # noqa: RUF001
 
@@ -60,9 +62,10 @@ def subject_of(text: str) -> frozenset[str]:
 @lru_cache(maxsize=2048)
 def content_words(text: str) -> frozenset[str]:
     """Stems of all words that are not among the commonest of their language, short ones too, and names as a whole: "uv",
-    "release-please". Days and their like are left out: two things may well be on a Friday.
+    "release-please". Days and units of numbers are left out: two things may well be on a Friday.
     """
-    found = {word for word in words_of(text) if _NAME_IN_CODE.fullmatch(word)}
+    units = {match["unit"].lower() for match in _MEASURE.finditer(text)}
+    found = {word for word in words_of(text) if _NAME_IN_CODE.fullmatch(word) and word not in units}
     for word in split(text):
         if is_unspaced(word):
             found.update(pair for pair in pairs_of(word) if len(pair) > 1)
@@ -73,9 +76,18 @@ def content_words(text: str) -> frozenset[str]:
 
 def _is_small(word: str) -> bool:
     """Whether a word is among the commonest, also where it is typed without its apostrophe: "dont", "thats"."""
-    return is_stop(word) or any(
-        word.endswith(end) and is_stop(word[: -len(end)]) for end in _ENDS_WITH_APOSTROPHE if len(word) > len(end) + 1
+    return (
+        is_stop(word)
+        or is_contracted(word)
+        or any(
+            word.endswith(end) and is_stop(word[: -len(end)]) for end in _CONTRACTED if len(word) - len(end) >= _LONG
+        )
     )
+
+
+def is_contracted(word: str) -> bool:
+    """Whether a word is a verb with "not", with or without its apostrophe: "don't", "cant"."""
+    return pattern("subjects", "contracted").fullmatch(word) is not None
 
 
 def shared_words(text: str, other: str) -> frozenset[str]:
@@ -113,6 +125,18 @@ def _kinds_of_value(text: str) -> frozenset[str]:
     return frozenset(units | named | ({"date"} if written_date().search(text) else set()))
 
 
+def is_about(text: str, words: frozenset[str]) -> bool:
+    """Whether a clause of a text begins with one of these words: "pipeline limit is 12s now" is about the pipeline.
+
+    A word may stand before it: "hey", "the new". In scripts without spaces nobody knows where a word ends.
+    """
+    for clause in re.split(r"[,;:.!?()—–]\s", text):  # noqa: RUF001
+        found = [word for word in split(clause) if is_unspaced(word) or content_words(word)][:2]
+        if any(is_unspaced(word) or not content_words(word).isdisjoint(words) for word in found):
+            return True
+    return False
+
+
 def is_contrasted(text: str, other: str) -> bool:
     """Whether two texts say the same word of two different things: "backend bugs" and "frontend bugs"."""
     first, second = _words_before(text), _words_before(other)
@@ -137,12 +161,6 @@ def _words_before(text: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(before) for word, before in found.items()}
 
 
-def covered_by(text: str, other: str) -> float:
-    """How much of what a text speaks of is in the other one, from 0 to 1."""
-    subject = subject_of(text)
-    return len(subject & subject_of(other)) / len(subject) if subject else 0.0
-
-
 def names_nothing(sentence: str) -> bool:
     """Whether a sentence only points to what it is about: "no wait, it's on Thursday"."""
     pointing = pattern("subjects", "pointing").match(sentence)
@@ -150,7 +168,9 @@ def names_nothing(sentence: str) -> bool:
 
 
 def goes_on(sentence: str) -> bool:
-    """Whether a sentence only adds to the one before it, and names nothing of its own: "but in English, the team is mixed"."""
+    """Whether a sentence only adds to the one before it: "but in English, the team is mixed"; "same for the other tables"."""
+    if pattern("subjects", "likewise").match(sentence):
+        return True
     clause = _CLAUSE_END.split(sentence, maxsplit=1)[0]
     return clause.split(" ")[0].lower() in joining_words() and not content_words(clause)
 

@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.lexicon import pattern, small
-from memoryd.language.subjects import said_beside_taking_back
+from memoryd.language.sentences import sentences_of
+from memoryd.language.stems import stem
+from memoryd.language.subjects import mentions_taking_back, said_beside_taking_back
 from memoryd.language.tokens import is_without_spaces, words_of
 
 if TYPE_CHECKING:
@@ -34,6 +36,11 @@ def is_off_the_record(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)  # each step over a message asks
+def takes_back(text: str) -> bool:
+    """Whether a message takes something back, as far as words tell."""
+    return mentions_taking_back(text)[0] or any(map(taken_back_by, sentences_of(text)))
+
+
 def taken_back_by(sentence: str) -> TakeBack | None:
     """What a sentence takes back; None where it is not about the user's own words."""
     text = pattern("taken_back", "courtesy").sub("", sentence.strip())
@@ -81,11 +88,9 @@ def is_correction(text: str, fact: str) -> bool:
 
 
 def speaks_of(text: str, named: frozenset[str]) -> bool:
-    """Whether all of these words stand in a text: each as a whole word or its plural, or anywhere without spaces."""
-    there = frozenset(words_of(text))
-    return all(
-        word in there or f"{word}s" in there or (is_without_spaces(word) and word in text.casefold()) for word in named
-    )
+    """Whether all of these words stand in a text: each as a whole word in any of its forms, or anywhere without spaces."""
+    there = frozenset(map(stem, words_of(text)))
+    return all(stem(word) in there or (is_without_spaces(word) and word in text.casefold()) for word in named)
 
 
 def _words_that_name(match: re.Match[str]) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memoryd.language.approval import is_approval, points
 from memoryd.language.lexicon import pattern
 from memoryd.language.tokens import is_stop, is_without_spaces
 
@@ -22,7 +23,7 @@ _LEAST_WORDS = 4
 
 def title_of(text: str) -> str:
     """The first clauses of a text that fit into a title, without words that only open or soften them."""
-    plain = without_fillers(text.partition("; ")[0])
+    plain = _telling(text.partition("; ")[0])
     if len(plain) <= LONGEST_TITLE:
         return plain
     inside = [match.span() for match in _IN_BRACKETS.finditer(plain)]
@@ -39,6 +40,18 @@ def title_of(text: str) -> str:
     return _without_open_end(cut.rsplit(" ", 1)[0] if " " in cut else cut, " ").rstrip(_AROUND) + "…"
 
 
+def _telling(text: str) -> str:
+    """The text without fillers; of a long one also without a first clause that is only content with something.
+
+    "exactly how I want it explained, numbers first" tells of numbers; "love the table, keep those" needs its first clause.
+    """
+    plain = without_fillers(text)
+    end = _CLAUSE_END.search(plain) if len(plain) > LONGEST_TITLE else None
+    behind = plain[end.end() :].strip(_AROUND) if end else ""
+    is_told = len(behind) >= _LEAST_SENTENCE and not points(behind)
+    return behind[:1].upper() + behind[1:] if end and is_told and is_approval(plain[: end.start()]) else plain
+
+
 def _least(text: str, *, is_sentence: bool) -> int:
     """How long a title has to be that ends with a clause or a sentence; in a script without spaces a third tells as much."""
     least = _LEAST_SENTENCE if is_sentence else _LEAST_CLAUSE
@@ -48,7 +61,8 @@ def _least(text: str, *, is_sentence: bool) -> int:
 def title_and_rest(text: str) -> tuple[str, str]:
     """The title of a text, and what it says beside that."""
     title = title_of(text)
-    rest = without_fillers(text)[len(title.removesuffix("…")) :].strip(_AROUND)
+    head, between, tail = text.partition("; ")
+    rest = f"{_telling(head)[len(title.removesuffix('…')) :]}{between}{tail}".strip(_AROUND)
     return title, f"…{rest}" if title.endswith("…") else rest
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memoryd.errors import BusyError, StateError
 from memoryd.memory.apply import sync
 from memoryd.memory.apply_line import apply, resume, revert
-from memoryd.memory.directory import open_directory
+from memoryd.memory.directory import open_directory, problem_of
 from memoryd.memory.plan import index_rules, plan, plan_index
 from memoryd.model import Changeset
 from memoryd.state import changes
@@ -71,7 +71,8 @@ def commit_together(
     4. close: changes, turns, evidence and what goes into the inbox, in one transaction
 
     The locks of the directories are held throughout; so a prepared commit that is met under one belongs to a dead process.
-    They are taken in the order of the parts, which is a project before the global directory, everywhere. Each directory finishes its own part of such a commit: what was recorded is done.
+    They are taken in the order of the parts, which is a project before the global directory, everywhere. What such a commit has
+    recorded is done first.
     Raises RefusedError, StateError where a directory cannot be written, and BusyError where it is, under these locks, no
     longer allowed; then nothing has changed.
     """
@@ -147,8 +148,8 @@ def _touches_inbox(changeset: Changeset) -> bool:
 def recover(database: Database, directory: MemoryDirectory, now: float, locked: Sequence[MemoryDirectory] = ()) -> int:
     """Finish the commits that killed processes left in this directory; return how many. The lock is held.
 
-    What such a commit was to change in the global directory is finished with it, and in those that are `locked` too. A project
-    is locked before the global directory, so from there its part has to wait for whoever works in it next.
+    What such a commit was to change in other directories is finished with it. A project is locked before the global directory,
+    so nobody waits there for the lock of a project: whoever has it finds the same commit first of all, and finishes it.
     """
     unfinished = changes.prepared(database, directory.path)
     person = database.paths.global_dir if database.paths is not None else ""
@@ -157,10 +158,14 @@ def recover(database: Database, directory: MemoryDirectory, now: float, locked: 
         with ExitStack() as held, _in_words(directory, _TO_BE_FINISHED):
             parts = [(directory, change_id)]
             for place, other_id in changes.prepared_elsewhere(database, change_id):
-                if place == person and place not in at_hand and os.path.isdir(place):
-                    at_hand[place] = held.enter_context(open_directory(place))
-                    held.enter_context(at_hand[place].locked())
-                parts += [(at_hand[place], other_id)] if place in at_hand else []
+                if place not in at_hand and os.path.isdir(place) and problem_of(place) is None:
+                    other = held.enter_context(open_directory(place))
+                    with suppress(BlockingIOError):
+                        held.enter_context(other.locked(waits=place == person))
+                        at_hand[place] = other
+                # Asked again: whoever had the lock before may have finished it, and changed the same files since.
+                if place in at_hand and other_id in changes.prepared(database, place):
+                    parts.append((at_hand[place], other_id))
             _finish_together(database, parts, now)
     return len(unfinished)
 

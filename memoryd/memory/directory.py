@@ -114,15 +114,16 @@ class MemoryDirectory:
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) and here.st_nlink > 0
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, *, waits: bool = True) -> Iterator[None]:
         """Be the only one of our processes that writes here. The kernel gives the lock back when we die.
 
         A command that decides by what is there holds it around its commit, which then does not take it a second time.
+        Without `waits`, raises BlockingIOError where another one has it.
         """
         if self._is_locked:
             yield
             return
-        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._is_locked = True
         try:
             yield

@@ -21,9 +21,11 @@ from memoryd.memory.global_lines import (
 from memoryd.memory.limits import INDEX_BYTES, INDEX_NAME
 from memoryd.memory.team_lines import with_team_lines, without_team_lines
 from memoryd.model import IndexEdit
+from memoryd.projects import is_excluded
 from memoryd.security.redact import redact
 from memoryd.state import team
 from memoryd.state.changes import INDEX_GROUP, PlannedFile
+from memoryd.state.projects import roots_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,6 +44,8 @@ class IndexRules(NamedTuple):
     """False: MEMORY.md is left to somebody else."""
     global_dir: str = ""
     """The memories about the person, whose lines stand in the index of every project."""
+    is_excluded: bool = False
+    """The project is left alone: its index gets no line about the person, and loses those that it had before."""
     has_team: bool = False
     """The index has lines of the team's memories."""
 
@@ -51,7 +55,9 @@ def index_rules(database: Database, memory_dir: str) -> IndexRules:
     paths = database.paths
     if paths is None:
         return IndexRules(has_team=has_team)
-    return IndexRules(paths.is_index_written, paths.global_dir, has_team)
+    roots = roots_of(database, memory_dir) if paths.excluded else ()
+    is_left_alone = any(is_excluded(root, paths.excluded) for root in roots)
+    return IndexRules(paths.is_index_written, paths.global_dir, is_left_alone, has_team)
 
 
 def plan(
@@ -145,7 +151,7 @@ def plan_index(
         exists=_exists_in(directory, without=gone),
     )
     whole = built.text
-    if carries_global_lines(directory.path, rules.global_dir):
+    if carries_global_lines(directory.path, rules.global_dir) and not rules.is_excluded:
         whole = with_global_lines(whole, text, rules.global_dir, _topic, edit.global_names, elsewhere)
     whole = with_team_lines(whole, directory, topic) if rules.has_team else whole
     after: bytes | None = whole.encode("utf-8", "surrogateescape")

@@ -24,6 +24,7 @@ from memoryd.state import inbox_intake
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from memoryd.errors import StateError
     from memoryd.memory.directory import FileState, MemoryDirectory
     from memoryd.model import Evidence, Group, StoredMemory
     from memoryd.state.changes import PlannedFile
@@ -47,12 +48,17 @@ class Tiers(NamedTuple):
         """The directory of a memory, and its name there."""
         return place_of(name, self.project, self.person)
 
+    @property
+    def unreadable(self) -> StateError | None:
+        """Why the global memories cannot be read now, and the command that helps; None where they can be."""
+        return problem_of(self.person, os.R_OK | os.X_OK) if self.person else None
+
     def snapshot(self, database: Database) -> Snapshot:
         """Of both directories. A global one that cannot be read counts as empty: the project's memories do without it."""
         own = DirectorySnapshot(database, self.project)
         if not self.person:
             return own
-        if problem_of(self.person, os.R_OK | os.X_OK):
+        if self.unreadable is not None:
             return TieredSnapshot(own, Snapshot(self.person, lambda: Contents({}, {}, None)))
         return TieredSnapshot(own, DirectorySnapshot(database, self.person))
 

@@ -41,7 +41,7 @@ def handed_back(
     left = most_characters - len(lead) - len(end) - 4
     parts = []
     pieces: tuple[tuple[str, float, Callable[[int], str]], ...] = (
-        ("Task", 0.18, lambda room: _task(facts, written, room)),
+        ("Task", 0.30 if "Task" in written else 0.18, lambda room: _task(facts, written, room)),
         ("Current state", 0.30, lambda room: _with(written.get("Current State", ""), state_of, facts, room)),
         ("Open ends", 0.14, lambda room: open_ends(facts, room)),
         ("Messages of the user", 0.45, lambda room: messages_shown(facts, room)),
@@ -68,8 +68,8 @@ def _task(facts: SessionFacts, written: Mapping[str, str], room: int) -> str:
     said = f'The first message: "{facts.first}"' if facts.first else ""
     title = written.get("Session Title", "").strip()
     words = "\n".join(filter(None, (title if title != title_of(facts) else "", written.get("Task", "").strip())))
-    half = cut_bytes(words, room // 2)
-    return "\n".join(filter(None, (half, cut_bytes(said, room - len(half.encode()) - 1))))
+    words = cut_bytes(words, room * 3 // 4)  # it has what the user decided since
+    return "\n".join(filter(None, (words, cut_bytes(said, room - len(words.encode()) - 1))))
 
 
 def _with(words: str, collected: Callable[[SessionFacts, int], str], facts: SessionFacts, room: int) -> str:

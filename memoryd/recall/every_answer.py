@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from memoryd.memory.quick_parse import QuickParse
 
-_LEAST = {"feedback": 0.3, "user": 0.7}
+_LEAST = {"feedback": 0.45, "user": 0.8}
 """Of the probability that a sentence is about how the person wants to be talked to, by type. For rules it is less than decides
 where a memory is kept: a line that comes once a session in vain costs little. What somebody is like has to be more."""
 

@@ -26,6 +26,7 @@ from memoryd.language.tokens import words_of
 from memoryd.review.changes import later_messages, stated_text
 from memoryd.review.comparison import flipped_word, lost_clause, swapped_words, unlimited_word
 from memoryd.review.parts import parts_of, strange_names
+from memoryd.review.pasted import is_pasted
 from memoryd.review.sources import moments_of, words_approved, words_said
 from memoryd.review.words import (
     clause_around,
@@ -64,9 +65,6 @@ _ENDED = re.compile(
     r"(?i)\b(?:(?:is|are|was|were|we'?re|its|it'?s) (?:out|over|gone|off|done|history|dead|cancel+ed|finished)|no longer|any ?more|no more"
     r"|nicht mehr|vorbei|ya no|se acabó|ne \w+ plus|fini|terminé|olvida\w*|vergiss|oublie|scrap|drop|forget|remove|delete)\b|不再|取消|作废|忘了|やめ|なし|廃止"
 )
-_SPEAKER = re.compile(r"\s*[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?(?=: \S)")
-"""Who says a line of a chat; two of them below each other may also be headings of the user's own."""
-_END_OF_QUOTE = 24
 _FACT_FOUNDED = 0.4
 _PART_FOUNDED = 0.5
 _CLAUSE_FOUNDED = 0.2
@@ -111,7 +109,7 @@ def _meant_doubts(quoted: Quoted, said: UserMessage, view: GroupView) -> Iterato
         yield "The user asked not to keep this message."
     if any(quoted.evidence.quote in inside for inside in _QUOTATION.findall(said.text)):
         yield "The quoted words stand in quotation marks."
-    if _is_pasted(quoted.evidence.quote, said):
+    if is_pasted(quoted.evidence.quote, said.text):
         yield "The quoted words may be a text that the user pasted."
     pointed = [match for match in _DEMONSTRATIVE.finditer(sentence) if not _is_time(match["noun"] or "")]
     if pointed and not view.removals and not _DEMONSTRATIVE.search(view.new_text):
@@ -142,26 +140,6 @@ def _is_hearsay(sentence: str) -> bool:
         if is_word and is_report and not _SOMEBODY.search(sentence[: match.start()]):
             return True
     return False
-
-
-def _is_pasted(quote: str, said: UserMessage) -> bool:
-    """Whether words stand in no sentence that was typed: below a colon or a question, in a chat, among output, in a document."""
-    if "\n" not in said.text.strip():
-        return False
-    own = sentences_of(said.text)
-    if plain(quote) not in plain(" ".join(own)):
-        return True
-    blocks = re.split(r"\n\s*\n", without_quotations(said.text))
-    end = plain(quote)[-_END_OF_QUOTE:]  # a quote may go over several paragraphs
-    at = next((place for place, block in enumerate(blocks) if end in plain(block)), 0)
-    if at and blocks[at - 1].rstrip().endswith((":", "\uff1a", "?", "\uff1f")):
-        return True
-    lines = [line for line in blocks[at].splitlines() if line.strip()]
-    if lines[1:] and lines[0].rstrip().endswith(("?", "\uff1f")) and end not in plain(lines[0]):
-        return True
-    if len({label[0] for line in lines if (label := _SPEAKER.match(line))}) > 1:
-        return True
-    return any(plain(line) not in plain(" ".join(own)) for line in lines)
 
 
 def _is_time(noun: str) -> bool:
@@ -338,9 +316,10 @@ def _removal_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
         return
     said = "\n".join(quoted.message.text for quoted in change.quotes if quoted.message)
     quote = "\n".join(quoted.evidence.quote for quoted in change.quotes)
-    words = _tokens(said)
-    fit = len(words & _tokens(_called(change)))
-    if not fit:
+    called = _tokens(_called(change))
+    # The rest of a message may speak of other memories: "forget the changelog thing. the english messages stay".
+    words = _tokens(quote) if _tokens(quote) & called else _tokens(said)
+    if not (fit := len(words & called)):
         yield f"The quoted words do not speak of {change.name}."
         return
     for memory in view.context.snapshot.memories:

@@ -18,7 +18,6 @@ _RUN = re.compile(r"[^\s\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff20]+")
 _AROUND = "\"'“”„‘’«»()[]<>*…"  # noqa: RUF001
 _BEHIND = _AROUND + ".,;:!?"
 _SCHEME = re.compile(r"^https?://")
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s)\]>\"'`,;]+[^\s)\]>\"'`,;.]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _EXACT = re.compile(
     r"://|^www\.|[@#$]\w|[=|{}\\]|&&|\w_\w|^--?[A-Za-z]|^[~.]?/\w|/.*/|(?<=\w)\.(?=[^\W\d])|(?<=[^\W\d])\.(?=\w)"
 )
@@ -65,12 +64,6 @@ def unfounded_literal(text: str, sources: str, *, with_words: bool = True) -> st
 def joined_numbers(text: str) -> str:
     """The numbers of a text without the marks in them, as a title joined by hyphens has them: `0300` for 03:00."""
     return " ".join(re.sub(r"\D", "", number) for number in _NUMBER.findall(text))
-
-
-def unnamed_address(text: str, sources: str) -> str:
-    """The first address of a text that its sources do not name; that it is one of the web need not be said."""
-    known = _Known(sources)
-    return next((address for address in _ADDRESS.findall(text) if not known.holds(address)), "")
 
 
 class _Known:

@@ -84,6 +84,11 @@ _NO_SYMBOLS = re.compile(
 """Examples, styles of writing, and products."""
 
 
+def begins_like_branch(path: str) -> bool:
+    """Whether a path may as well be the name of a branch: `release/2.4`, `feature/login`."""
+    return path.partition("/")[0] in _NO_FOLDERS
+
+
 def path_in(word: str, *, is_code: bool) -> str | None:
     """The path that a word is, as from the root of the repository; an absolute one stays so. A folder ends in `/`."""
     word = _PLACE_IN_FILE.sub("", word) if is_code else _PLACE_IN_FILE.sub("", word.rstrip(".,:")).strip("*")

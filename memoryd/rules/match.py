@@ -46,7 +46,7 @@ def keys_of(call: Call) -> set[str]:
     """What the triggers that may fit are looked up by."""
     paths = (*call.changed, *call.named)
     works = work_of(call)
-    folders = {part.lower() for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
+    folders = {part for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
     extensions = {part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:]}
     return {
         *(name for command in (*call.commands, *call.elsewhere, *call.scripted) for name in _names_of(command)),
@@ -102,7 +102,7 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
         return (
             is_done
             and is_in_language(trigger.pattern, call)
-            and _may_hold(trigger.scope, call, is_path_known=key == "delete" or key.endswith(FILES))
+            and _may_hold(trigger.scope, call, is_path_known=key in ("commit", "delete") or key.endswith(FILES))
         )
     if kind == "files":
         return any(path.lower().endswith(f".{key}") or f"/.{key}." in f"/{path.lower()}" for path in call.changed)
@@ -111,12 +111,12 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
 
         return written.has(trigger, call, works)
     # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
-    return any(key in _folders(path) or path.lower().startswith(f"{key}/") for path in call.changed)
+    return any(key in _folders(path) or path.startswith(f"{key}/") for path in call.changed)
 
 
 def _folders(path: str) -> list[str]:
     """Names of the folders that a file is in, and of the kinds that its name has inside: `cart.blade.php`."""
-    *folders, name = path.lower().split("/")
+    *folders, name = path.split("/")
     return folders[1:] + name.split(".")[1:-1]
 
 

@@ -44,7 +44,7 @@ class Trigger(NamedTuple):
 PATH_LIKE = re.compile(r"(?<![\w<>{}$%=\\@~:/.-])[.\w*@+-]*/[\w./*@+-]*", re.ASCII)
 _FILE_NAME = re.compile(r"(?<![\w/.-])[A-Za-z_][\w-]*\.[a-z]{1,6}(?![\w/])", re.ASCII)
 _ENDING = re.compile(r"(?<![\w/.*])\*?([._]\w+\.[a-z]{1,5})(?![\w/.])", re.ASCII)
-_EXTENSION = re.compile(r"(?<![\w/>}])\*?\.([a-z][a-z0-9]{0,7})(?![\w/.])", re.ASCII)
+_EXTENSION = re.compile(r"(?<![\w/>}*])\*?\.([a-z][a-z0-9]{0,7})(?![\w/.])", re.ASCII)
 _OF_FILES = re.compile(r"`?[ -]?(?:files?|Dateie?n?|ファイル|文件)\b|`?\s?(?:ファイル|文件)")
 WORD = re.compile(r"--?[A-Za-z][\w-]*|[\w@.+-]*\w|[^\s\w]")
 _COMMAND_WORD = re.compile(r"--?[A-Za-z][\w-]*|[a-z][a-z0-9:-]*")
@@ -90,8 +90,6 @@ def commands_in(text: str) -> Iterator[tuple[int, Trigger]]:
     found = list(WORD.finditer(prose))
     for at, word in enumerate(found):
         program = word[0].lower()
-        if program not in IN_PROSE and "." not in program:
-            program = program.partition("-")[0]  # Docker-Volumes
         if program in IN_PROSE and (at + 1 == len(found) or found[at + 1][0] != "|"):  # a pipe is more than its program
             program = NAMES_IN_PROSE.get(program, program)
             behind = []
@@ -149,8 +147,14 @@ def paths_in(text: str) -> Iterator[tuple[int, Trigger]]:
 
 
 def _extensions(text: str) -> Iterator[Trigger]:
-    """`*.sql`, `.go`, `.pb.go`."""
+    """`*.sql`, `.go`, `.pb.go`; of a list the last one tells: ".glb and .blend files"."""
     yield from (Trigger("edit", "", f"*{found[1]}") for found in _ENDING.finditer(text))
-    for found in _EXTENSION.finditer(text):
-        if path_in(f"file.{found[1]}", is_code=True) or _OF_FILES.match(text, found.end()):
+    is_next_meant, next_start = False, -1
+    for found in reversed(list(_EXTENSION.finditer(text))):
+        is_listed = is_next_meant and _BETWEEN.fullmatch(text, found.end(), next_start) is not None
+        is_next_meant = is_listed or bool(
+            path_in(f"file.{found[1]}", is_code=True) or _OF_FILES.match(text, found.end())
+        )
+        next_start = found.start()
+        if is_next_meant:
             yield Trigger("files", found[1], "")

@@ -11,9 +11,10 @@ from memoryd.language.forbidden import (
     forbidden_spans,
     forbids_change,
     is_behind_negation,
+    is_behind_place_word,
     is_negated,
 )
-from memoryd.rot.naming import path_in
+from memoryd.rot.naming import begins_like_branch, path_in
 from memoryd.rules.named import PATH_LIKE, Trigger, commands_in
 from memoryd.rules.written_terms import CODE, forbidden_code
 
@@ -70,7 +71,9 @@ def likely_paths(text: str) -> Iterator[Trigger]:
     prose = CODE.sub(lambda code: " " * len(code[0]), text)
     for found in PATH_LIKE.finditer(prose):
         path = found[0].rstrip("./")
-        if "/" in path.strip("./") and not path_in(found[0], is_code=False) and not _is_list(prose, found.start()):
+        if "/" not in path.strip("./") or begins_like_branch(path) or _is_list(prose, found.start()):
+            continue
+        if not path_in(found[0], is_code=False):
             yield Trigger("edit", "", path)
 
 
@@ -89,4 +92,9 @@ def _folders_in(text: str) -> Iterator[str]:
 
 def _is_list(text: str, at: int) -> bool:
     """Whether words with slashes are several things that are forbidden: "no malloc/calloc"."""
-    return is_behind_negation(text, at) and not names_action("delete", text) and not forbids_change(text)
+    return (
+        is_behind_negation(text, at)
+        and not is_behind_place_word(text, at)
+        and not names_action("delete", text)
+        and not forbids_change(text)
+    )

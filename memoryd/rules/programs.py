@@ -199,6 +199,8 @@ ORDINARY_WORDS = (
     write wait sleep exec eval env install patch split join date clear history top screen host type true false yes who link more
     service import convert display compare run start stop dev build cp mv rm mkdir rmdir ln chmod bash sh zsh tee sed awk bc dd df
     du id nl od ps su tr vi at as ed ar ld up
+    alias bg break builtin caller continue declare disown enable exit fc fg getopts hash help jobs let local logout mapfile popd
+    printf pushd pwd readonly return shift shopt suspend times trap typeset ulimit umask unalias unset
     """
     )
 )

@@ -36,7 +36,7 @@ from memoryd.rules.programs import (
 from memoryd.rules.work import FILES
 from memoryd.rules.work_kinds import WORK, by_name, commands_of
 from memoryd.rules.written import NAME_PART
-from memoryd.rules.written_terms import CODE, forbidden_words
+from memoryd.rules.written_terms import CODE, CODE_LIKE, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -110,7 +110,8 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
         and trigger.pattern.strip("*/") in first
         for trigger in (*plain, *others)
     )
-    work = [] if is_about_files else _work(texts, run, has_path=has_path)
+    is_about_code = any(passage.code for passage in passages[:2])
+    work = [] if is_about_files or is_about_code else _work(texts, run, has_path=has_path)
     plain += _with_forbidden_options(work, options)
     bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
     work = [name for name in work if not any(_is_qualified(name, program, text) for program in bare for text in texts)]
@@ -351,7 +352,7 @@ def _work(texts: tuple[str, ...], run: set[str], *, has_path: bool) -> list[str]
     done: set[str] = set()
     found: set[str] = set()
     for text, is_whole in zip(texts, (True, False), strict=True):
-        clause = PATH_LIKE.sub(" ", CODE.sub(" ", text)).strip()
+        clause = CODE_LIKE.sub(" ", PATH_LIKE.sub(" ", CODE.sub(" ", text))).strip()
         clause = clause if is_whole else first_clause(clause)
         words = [word for word in split(clause) if word not in run]
         named = work_named_in(clause, words)
@@ -379,6 +380,10 @@ def _folders(texts: tuple[str, ...]) -> Iterator[Trigger]:
     """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing", "in fixtures"."""
     for text in texts:
         for found in _FOLDER_WORD.finditer(text):
-            word = found[0].lower()
-            if not is_stop(word) and word not in FILE_KINDS and is_behind_place_word(text, found.start()):
+            word = found[0]
+            if (
+                not is_stop(word.lower())
+                and word.lower() not in FILE_KINDS
+                and is_behind_place_word(text, found.start())
+            ):
                 yield Trigger("folder", word, "")

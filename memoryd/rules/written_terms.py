@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,300}?)(?<!`)\1(?!`)")
-_CODE_LIKE = re.compile(
+CODE_LIKE = re.compile(
     r"(?<![\w@./-])(?:@[A-Za-z]\w+|#[a-z]\w+|//\w+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?|\w+(?:::\w+)+|[A-Za-z_]\w*\(\)|[a-z]+[A-Z]\w+"
     r"|[a-z]+(?:_[a-z]+)+|[A-Z][A-Z0-9_]{3,})(?![\w/-]|\.\w)",
     re.ASCII,
@@ -41,7 +41,7 @@ def _pieces_of(text: str) -> Iterator[str]:
         piece = code[2].strip()
         if len(piece) > 1 and not _OPTION.fullmatch(piece) and not is_known_command(piece):
             yield piece
-    for found in _CODE_LIKE.finditer(CODE.sub(" ", text)):
+    for found in CODE_LIKE.finditer(CODE.sub(" ", text)):
         piece = found[0].rstrip(".")
         if piece.lower() not in FILE_KINDS and not path_in(piece, is_code=True):
             yield piece
@@ -55,7 +55,7 @@ def is_known_command(code: str) -> bool:
 def forbidden_words(text: str) -> Iterator[tuple[str, ...]]:
     """What a text forbids to use, by its words: ("lombok",), ("default", "exports")."""
     for thing in forbidden_things(text):
-        for part in _OR.split(_CODE_LIKE.sub(_kept_word, CODE.sub(" ", thing))):
+        for part in _OR.split(CODE_LIKE.sub(_kept_word, CODE.sub(" ", thing))):
             words = _leading_words(part)
             if not words:
                 break

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.security.searched_text import AS_RUNS, IN_RUNS, LONG_RUN
 from memoryd.security.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -32,13 +33,10 @@ class Span(NamedTuple):
     kind: str
 
 
-_SHORTEST_RUN = b"x" * 16
-_START_SIZES = (3, 4)
+_START_SIZE = 3
 # The `\n` of an escaped text is not the first letter of what follows; but for npm_, r8_, tskey- behind a backslash.
 _ESCAPE = re.compile(rb"\\[nrt](?!pm_|tn_|vapi-|8_|k_|ubygems_|vly-|skey-)")
-_IN_RUNS = bytes(chr(place).isascii() and (chr(place).isalnum() or chr(place) in "_.-") for place in range(256))
-_AS_RUNS = bytes(ord("x" if inside else " ") for inside in _IN_RUNS)
-_OUTSIDE_OF_RUNS = bytes(place if inside else ord(" ") for place, inside in enumerate(_IN_RUNS))
+_OUTSIDE_OF_RUNS = bytes(place if inside else ord(" ") for place, inside in enumerate(IN_RUNS))
 
 # Shapes that something else than a prefix gives away, each with what cannot be missing. One of the words that are searched for;
 _BY_WORD = {
@@ -111,30 +109,34 @@ _LAST_LINE = re.compile(_AROUND + r"[A-Za-z0-9+/=]{4,}" + _AROUND)
 _FULL_LINE = re.compile(_AROUND + r"[A-Za-z0-9+/=]{30,}" + _AROUND)
 
 
-def secrets_by_format(forms: SearchedText) -> Iterator[Span]:
+def secrets_by_format(forms: SearchedText) -> list[Span]:
     """Every secret with a shape of its own, in no order; spans may overlap."""
     text, letters = forms.text, forms.letters
     if b"\\" in letters:
         letters = _ESCAPE.sub(b"  ", letters)
     runs = _runs(letters)
-    if runs:
-        joined = " " + b" ".join(runs).decode()
-        for shape, match in _tokens(text, letters, runs, joined):
-            if not _is_masked(match[0][4:], shape.kind):
-                yield Span(*match.span(), shape.kind)
-                yield from _other_half(text, *match.span(), shape.kind)
-        for kind, piece, pattern in _OTHERS_IN_RUNS:
-            if piece in joined:
-                yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
-        if _MAILGUN_RUN.search(joined):
-            yield from (Span(*match.span(), "a Mailgun key") for match in _MAILGUN.finditer(text))
-        for kind, sign, piece, pattern in _BY_SIGN:
-            if sign in text and piece in text:
-                yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
+    found = list(_in_runs(text, letters, runs)) if runs else []
     if "Q" in text and "AQE" in text:
-        yield from (Span(*match.span(), "an Adyen key") for match in _ADYEN.finditer(text))
+        found += [Span(*match.span(), "an Adyen key") for match in _ADYEN.finditer(text)]
     if forms.words:
-        yield from _by_word(text, forms.words)
+        found += _by_word(text, forms.words)
+    return found
+
+
+def _in_runs(text: str, letters: bytes, runs: list[bytes]) -> Iterator[Span]:
+    joined = " " + b" ".join(runs).decode()
+    for shape, match in _tokens(text, letters, runs, joined):
+        if not _is_masked(match[0][4:], shape.kind):
+            yield Span(*match.span(), shape.kind)
+            yield from _other_half(text, *match.span(), shape.kind)
+    for kind, piece, pattern in _OTHERS_IN_RUNS:
+        if piece in joined:
+            yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
+    if _MAILGUN_RUN.search(joined):
+        yield from (Span(*match.span(), "a Mailgun key") for match in _MAILGUN.finditer(text))
+    for kind, sign, piece, pattern in _BY_SIGN:
+        if sign in text and piece in text:
+            yield from (Span(*match.span(), kind) for match in _compiled(pattern).finditer(text))
 
 
 def _by_word(text: str, words: dict[bytes, list[int]]) -> Iterator[Span]:
@@ -149,21 +151,21 @@ def _by_word(text: str, words: dict[bytes, list[int]]) -> Iterator[Span]:
 
 def _runs(letters: bytes) -> list[bytes]:
     """The runs of letters and digits that are long enough to be a secret."""
-    inside = letters.translate(_AS_RUNS)
+    inside = letters.translate(AS_RUNS)
     runs = []
-    start = inside.find(_SHORTEST_RUN)
+    start = inside.find(LONG_RUN)
     while start >= 0:
         end = inside.find(b" ", start)
         if end < 0:
             end = len(letters)
         runs.append(letters[start:end])
-        start = inside.find(_SHORTEST_RUN, end)
+        start = inside.find(LONG_RUN, end)
     return runs
 
 
 def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterator[tuple[Shape, re.Match[str]]]:
     starts, inside = _starts()
-    found = starts.keys() & {run[:size] for run in runs for size in _START_SIZES}
+    found = starts.keys() & {run[:_START_SIZE] for run in runs}
     letters = b" " + letters.translate(_OUTSIDE_OF_RUNS) if found else b""
     for start in found:
         # There is one more letter in front, so that the space before a run is where the run begins in the text.
@@ -180,7 +182,7 @@ def _tokens(text: str, letters: bytes, runs: list[bytes], joined: str) -> Iterat
 
 @cache
 def _starts() -> tuple[dict[bytes, set[Shape]], list[tuple[str, Shape]]]:
-    """Shapes by the first three or four letters of a run, and the heads that are looked for inside of runs."""
+    """Shapes by the first letters of a run, and the heads that are looked for inside of runs."""
     starts: dict[bytes, set[Shape]] = {}
     inside = []
     for shape in SHAPES:
@@ -189,7 +191,7 @@ def _starts() -> tuple[dict[bytes, set[Shape]], list[tuple[str, Shape]]]:
             for letters in product(*(one_of or letter for one_of, letter in parts)):
                 start = "".join(letters)
                 if shape.where == "first":
-                    starts.setdefault(start[: max(_START_SIZES)].encode(), set()).add(shape)
+                    starts.setdefault(start[:_START_SIZE].encode(), set()).add(shape)
                 else:
                     inside.append((start, shape))
     return starts, inside

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _SPACE = r"[^\S\n]"
 
 _ASSIGNED = re.compile(
-    rf"\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
+    rf"(?:{_SPACE}?\([^()\n]{{1,24}}\)(?={_SPACE}?[:=]))?\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
     rf"(?:{_SPACE}{{0,4}}[A-Za-z][\w.]{{0,30}}(?:\[\w+\])?{_SPACE}{{0,4}}=(?!=))?[*_]{{0,3}}(?P<after>{_SPACE}{{0,8}})"
 )
 # <add key="DbPassword" value="…">, {"name": "DB_PASSWORD", "value": "…"}, setenv("API_KEY", "…")
@@ -51,7 +51,7 @@ _STILL = (
 )
 _WORD = rf"(?:{_SPACE}{{1,3}}[\w'’/@-]{{1,25}}(?:\.[\w-]{{1,20}})?)"  # noqa: RUF001
 _SAID = re.compile(
-    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?:)"  # noqa: RUF001
+    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?{_SPACE}?:)"  # noqa: RUF001
     rf"(?:{_SPACE}{{1,3}}{_STILL}){{0,3}}:?{_SPACE}{{1,3}}(?=\S{{0,80}}[^\sA-Za-z.,;:]|(?:[A-Za-z]+-){{3}}|[A-Za-z]{{20}})"
 )
 _SAID_IN_THE_EAST = re.compile(
@@ -79,8 +79,12 @@ _LOOKS_BACK, _LOOKS_AHEAD = 130, 1000
 """So much of the text around a noun decides what is found there, but for table columns."""
 
 
-def secrets_by_name(forms: SearchedText) -> Iterator[Span]:
+def secrets_by_name(forms: SearchedText) -> list[Span]:
     """Every value that is called a secret and looks like one, in no order; spans may overlap."""
+    return list(_named(forms)) if forms.words or forms.others else []
+
+
+def _named(forms: SearchedText) -> Iterator[Span]:
     text = forms.text
     for matches in nouns_in(forms):
         past = 0  # a noun inside of a secret says nothing
@@ -112,7 +116,7 @@ class _Nearby:
         self._around, self._before = "", 0
         self._found: tuple[Noun | None, Span | None] = None, None
 
-    def at(self, match: re.Match[str]) -> tuple[Noun | None, Span | None]:
+    def at(self, match: re.Match[bytes] | re.Match[str]) -> tuple[Noun | None, Span | None]:
         place = match.start()
         if self._around and self._text.startswith(self._around, place - _LOOKS_BACK):
             noun, span = self._found

@@ -54,31 +54,44 @@ _COOKIE = re.compile(r"[\w.$-]{1,60}=([^;\s\"'`,\\]{1,4000})(?:;\s{0,3})?")
 _SHORTEST_COOKIE, _MOST_COOKIES = 12, 50
 
 
-def secrets_by_position(forms: SearchedText) -> Iterator[Span]:
+def secrets_by_position(forms: SearchedText) -> list[Span]:
     """Every password in such a place, in no order; spans may overlap."""
-    text, words = forms.text, forms.words
-    if "://" in text:
-        for match in _IN_URL.finditer(text):
-            if not is_masked(match[1]):
-                scheme = _SCHEME.search(text, max(match.start() - _LONGEST_SCHEME, 0), match.start())
-                yield Span(scheme.start() if scheme else match.start(1), match.end(1), "a password in a URL")
-        for match in _ALONE_IN_URL.finditer(text):
-            if strength(match[1]) >= RANDOM:
-                yield Span(*match.span(1), "a password in a URL")
-    if _FLAG.search(text):
-        for command, flag, most in _COMMANDS:
-            for match in flag.finditer(text):
-                if not is_masked(match[1]) and _is_behind(text, match.start(), command, most):
-                    yield Span(*match.span(1), "a password")
+    text, letters, words = forms.text, forms.letters, forms.words
+    found: list[Span] = []
+    if b"://" in letters:
+        found += _in_urls(text)
+    has_flags = b" -" in letters
+    if has_flags and _FLAG.search(text):
+        found += _behind_flags(text)
     if b"bearer" in words:
-        for match in _BEARER.finditer(text):
-            if len(match[1]) >= _SHORTEST_BEARER and _is_credible(match[1]):
-                yield Span(*match.span(1), "a bearer token")
-    if b"cookie" in words or " -b " in text:
-        yield from _cookies(text)
-    if b"auth" not in words:
-        return
-    if "authorization" in forms.lowered:
+        matches = [match for match in _BEARER.finditer(text) if len(match[1]) >= _SHORTEST_BEARER]
+        found += [Span(*match.span(1), "a bearer token") for match in matches if _is_credible(match[1])]
+    if b"cookie" in words or (has_flags and b" -b " in letters):
+        found += _cookies(text)
+    if b"auth" in words:
+        found += _in_headers(text, forms.lowered)
+    return found
+
+
+def _in_urls(text: str) -> Iterator[Span]:
+    for match in _IN_URL.finditer(text):
+        if not is_masked(match[1]):
+            scheme = _SCHEME.search(text, max(match.start() - _LONGEST_SCHEME, 0), match.start())
+            yield Span(scheme.start() if scheme else match.start(1), match.end(1), "a password in a URL")
+    for match in _ALONE_IN_URL.finditer(text):
+        if strength(match[1]) >= RANDOM:
+            yield Span(*match.span(1), "a password in a URL")
+
+
+def _behind_flags(text: str) -> Iterator[Span]:
+    for command, flag, most in _COMMANDS:
+        for match in flag.finditer(text):
+            if _is_behind(text, match.start(), command, most) and not is_masked(match[1]):
+                yield Span(*match.span(1), "a password")
+
+
+def _in_headers(text: str, lowered: bytes) -> Iterator[Span]:
+    if b"authorization" in lowered:
         for match in _AUTHORIZATION.finditer(text):
             if match["scheme"].lower() == "basic" and _is_basic(match[2]):
                 yield Span(*match.span(2), "a password in a header")

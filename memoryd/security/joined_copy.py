@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from memoryd.security.invisible import ANY
+from memoryd.security.nouns import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,8 @@ _WRAP = re.compile(rf"\n(?:(?<={_LETTERS}\n)|(?<={_LETTERS}[\r\\]\n))[ \t]{{0,16
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=\s]")
 """A line of its own: the next variable of a list."""
 _BEFORE_NEWLINE = b"\r\\"
+_FOLDED = bytes(ord(" " if chr(at).isspace() else "0" if chr(at) in "0123456789?" else "x") for at in range(256))
+"""For `bytes.translate`: what a letter is. A question mark stands for any letter that is not ASCII."""
 _LONGEST_RUN, _SHORTEST_SECRET = 80, 16
 _AROUND = 300
 """So much of the text around what is split is in a copy: a secret, and the words that call it one."""
@@ -74,14 +77,19 @@ def joined_copies(searched: SearchedText) -> Iterator[JoinedCopy]:
         yield _copy(text, near)
 
 
-def _invisible_of(others: str) -> list[str]:
+def _invisible_of(others: str) -> str:
     """The invisible characters of a text. Few of its letters differ: they are looked at once each."""
-    return re.findall(_INVISIBLE, "".join(sorted(set(others)))) if others else []
+    return "".join(re.findall(_INVISIBLE, "".join(sorted(set(others))))) if others else ""
 
 
-def _hidden(text: str, hiding: list[str]) -> list[tuple[int, int]]:
-    # A search is as slow as it has ranges: mostly there is one character.
-    spans = (match.span() for match in re.finditer(f"[{hiding[0]}]+" if hiding[0] == hiding[-1] else _INVISIBLE, text))
+def _hidden(text: str, hiding: str) -> list[tuple[int, int]]:
+    """Where rows of invisible characters begin and end. A search for one is faster than one for any of them."""
+    spans: list[tuple[int, int]] = []
+    for at in sorted(at for character in hiding for at in places(text, character)):
+        if spans and spans[-1][1] == at:
+            spans[-1] = spans[-1][0], at + 1
+        else:
+            spans.append((at, at + 1))
     return [span for span in spans if not _is_part_of_emoji(text, *span)]
 
 
@@ -98,14 +106,26 @@ def _copy(text: str, gaps: list[tuple[int, int]]) -> JoinedCopy:
 
 def _wraps(searched: SearchedText) -> list[tuple[int, int]]:
     text, letters = searched.text, searched.letters
+    folded = b""
     wraps = []
     for match in _WRAP.finditer(letters):
+        folded = folded or letters.translate(_FOLDED)
         start, end = match.span()
         if letters[start - 1] in _BEFORE_NEWLINE:
             start -= 1
-        if _is_torn(text, start, end):
+        if _may_be_torn(folded, start, end) and _is_torn(text, start, end):
             wraps.append((start, end))
     return wraps
+
+
+def _may_be_torn(folded: bytes, start: int, end: int) -> bool:
+    """As `_is_torn`, and ten times as fast; yes, where a letter that is not ASCII could be a digit or a space."""
+    begin = max(0, start - _LONGEST_RUN, folded.rfind(b" ", max(0, start - _LONGEST_RUN), start) + 1)
+    stop = folded.find(b" ", end, end + _LONGEST_RUN)
+    if stop < 0:
+        stop = min(end + _LONGEST_RUN, len(folded))
+    is_long = start - begin + stop - end >= _SHORTEST_SECRET
+    return is_long and (folded.find(b"0", begin, start) >= 0 or folded.find(b"0", end, stop) >= 0)
 
 
 def _is_torn(text: str, start: int, end: int) -> bool:

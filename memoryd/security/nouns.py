@@ -34,8 +34,8 @@ _NOUN_WITH_ACCENTS = re.compile(
     "[Ss]chlüssel|[Cc]lé|[Пп]ароль|[Hh]asło|[Ll]ösenord(?:et)?|[Şş]ifre(?:si|miz|niz|m)?|पासवर्ड|كلمة (?:المرور|مرور|السر)"
 )
 _NOUN = re.compile(
-    r"pass(?:word|wort|wd|phrase|code|e(?<=mot de passe))?|secret|token|key|pwd?|cred(?:ential)?s| pin|auth(?<=_auth)|login"
-    r"|kennwort|zugangsdaten|contrase[n?]a|clave|mdp|jeton|senha|wachtwoord|heslo|parola(?: d['?]ordine)?"
+    rb"pass(?:word|wort|wd|phrase|code|e(?<=mot de passe))?|secret|token|key|pwd?|cred(?:ential)?s| pin|auth(?<=_auth)|login"
+    rb"|kennwort|zugangsdaten|contrase[n?]a|clave|mdp|jeton|senha|wachtwoord|heslo|parola(?: d['?]ordine)?"
 )
 PASSWORDS = frozenset(
     {"pass", "password", "passwort", "passwd", "passphrase", "passcode", "passe", "pwd", "pw"}
@@ -116,9 +116,10 @@ class Noun(NamedTuple):
         return self._replace(start=self.start + ahead, end=self.end + ahead)
 
 
-def noun_at(text: str, match: re.Match[str]) -> Noun | None:
+def noun_at(text: str, match: re.Match[bytes] | re.Match[str]) -> Noun | None:
     """The noun at a place, if it is one there: not in `bypass`, `tokens`, `secretary`, a marker of ours."""
-    word, start, end = match[0].lower(), match.start(), match.end()
+    (start, end), said = match.span(), match[0]
+    word = said.decode() if isinstance(said, bytes) else said.lower()
     if text[end : end + 1].isalpha() and not (text[end - 1].islower() and text[end].isupper()):
         return None
     before = text[max(0, start - 16) : start]
@@ -142,7 +143,7 @@ def noun_at(text: str, match: re.Match[str]) -> Noun | None:
     return Noun(word, start, end, word in PASSWORDS, is_sure, is_verb)
 
 
-def nouns_in(forms: SearchedText) -> Iterator[list[re.Match[str]]]:
+def nouns_in(forms: SearchedText) -> Iterator[list[re.Match[bytes]] | list[re.Match[str]]]:
     """The places of nouns, a list for each way to write one."""
     text, others = forms.text, forms.others
     if forms.words:
@@ -154,7 +155,7 @@ def nouns_in(forms: SearchedText) -> Iterator[list[re.Match[str]]]:
         for letter, rest in _PLACES_WITH_ACCENTS:
             if letter in others and rest in text:
                 near = near_hints(text, places(text, rest))
-                yield [match for place in near if (match := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
+                yield [found for place in near if (found := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
 
 
 def near_hints(text: str, nouns: Iterable[int]) -> Iterator[int]:

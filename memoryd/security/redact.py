@@ -95,6 +95,8 @@ def _spans(text: str) -> list[Span]:
     if len(text) < _SHORTEST:
         return []
     forms = searched(text)
+    if forms.is_plain:
+        return []
     found = _search(forms)
     for copy in joined_copies(forms):
         found += list(_only_joined(text, copy, found))
@@ -112,11 +114,9 @@ def _spans(text: str) -> list[Span]:
 
 
 def _search(forms: SearchedText) -> list[tuple[Span, int]]:
-    found = [(span, 0) for span in secrets_by_format(forms)]
-    found += [(span, 1) for span in secrets_by_position(forms)]
-    if forms.words or forms.others:
-        found += [(span, _BY_NAME) for span in secrets_by_name(forms)]
-    return found
+    """What the searches find, each with its rank."""
+    spans = secrets_by_format(forms), secrets_by_position(forms), secrets_by_name(forms)
+    return [(span, rank) for rank, found in enumerate(spans) for span in found]
 
 
 def _only_joined(text: str, copy: JoinedCopy, known: list[tuple[Span, int]]) -> Iterator[tuple[Span, int]]:

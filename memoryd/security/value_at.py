@@ -33,6 +33,8 @@ def read_value(text: str, place: int) -> Value | None:
     quote = _IN_QUOTES.match(text, place)
     if quote is not None:
         place = quote.end()
+        if text.startswith(quote[1] * 2, place):  # three, as in Python
+            place += 2
         end = text.find(_QUOTES[quote[1]], place, place + _LONGEST)
         value = text[place:end].rstrip("\\") if end > place else ""
         if value and "\n" not in value:

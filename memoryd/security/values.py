@@ -36,9 +36,10 @@ _CODE = re.compile(
 )
 _SAYS_SECRET = re.compile(r"(?i)pass|pwd|pw\d|secret|token|key|cred|auth|value|param|arg|config|settings|env")
 
-# Instead of a secret.
+# Instead of a secret: a piece that no secret holds, and what it is as a whole.
+_HOLDS_MASK = re.compile(r"\[redacted:|\.{3}|…|\$\{[^}]*\}|\{\{|%\(\w+\)|<[\w -]*>|\{\w*\}")
 _MASKED = re.compile(
-    r"[<\[(].*|.*(?:\[redacted:|\.{3}|…|\$\{[^}]*\}|\{\{|%\(\w+\)|<[\w -]*>|\{\w*\}).*|\$[({].*|\$[A-Za-z_].*|%[A-Za-z_]\w*%?|%s.*|:\w+|op://.*"
+    r"[<\[(].*|\$[({].*|\$[A-Za-z_].*|%[A-Za-z_]\w*%?|%s.*|:\w+|op://.*"
     r"|(?i:(?:your|insert|enter|replace|put|change|example|sample|dummy|fake|placeholder|redacted|todo|fixme)(?:[-_ .]\D*|me|this|it)?)"
     r"|.*EXAMPLE(?:KEY)?"
 )
@@ -101,7 +102,7 @@ def is_call(value: str) -> bool:
 
 def is_masked(value: str) -> bool:
     """Whether it stands for a secret: `<token>`, `${TOKEN}`, `xxxx`, `your-key`, `password`, or a marker of ours."""
-    if len(set(value) - set("-_ ")) <= 2 or _MASKED.fullmatch(value):  # noqa: PLR2004 - one letter, and another at an end
+    if len(set(value) - set("-_ ")) <= 2 or _HOLDS_MASK.search(value) or _MASKED.fullmatch(value):  # noqa: PLR2004 - one letter, and another at an end
         return True
     return len(value) <= _LONGEST_WORDS and _STANDS_FOR_ONE.fullmatch(value) is not None
 

@@ -84,11 +84,13 @@ def mask(database: Database, unwanted: Unwanted, now: float, *, is_in_stores: bo
     return rows
 
 
-def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwanted, link: bytes, now: float) -> int:
+def remove_memory(
+    database: Database, memory_dir: str, name: str, unwanted: Unwanted, link: bytes, index_dir: str, now: float
+) -> int:
     """Delete every version of a memory, the words it rested on and its proposals; mask its texts where others wrote them down.
 
     What other memories say and rest on stays, also where it is the same sentence. That the words were refused stays, by hash.
-    `link` leads to the memory from indexes of other directories.
+    `link` leads to the memory from indexes of other directories, and the index of `index_dir` names it without one.
     """
     values = (memory_dir, name)
     database.execute(
@@ -106,8 +108,8 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
             database,
             unwanted,
             f"SELECT DISTINCT blobs.hash, data FROM blobs JOIN change_files ON blobs.hash IN (before_hash, after_hash)"  # noqa: S608 - ours
-            f" {_CHANGES} AND (memory_dir = ?1 OR instr(data, ?3)) AND group_number = ?2",
-            (memory_dir, INDEX_GROUP, link),
+            f" {_CHANGES} AND (memory_dir IN (?1, ?4) OR instr(data, ?3)) AND group_number = ?2",
+            (memory_dir, INDEX_GROUP, link, index_dir),
         )
         rows += database.execute("DELETE FROM evidence WHERE memory_dir = ? AND name = ?", values).rowcount
         proposals = [
@@ -131,12 +133,12 @@ def remove_memory(database: Database, memory_dir: str, name: str, unwanted: Unwa
     return rows
 
 
-def indexes_with(database: Database, link: bytes) -> list[bytes]:
-    """Every index of the history, of whichever directory, that has an entry with this link."""
+def indexes_with(database: Database, link: bytes, memory_dir: str | None = None) -> list[bytes]:
+    """Every index of the history, of one directory or of whichever, that has an entry with this link."""
     rows = database.query(
-        "SELECT DISTINCT data FROM blobs JOIN change_files ON hash IN (before_hash, after_hash)"
-        " WHERE group_number = ? AND instr(data, ?)",
-        (INDEX_GROUP, link),
+        "SELECT DISTINCT data FROM blobs JOIN change_files ON hash IN (before_hash, after_hash) JOIN changes ON changes.id"
+        " = change_id WHERE group_number = ?1 AND instr(data, ?2) AND (?3 IS NULL OR memory_dir = ?3)",
+        (INDEX_GROUP, link, memory_dir),
     )
     return [row["data"] for row in rows]
 

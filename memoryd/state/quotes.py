@@ -1,11 +1,10 @@
-"""Quotes that recall hands over beside memories, in the database: unconfirmed ones, lines of logs, notes of the last session.
+"""Quotes that recall hands over beside memories, in the database: unconfirmed memories, and logs with lines of extraction.
 
 A module of its own, since every prompt waits for it.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -44,23 +43,3 @@ def unconfirmed_quotes(database: Database, memory_dir: str) -> list[Quote]:
 def logs_with_lines(database: Database, memory_dir: str) -> set[str]:
     """The logs of a directory that extraction has appended to."""
     return {row[0] for row in database.query("SELECT DISTINCT log FROM log_lines WHERE memory_dir = ?", (memory_dir,))}
-
-
-class LastSession(NamedTuple):
-    """What recall searches of the last session on a branch."""
-
-    session_id: str
-    active_at: float
-    parts: tuple[str, ...]
-
-
-def last_on_branch(database: Database, memory_dir: str, branch: str, session_id: str) -> LastSession | None:
-    """The last other session of a project on a branch that has notes."""
-    rows = database.query(
-        "SELECT known.session_id, known.active_at, parts FROM session_notes AS known"
-        " JOIN transcripts USING (session_id) JOIN projects ON projects.id = project_id"
-        " WHERE branch = ? AND memory_dir = ? AND known.session_id <> ? AND file <> '' AND NOT opted_out"
-        " ORDER BY known.active_at DESC LIMIT 1",
-        (branch, memory_dir, session_id),
-    )
-    return LastSession(rows[0][0], rows[0][1], tuple(json.loads(rows[0][2]))) if rows else None

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,25 +19,34 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 180
 _SERVER = ForkServer("anthropic", "httpx2")
-_started: set[str] = set()
+_started: set[tuple[str, ...]] = set()
 
 
 def memoryd(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end.
+    """Run a command to its end."""
+    done = memoryd_given(environment, b"", *arguments)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def memoryd_given(
+    environment: dict[str, str], given: bytes, *arguments: str, directory: str = "", module: str = "memoryd"
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command with this on its standard input.
 
     The first time that a command is used it is a new interpreter, afterwards a fork of one that has imported it all; a new one
     too where the environment has a word for the interpreter itself.
     """
-    command = arguments[0] if arguments else ""
+    command = module, *arguments[:1]
     is_known = command in _started and _for_python(environment) == _for_python(os.environ)
     _started.add(command)
     if is_known:
-        return _forked(environment, *arguments)
+        return _forked(Request(module, arguments, environment, directory or os.getcwd()), given)
     return subprocess.run(
-        [sys.executable, "-m", "memoryd", *arguments],
+        [sys.executable, "-m", module, *arguments],
         env=environment,
+        cwd=directory or None,
+        input=given,
         capture_output=True,
-        text=True,
         check=False,
         timeout=PATIENCE_SECONDS,
     )
@@ -46,15 +56,34 @@ def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
 
-def _forked(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    request = Request("memoryd", arguments, environment, os.getcwd())
-    with open(os.devnull, "rb") as nothing, TemporaryFile() as output, TemporaryFile() as errors:
-        code = _SERVER.start(request, nothing.fileno(), output.fileno(), errors.fileno()).wait(PATIENCE_SECONDS)
+def _forked(request: Request, given: bytes) -> subprocess.CompletedProcess[bytes]:
+    with TemporaryFile() as standard_input, TemporaryFile() as output, TemporaryFile() as errors:
+        standard_input.write(given)
+        standard_input.seek(0)
+        streams = (standard_input.fileno(), output.fileno(), errors.fileno())
+        code = _SERVER.start(request, *streams).wait(PATIENCE_SECONDS)
         output.seek(0)
         errors.seek(0)
-        return subprocess.CompletedProcess(
-            ["memoryd", *arguments], code, output.read().decode(), errors.read().decode()
-        )
+        return subprocess.CompletedProcess([request.module, *request.arguments], code, output.read(), errors.read())
+
+
+def memoryd_at_once(environment: dict[str, str], *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Run commands at the same time; the exit code and all that was said, of each."""
+    done = []
+    with ExitStack() as stack:
+        nothing = stack.enter_context(open(os.devnull, "rb")).fileno()
+        said = [stack.enter_context(TemporaryFile()) for _ in commands]
+        started = [
+            _SERVER.start(
+                Request("memoryd", command, environment, os.getcwd()), nothing, output.fileno(), output.fileno()
+            )
+            for command, output in zip(commands, said, strict=True)
+        ]
+        for process, output in zip(started, said, strict=True):
+            code = process.wait(PATIENCE_SECONDS)
+            output.seek(0)
+            done.append((code, output.read().decode()))
+    return done
 
 
 def as_json(environment: dict[str, str], *arguments: str) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ import pytest
 from memoryd.clients.hook import OWN_SESSION_VARIABLE
 from memoryd.engines.model.claude.command import MARKER_VARIABLE
 from memoryd.engines.model.claude.endpoint import _MARK
-from tests.acceptance.command import Daemon, as_json, memoryd
+from tests.acceptance.command import Daemon, as_json, memoryd, memoryd_given
 from tests.acceptance.manager import eventually
 from tests.acceptance.model import memories, say
 from tests.claude_server import ClaudeServer, install_command, variables_for
@@ -134,16 +132,9 @@ def test_the_daemon_waits_for_silence_or_for_the_end_of_the_session(
 
 
 def run_hook(user: dict[str, str], name: str, event: dict[str, str]) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "memoryd", "hook", name],
-        input=json.dumps(event),
-        env=user,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = memoryd_given(user, json.dumps(event).encode(), "hook", name)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.decode()
 
 
 # --- its own sessions are never read: each reason alone -----------------------------------------------------------------

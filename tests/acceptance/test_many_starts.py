@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import sqlite3
 import subprocess
@@ -25,6 +24,7 @@ from tests.transcript import Session, id_of, write
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
+    from tests.torture.campaign import Campaign
 
 MANY_SECONDS = 180
 
@@ -52,7 +52,7 @@ def test_of_many_started_at_once_one_lives_and_the_others_name_it(
     # Now the lock file names a process that is no more, and nobody may take it for the one that lives.
     started = [
         subprocess.Popen([sys.executable, "-m", "memoryd", "run"], env=quick, stderr=subprocess.PIPE, text=True)
-        for _ in range(100 if torture else 12)
+        for _ in range(40 if torture else 12)
     ]
     with ThreadPoolExecutor(len(started)) as pool:
         ends = {pool.submit(process.communicate): process for process in started}
@@ -157,11 +157,9 @@ class User:
 
 @pytest.mark.torture
 def test_begun_and_ended_again_and_again_it_leaves_nothing_and_loses_nothing(
-    quick: dict[str, str], paths: Paths, tmp_path: Path, torture: bool
+    quick: dict[str, str], paths: Paths, tmp_path: Path, torture: bool, campaign: Campaign
 ) -> None:
-    seed = random.randrange(1 << 30) if torture else 7
-    print("seed", seed)
-    chance = random.Random(seed)
+    chance = campaign.random
     user = User(quick, paths, tmp_path)
     with Daemon(quick) as daemon:
         daemon.says("Found 1 session")  # and nothing in it: all that is said from here on is new
@@ -169,7 +167,7 @@ def test_begun_and_ended_again_and_again_it_leaves_nothing_and_loses_nothing(
     user.see_one_well(signal.SIGTERM)
     files = user.files()
     lives = product(("well", "early", "working"), (signal.SIGTERM, signal.SIGINT, signal.SIGKILL))
-    for life, number in islice(cycle(lives), 1000 if torture else 9):
+    for life, number in campaign.in_time(islice(cycle(lives), 1000 if torture else 9)):
         match life:
             case "early":  # before the first import, before the lock, in the first look
                 user.cut_one_short(number, "", chance.random() * 0.8)
@@ -200,6 +198,6 @@ def test_a_daemon_that_had_many_children_keeps_nothing_of_them(
         daemon.says("nothing there yet")
         have_read(0)
         descriptors, threads = process.num_fds(), process.num_threads()
-        for number in range(1, 200 if torture else 6):
+        for number in range(1, 60 if torture else 6):
             have_read(number)
         eventually(lambda: process.num_fds() <= descriptors and process.num_threads() <= threads)

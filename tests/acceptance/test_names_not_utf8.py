@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from memoryd.clients.claude_code.folders import slug_of
-from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
+from tests.acceptance.command import as_json, memoryd, memoryd_given
 from tests.acceptance.model import hire
 from tests.keeping_model import keeping_model
 from tests.messages_server import MessagesServer, Reply, text
@@ -65,15 +64,8 @@ class Shop:
         write(self.paths.transcripts_root, self.session, self._said, folder=self.folder)
 
     def __call__(self, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memoryd", *arguments],
-            env=self.environment,
-            cwd=self.place,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_SECONDS,
-        )
+        done = memoryd_given(self.environment, b"", *map(os.fsdecode, arguments), directory=str(self.place))
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def json(self, *arguments: str) -> Any:
         return as_json(self.environment, *arguments, "--project", str(self.place))

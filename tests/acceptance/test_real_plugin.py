@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -101,8 +100,6 @@ def test_a_memory_is_recalled_once_in_a_session_also_after_an_older_memoryd(
     assert done.returncode == 0
     assert {change["kind"] for change in as_json(environment, "history", "--all")} == {"remember"}  # not from itself
     assert settings.read_text() == SETTINGS
-    plugin.remove(paths)
-    assert not os.path.exists(plugin.plugin_folder(paths))
 
 
 def test_the_client_calls_remember_with_the_words_of_the_session_that_goes_on(

@@ -49,11 +49,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The installed program, in an environment of its own that borrows what it depends on, as the network would give it."""
     place = tmp_path_factory.mktemp("tool")
-    venv.create(place, with_pip=True)
-    python = place / "bin" / "python"
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True, timeout=PATIENCE_SECONDS
-    )
+    venv.create(place)
+    pip = (sys.executable, "-m", "pip", "--python", place / "bin" / "python")
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", wheel], check=True, timeout=PATIENCE_SECONDS)
     (packages,) = place.glob("lib/python*/site-packages")
     (packages / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return place / "bin" / "memoryd"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
+from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd, memoryd_at_once
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -29,25 +30,10 @@ class Workspace:
     def remember(self, text: str) -> tuple[str, ...]:
         return ("remember", text, "--project", str(self.place))
 
-    def at_once(self, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
-        """The exit code and all that was said, of each."""
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-m", "memoryd", *command],
-                env=self.environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for command in commands
-        ]
-        said = [process.communicate(timeout=PATIENCE_SECONDS)[0] for process in started]
-        return [(process.returncode, text) for process, text in zip(started, said, strict=True)]
-
     def under_strace(self, inject: str, *command: str) -> tuple[int, str]:
         strace = shutil.which("strace")
         assert strace, "this test lets a system call fail, which strace does: apt-get install strace"
-        options = ("-f", "-o", str(self.place / "strace.log"), "-e", "trace=renameat2", "-e", f"inject={inject}")
+        options = ("-f", "--seccomp-bpf", "-o", os.devnull, "-e", "trace=renameat2", "-e", f"inject={inject}")
         done = subprocess.run(
             [strace, *options, sys.executable, "-m", "memoryd", *command],
             env=self.environment,
@@ -72,8 +58,9 @@ def workspace(environment: dict[str, str], paths: Paths, tmp_path: Path) -> Work
 def test_all_that_is_said_to_be_saved_is_there(workspace: Workspace) -> None:
     """All have the same first words, so all want the same name."""
     reasons = [f"release {number} broke" for number in range(COMMANDS)]
-    done = workspace.at_once(
-        *(workspace.remember(f"never push to main without asking, because {reason}") for reason in reasons)
+    done = memoryd_at_once(
+        workspace.environment,
+        *(workspace.remember(f"never push to main without asking, because {reason}") for reason in reasons),
     )
     assert [code for code, _ in done] == [0] * COMMANDS
     names = {text.rpartition("/")[2].strip() for _, text in done}
@@ -88,7 +75,7 @@ def test_all_that_is_said_to_be_saved_is_there(workspace: Workspace) -> None:
 
 
 def test_the_same_sentence_at_once_is_saved_once(workspace: Workspace) -> None:
-    done = workspace.at_once(*[workspace.remember("always run the linter")] * 6)
+    done = memoryd_at_once(workspace.environment, *[workspace.remember("always run the linter")] * 6)
     assert sorted(code for code, _ in done) == [0, 1, 1, 1, 1, 1]
     assert sum(text.startswith("saved ") for _, text in done) == 1
     assert sum("A memory says just that already." in text for _, text in done) == 5
@@ -123,7 +110,7 @@ def test_a_memory_is_taken_away_or_put_back_once(workspace: Workspace, command: 
     if command == "restore":
         assert memoryd(workspace.environment, "forget", name, *project).returncode == 0
     given = {"forget": (name,), "undo": ("1",), "restore": (name,)}[command]
-    done = workspace.at_once(*[(command, *given, *project)] * 6)
+    done = memoryd_at_once(workspace.environment, *[(command, *given, *project)] * 6)
     refusals = {
         "forget": "memoryd: There is no memory feedback_always_run_the_linter.md in ",
         "undo": "memoryd: Change 1 is undone already, by change 2.",

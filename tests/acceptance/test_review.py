@@ -15,7 +15,7 @@ import pytest
 
 from memoryd.clock import SystemClock
 from memoryd.state.database import open_database
-from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
+from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd, memoryd_at_once
 from tests.acceptance.terminal import Terminal
 from tests.inbox_rows import DOUBT, held, memory, store, words
 from tests.transcript import Session, write
@@ -281,21 +281,12 @@ def test_a_stale_one_is_shown_anew_and_written_only_then(shell: Shell) -> None:
 
 def test_of_many_processes_at_once_one_wins_and_the_others_are_told(shell: Shell) -> None:
     number = str(shell.hold_change())
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "memoryd", "review", answer, number, *shell.project],
-            env=shell.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for answer in ("accept", "reject", "accept", "reject", "accept")
-    ]
-    said = [process.communicate(timeout=PATIENCE_SECONDS)[0] for process in started]
-    assert sorted(process.returncode for process in started) == [0, 1, 1, 1, 1]
-    winner = next(text for process, text in zip(started, said, strict=True) if process.returncode == 0)
+    answers = ("accept", "reject", "accept", "reject", "accept")
+    done = memoryd_at_once(shell.environment, *(("review", answer, number, *shell.project) for answer in answers))
+    assert sorted(code for code, _ in done) == [0, 1, 1, 1, 1]
+    winner = next(text for code, text in done if code == 0)
     outcome = "accepted" if winner.startswith("yes: ") else "rejected"
-    assert sum(f"{number} no longer waits in the inbox: it was {outcome}." in text for text in said) == 4, said
+    assert sum(f"{number} no longer waits in the inbox: it was {outcome}." in text for _, text in done) == 4, done
     assert (shell.memory / NAME).read_bytes() == (NEW if outcome == "accepted" else OLD)
     assert len(shell.history()) == 1
 

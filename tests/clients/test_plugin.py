@@ -21,10 +21,10 @@ from memoryd.clients.claude_code.plugin import (
     plugin_files,
     plugin_folder,
     plugin_state,
-    remove,
     set_call_hook,
 )
 from memoryd.errors import ClientError
+from memoryd.setup.take_back import _remove_plugin
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -40,6 +40,11 @@ def folder(paths: Paths) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def removed(folder: Path) -> list[str]:
+    """As uninstall takes it away: by its own record of the names."""
+    return _remove_plugin(str(folder), list(plugin_files(("memoryd",))))
 
 
 def test_the_folder_of_the_package_is_the_same_plugin_with_the_command_from_the_path() -> None:
@@ -89,8 +94,6 @@ def test_a_folder_that_memoryd_did_not_make_stays_as_it_is(paths: Paths, folder:
     (folder / name).write_text("mine")
     with pytest.raises(ClientError, match="did not put there"):
         install(paths, PYTHON)
-    with pytest.raises(ClientError, match="did not put there"):
-        remove(paths)
     assert contents(folder) == {name: b"mine"}
 
 
@@ -101,14 +104,14 @@ def test_a_link_is_not_followed(paths: Paths, folder: Path, tmp_path: Path) -> N
     with pytest.raises(ClientError):
         install(paths, PYTHON)
     assert os.listdir(tmp_path / "elsewhere") == []
-    assert remove(paths).before == "missing"
+    assert removed(folder) == []
 
 
 def test_what_somebody_put_beside_ours_is_left(paths: Paths, folder: Path) -> None:
     install(paths, PYTHON)
     (folder / "skills/mine").mkdir()
     (folder / "skills/mine/SKILL.md").write_text("mine")
-    assert remove(paths).left == ("skills/mine/SKILL.md",)
+    assert removed(folder) == [f"{folder} holds something that is not memoryd's, which stays."]
     assert contents(folder) == {"skills/mine/SKILL.md": b"mine"}
 
 
@@ -118,13 +121,13 @@ def test_what_a_killed_process_left_is_finished_or_taken_away(paths: Paths, fold
     (folder / "hooks/.hooks.json.new").write_text("{")
     (folder / ".mcp.json").write_text("{}")
     assert plugin_state(paths, PYTHON) == "missing"
-    assert remove(paths).left == ()
+    assert removed(folder) == [f"Removed the plugin {folder}."]
     assert not folder.exists()
     (folder / "hooks").mkdir(parents=True)
     (folder / "hooks/.hooks.json.new").write_text("{")
     install(paths, PYTHON)
     assert contents(folder) == plugin_files((PYTHON, "-P", "-m", "memoryd"))
-    remove(paths)
+    removed(folder)
     assert not folder.exists()
 
 
@@ -147,7 +150,7 @@ def test_the_hook_before_calls_comes_and_goes_and_nothing_else_changes(paths: Pa
     assert set_call_hook(paths, is_wanted=False)
     assert contents(folder) == before
     set_call_hook(paths, is_wanted=True)
-    assert remove(paths).left == ()
+    assert removed(folder) == [f"Removed the plugin {folder}."]
     assert not folder.exists()
 
 
@@ -168,8 +171,8 @@ def test_uninstall_and_a_change_of_the_hooks_at_once_leave_nothing(paths: Paths,
         install(paths, PYTHON)
         setting = fork.Process(target=partial(set_call_hook, paths, is_wanted=True))
         setting.start()
-        remove(paths)
+        removed(folder)
         setting.join()
         assert not (folder / MANIFEST).exists()
-        remove(paths)  # what was written behind its back is no plugin, and goes with the next
+        removed(folder)  # what was written behind its back is no plugin, and goes with the next
         assert not folder.exists()

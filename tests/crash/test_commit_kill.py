@@ -190,7 +190,7 @@ def test_killed_anywhere_a_commit_is_all_old_or_all_new(world: World, torture: b
     print(f"{len(plain.calls)} points to be killed at, {closed - intend} of them between intend and close")
     assert closed - intend >= 50
     outcomes = []
-    for call in plain.calls if torture else sample(list(plain.calls), 10):
+    for call in campaign.in_time(plain.calls if torture else sample(list(plain.calls), 10)):
         world.reset()
         world.kill("commit", call)
         outcomes.append(world.check_recovered())
@@ -200,16 +200,16 @@ def test_killed_anywhere_a_commit_is_all_old_or_all_new(world: World, torture: b
 
 
 @pytest.mark.torture
-def test_killed_anywhere_in_recovery_the_next_recovery_ends_it(world: World, tmp_path: Path, torture: bool) -> None:
+def test_killed_anywhere_in_recovery_the_next_recovery_ends_it(
+    world: World, tmp_path: Path, torture: bool, campaign: Campaign
+) -> None:
     """From states of the directory that a killed commit leaves, no two alike."""
-    seed = random.randrange(1 << 30) if torture else 7
-    print("seed", seed)
     calls = [call for call in world.run("commit").calls if not call.is_of_the_database]
-    random.Random(seed).shuffle(calls)
+    random.Random(campaign.seed).shuffle(calls)
     states: set[frozenset[tuple[str, bytes]]] = set()
     kills = 0
     for number, call in enumerate(calls):
-        if len(states) == (16 if torture else 2):
+        if len(states) == 2 and not (campaign.has_time and len(states) < 16):
             break
         world.reset()
         world.kill("commit", call)
@@ -220,13 +220,14 @@ def test_killed_anywhere_in_recovery_the_next_recovery_ends_it(world: World, tmp
         snapshot = world.keep(tmp_path / f"killed-{number}")
         recovery = world.run("recover")
         assert recovery.returncode == 0
-        for again in recovery.calls if torture else sample(list(recovery.calls), 4):
+        for again in campaign.in_time(recovery.calls if torture else sample(list(recovery.calls), 4)):
             world.reset(snapshot)
             world.kill("recover", again)
             assert world.check_recovered()
             kills += 1
         shutil.rmtree(snapshot)
     print(f"killed at {kills} points of recoveries, from {len(states)} states")
+    campaign.tried("faults", "kill at a disk call of a recovery", kills)
 
 
 ERRORS = {
@@ -248,13 +249,13 @@ ERRORS = {
 @pytest.mark.torture
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
 def test_an_error_of_the_disk_anywhere_is_reported_and_nothing_is_half_done(
-    world: World, torture: bool, lasting: bool
+    world: World, torture: bool, lasting: bool, campaign: Campaign
 ) -> None:
     """`from then on` keeps failing, so that taking back fails too: then the next process finishes what was begun."""
     plain = world.run("commit")
     points = list(plain.calls[: plain.marks["closed"]])
     said: dict[int, int] = {}
-    for call in points if torture else sample(points, 6):
+    for call in campaign.in_time(points if torture else sample(points, 6)):
         for error in ERRORS.get(call.kind, ()):
             world.reset()
             run = world.run("commit", f"{call.kind}:error={error}:when={call.number}{'+' if lasting else ''}")
@@ -265,3 +266,4 @@ def test_an_error_of_the_disk_anywhere_is_reported_and_nothing_is_half_done(
                 assert run.returncode in (0, victim.SAID_IT_WILL_BE_FINISHED, victim.DATABASE_FAILED), call
             world.check_recovered()
     print("exit codes:", said)
+    campaign.tried("faults", "error of a disk call of a commit", sum(said.values()))

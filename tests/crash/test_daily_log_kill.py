@@ -26,6 +26,8 @@ from tests.jobs.daily_log_workspace import DAILY
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.torture.campaign import Campaign
+
 
 BEFORE = {"append": (), "undo": ("append",), "night": ("append",)}
 
@@ -91,7 +93,7 @@ class World:
 @pytest.mark.torture
 @pytest.mark.parametrize("action", BEFORE)
 def test_killed_anywhere_a_daily_log_and_its_night_are_old_or_new(
-    tmp_path: Path, action: str, torture: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, action: str, torture: bool, monkeypatch: pytest.MonkeyPatch, campaign: Campaign
 ) -> None:
     monkeypatch.setenv("TZ", "UTC")
     world = World(tmp_path, action)
@@ -100,12 +102,13 @@ def test_killed_anywhere_a_daily_log_and_its_night_are_old_or_new(
     others = [call for call in world.calls if call.is_of_the_database]
     some = chance.sample(own, min(len(own), 6)) + chance.sample(others, 4)
     outcomes = []
-    for call in world.calls if torture else some:
+    for call in campaign.in_time(world.calls if torture else some):
         world.reset()
         assert world.run(f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         outcomes.append(world.check_recovered())
     print(f"{action}: killed at {len(outcomes)} of {len(world.calls)} points: {outcomes.count(True)} new")
     assert {True, False} == set(outcomes)
+    campaign.tried("faults", "kill at a disk call of a daily log", len(outcomes))
     _check_facts(world)
     shutil.rmtree(tmp_path)
 

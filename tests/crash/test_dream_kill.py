@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from memoryd.state.database import Database
     from tests.crash.strace import Call
+    from tests.torture.campaign import Campaign
 
 ROOT = Path(__file__).parent.parent.parent
 KERNELS = {"exchange": (), "three renames": ("renameat2:error=ENOSYS",)}
@@ -131,11 +132,11 @@ def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
 @pytest.mark.parametrize("has_lock", [True, False], ids=["with a lock", "without"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_killed_anywhere_a_dream_is_whole_or_never_was_and_costs_no_day(
-    tmp_path: Path, torture: bool, kernel: str, has_lock: bool
+    tmp_path: Path, torture: bool, kernel: str, has_lock: bool, campaign: Campaign
 ) -> None:
     world = World(tmp_path, kernel, has_lock=has_lock)
     outcomes = []
-    for number, call in enumerate(world.calls if torture else sample(world.calls, 5)):
+    for number, call in enumerate(campaign.in_time(world.calls if torture else sample(world.calls, 5))):
         world.reset()
         code, _ = world.run(f"{call.kind}:signal=KILL:when={call.number}")
         assert code == -signal.SIGKILL, f"{call} was not reached"
@@ -144,3 +145,4 @@ def test_killed_anywhere_a_dream_is_whole_or_never_was_and_costs_no_day(
     shutil.rmtree(tmp_path)
     assert len(world.calls) > 100
     assert {True, False} == set(outcomes)
+    campaign.tried("faults", "kill at a disk call of a dream", len(outcomes))

@@ -75,13 +75,14 @@ def test_killed_anywhere_the_next_exchange_makes_it_good(tmp_path: Path, torture
     calls = list(plain.calls)
     print(f"{len(calls)} points to be killed at")
     chosen = calls if torture else random.Random(3).sample(calls, 12)
-    killed = 0
-    for call in chosen:
+    killed = tried = 0
+    for call in campaign.in_time(chosen):
+        tried += 1
         world.reset()
         run = world.run(f"{call.kind}:signal=KILL:when={call.number}")
         killed += run.was_killed
         assert run.was_killed or run.returncode == 0
         world.check()
     # Names are random, so a run may write a page of the database less than the first one, and be over before.
-    assert killed > 0.9 * len(chosen)
+    assert killed > 0.8 * tried
     campaign.tried("faults", "kill at a disk call of sync", killed)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.crash.strace import Call, Run
+    from tests.torture.campaign import Campaign
 
 NOW = 1_790_000_000.0
 ORIGINAL = b'{\r\n\t"model": "opus", "hooks": { }\r\n}'
@@ -63,18 +64,20 @@ def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
 
 
 @pytest.mark.torture
-def test_killed_anywhere_the_settings_are_old_or_new(tmp_path: Path, torture: bool) -> None:
+def test_killed_anywhere_the_settings_are_old_or_new(tmp_path: Path, torture: bool, campaign: Campaign) -> None:
     world = World(tmp_path)
     old = world.reset()
     plain = world.run("remove")
     assert plain.returncode == 0
     new = world.read()
     assert new != old
-    seen = set()
-    for call in sample(plain.calls, 1000 if torture else 2):
+    seen, killed = set(), 0
+    for call in campaign.in_time(sample(plain.calls, 1000 if torture else 2)):
+        killed += 1
         world.reset()
         assert world.run("remove", f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         assert world.read() in (old, new), f"torn at {call}"
         seen.add(world.read())
         world.check_the_next_one_ends_it()
     assert old in seen
+    campaign.tried("faults", "kill at a disk call of hooks", killed)

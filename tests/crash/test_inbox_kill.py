@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memoryd.state.database import Database
+    from tests.torture.campaign import Campaign
 
 MEMORIES = {"a.md": answerer.OLD, "source.md": answerer.OLD}
 MERGED = {"a.md": answerer.NEW, "made.md": answerer.NEW}
@@ -77,7 +78,9 @@ def check_after_recovery(home: str, action: str) -> bool:
 
 @pytest.mark.torture
 @pytest.mark.parametrize("action", answerer.ACTIONS)
-def test_killed_anywhere_it_has_happened_or_it_has_not(tmp_path: Path, action: str, torture: bool) -> None:
+def test_killed_anywhere_it_has_happened_or_it_has_not(
+    tmp_path: Path, action: str, torture: bool, campaign: Campaign
+) -> None:
     fresh, home = str(tmp_path / "fresh"), str(tmp_path / "home")
     # The path of the memory directory is in the database: the world is made where it is used.
     answerer.make_world(home)
@@ -94,9 +97,10 @@ def test_killed_anywhere_it_has_happened_or_it_has_not(tmp_path: Path, action: s
     calls = list(plain.calls)
     chosen = calls if torture else random.Random(3).sample(calls, min(len(calls), 10))
     outcomes = []
-    for call in [*chosen, calls[0], calls[-1]]:
+    for call in campaign.in_time(dict.fromkeys([calls[0], *chosen, calls[-1]])):
         assert run(f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         outcomes.append(check_after_recovery(home, action))
     print(f"killed at {len(outcomes)} of {len(calls)}: {outcomes.count(True)} done, {outcomes.count(False)} not")
     assert False in outcomes
+    campaign.tried("faults", f"kill at a disk call of the inbox: {action}", len(outcomes))
     shutil.rmtree(tmp_path)

@@ -16,6 +16,8 @@ from tests.recall.memories import FIVE, Library
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.torture.campaign import Campaign
+
 
 def number_kept(home: str) -> int:
     with closing(open_database(paths_of(home))) as database:
@@ -24,7 +26,9 @@ def number_kept(home: str) -> int:
 
 
 @pytest.mark.torture
-def test_killed_anywhere_keys_are_whole_or_absent_and_the_next_night_ends_it(tmp_path: Path, torture: bool) -> None:
+def test_killed_anywhere_keys_are_whole_or_absent_and_the_next_night_ends_it(
+    tmp_path: Path, torture: bool, campaign: Campaign
+) -> None:
     fresh, home = str(tmp_path / "fresh"), str(tmp_path / "home")
     Library(paths_of(home), memory_dir(home)).write(FIVE)
     assert number_kept(home) == 0
@@ -40,7 +44,7 @@ def test_killed_anywhere_keys_are_whole_or_absent_and_the_next_night_ends_it(tmp
     assert (plain.returncode, number_kept(home), key_writer.found(home)) == (0, len(FIVE), set(FIVE))
     outcomes = []
     calls = plain.calls if torture else plain.calls[:: max(1, len(plain.calls) // 6)]
-    for call in dict.fromkeys([*calls, plain.calls[-1]]):
+    for call in campaign.in_time(dict.fromkeys([*calls, plain.calls[-1]])):
         assert run(f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         outcomes.append(number_kept(home))
         assert outcomes[-1] in (0, len(FIVE)), f"torn at {call}"
@@ -48,3 +52,4 @@ def test_killed_anywhere_keys_are_whole_or_absent_and_the_next_night_ends_it(tmp
         assert key_writer.write_keys(home).written == len(FIVE) - outcomes[-1]
         assert key_writer.found(home) == set(FIVE)
     assert set(outcomes) == {0, len(FIVE)}
+    campaign.tried("faults", "kill at a disk call of keeping keys", len(outcomes))

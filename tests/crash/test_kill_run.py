@@ -18,6 +18,7 @@ from tests.transcript import Session, id_of
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
+    from tests.torture.campaign import Campaign
 
 
 class Writer(threading.Thread):
@@ -63,18 +64,16 @@ def delivered(paths: Paths) -> list[str]:
 
 @pytest.mark.torture
 def test_every_message_once_after_kills_at_random_moments(
-    environment: dict[str, str], paths: Paths, tmp_path: Path, torture: bool
+    environment: dict[str, str], paths: Paths, tmp_path: Path, torture: bool, campaign: Campaign
 ) -> None:
     os.makedirs(os.path.dirname(paths.config_file))
     with open(paths.config_file, "w", encoding="utf-8") as file:
         file.write("[scan]\ninterval_seconds = 0.1\n[turns]\nquiet_seconds = 0\n")
-    seed = random.randrange(1 << 30) if torture else 7
-    print("seed", seed)
-    moments = random.Random(seed)
+    seed, moments = campaign.seed, campaign.random
     writer = Writer(tmp_path / "home" / ".claude" / "projects", seed, 0.02 if torture else 0.2)
     writer.start()
     try:
-        for _ in range(200 if torture else 8):
+        for _ in campaign.in_time(range(200 if torture else 8)):
             with Daemon(environment) as daemon:
                 daemon.says("watches")
                 writer.quit.wait(moments.random() * 0.6)  # how long it lives; then leaving the block kills it
@@ -90,4 +89,5 @@ def test_every_message_once_after_kills_at_random_moments(
     written = [path.read_text().split("---\n")[2].strip() for path in memory.glob("[a-z]*.md")]
     assert sorted(written) == sorted(writer.wished)
     assert not list(memory.glob(".memoryd-*"))
+    campaign.tried("faults", "turn said while the daemon is killed again and again", len(writer.said))
     print(f"{len(writer.said)} turns, {len(writer.wished)} memories")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from memoryd.state.database import Database
     from tests.crash.strace import Call, Run
+    from tests.torture.campaign import Campaign
 
 DAY = 86_400.0
 LARGE, SMALL = 2 << 20, 3_000
@@ -137,16 +138,21 @@ def sample(calls: tuple[Call, ...], number: int) -> list[Call]:
 
 
 @pytest.mark.torture
-def test_killed_anywhere_nothing_is_lost_and_the_next_one_ends_it(world: World, torture: bool) -> None:
+def test_killed_anywhere_nothing_is_lost_and_the_next_one_ends_it(
+    world: World, torture: bool, campaign: Campaign
+) -> None:
     plain = world.run()
     assert plain.returncode == 0
     with closing(open_database(world.paths)) as database:
         world.check_done(database)
     print(f"{len(plain.calls)} points to be killed at")
-    for call in sample(plain.calls, 400 if torture else 4):
+    killed = 0
+    for call in campaign.in_time(sample(plain.calls, 400 if torture else 4)):
+        killed += 1
         world.reset()
         assert world.run(f"{call.kind}:signal=KILL:when={call.number}").was_killed, f"{call} was not reached"
         world.recover()
+    campaign.tried("faults", "kill at a disk call of upkeep", killed)
 
 
 def test_the_copy_that_makes_the_database_smaller_lies_beside_it(tmp_path: Path) -> None:

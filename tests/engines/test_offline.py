@@ -432,6 +432,8 @@ def test_the_title_is_made_of_the_sentence_that_is_worth_keeping() -> None:
         ("I own the billing module here.", False),
         ("In this repo I am the release manager.", False),
         ("In all my projects I am the one who knows the least about this repo.", True),
+        ("Je suis infirmière, et je ne connais React que depuis hier.", True),
+        ("Hier bin ich für die Abrechnung zuständig.", False),
     ],
 )
 def test_what_somebody_is_in_this_project_stays_there(text: str, is_global: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.engines.offline import find
+from memoryd.engines.offline.later import spoken_of
 from memoryd.model import Evidence, StoredMemory, UserMessage
 from memoryd.state import history, inbox
 from tests.transcript import Session
@@ -198,3 +199,38 @@ def test_a_take_back_that_asks_not_to_be_saved_takes_back_the_message_before() -
     first = "remember the loft is let until May"
     assert written(first, "scrap that everybody knows it, don't save it") == []
     assert written(first, "off the record: the tenant is broke, don't keep that") == [first]
+
+
+def test_words_that_take_one_memory_back_and_keep_another_are_obeyed(workspace: Workspace) -> None:
+    """Only the sentence that takes back is quoted: review held the removal, as the other one may mean another memory."""
+    for text in (
+        "remember: answers to guests are written in Dutch, half of them come from Ghent",
+        "remember: the newsletter is written by hand",
+    ):
+        workspace.say(text, session=Session(text))
+        workspace.run()
+    workspace.say(
+        "forget that newsletter rule. answers to guests stay in Dutch, they come from Ghent", session=Session("3")
+    )
+    workspace.run()
+    assert workspace.bodies() == ["remember: answers to guests are written in Dutch, half of them come from Ghent"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_about_it"),
+    [
+        ("max draft in the model basin is 2.5 m/s", "real ferry is 7.5 m/s max now, new screws", False),
+        ("remember: live calls are limited to 5 req/s", "live calls go up to 8 req/s now", True),
+    ],
+)
+def test_a_unit_that_two_limits_share_is_not_what_they_are_about(older: str, newer: str, *, is_about_it: bool) -> None:
+    assert (spoken_of(newer, [older], [False]) == 0) is is_about_it
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["remember the door code? no scrap that, leave it", "これは毎回消したほうがいいですか？"],  # noqa: RUF001
+)
+def test_nobody_is_asked_about_a_question_or_a_take_back(message: str) -> None:
+    found = find(conversation(message))
+    assert (found.written, found.unconfirmed) == ((), ())

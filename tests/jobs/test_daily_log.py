@@ -69,7 +69,7 @@ def place(database: Database, paths: Paths) -> DailyLogWorkspace:
 def test_a_month_of_daily_logs_is_distilled_night_by_night(place: DailyLogWorkspace, torture: bool) -> None:
     """Every fact is in one memory, once; some are told again on another day, some nights the machine is off."""
     chance = random.Random(23)
-    told = facts(800 if torture else 60, seed=23)
+    told = facts(300 if torture else 60, seed=23)
     days: list[list[str]] = [[] for _ in range(30)]
     for fact in told:
         for day in chance.sample(range(30), chance.choice((1, 1, 2))):

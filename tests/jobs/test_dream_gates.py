@@ -306,3 +306,23 @@ def test_dream_now_skips_time_throttle_and_sessions_and_honours_the_lock(
     assert done.returncode == BusyError.exit_code == 75
     assert f"Process {os.getpid()} is consolidating" in done.stderr
     assert (lock.stat().st_ino, lock.stat().st_mtime_ns) == held
+
+
+def test_what_is_known_of_the_person_rests_a_day_and_one_memory_is_never_dreamt_on(
+    dream_workspace: DreamWorkspace,
+) -> None:
+    """A model would be paid for saying that there is nothing to do."""
+    person = Path(dream_workspace.paths.global_dir)
+    person.mkdir(parents=True)
+
+    def is_due(hours: float) -> bool:
+        at = (person / "user_role.md").stat().st_ctime + hours * HOUR
+        found = due(dream_workspace.database, dream_workspace.paths, dream_workspace.config, at)
+        return str(person) in [memory_dir for memory_dir, _ in found]
+
+    (person / "user_role.md").write_text("A nurse.")
+    assert not is_due(0.1)
+    assert not is_due(48)
+    (person / "user_tone.md").write_text("Short answers.")
+    assert not is_due(0.1)
+    assert is_due(25)

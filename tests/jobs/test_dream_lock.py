@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memoryd.model import Exchange
+    from tests.torture.campaign import Campaign
 
 PROCESSES = multiprocessing.get_context("forkserver")  # a fork of pytest itself would take its threads' locks along
 PROCESSES.set_forkserver_preload([__name__])
@@ -255,7 +256,7 @@ def left_over(home: str) -> list[str]:
     ("number", "is_one_user"), [(20, True), (4, False)], ids=["twenty", "four that know nothing of each other"]
 )
 def test_never_two_of_ours_inside_whoever_is_paused_wherever(
-    home: str, torture: bool, number: int, is_one_user: bool
+    home: str, torture: bool, number: int, is_one_user: bool, campaign: Campaign
 ) -> None:
     """Those with databases of their own have only the lock file and the kernel's lock on the directory between them."""
     players = Players(home, ["state" if is_one_user else f"state-{index}" for index in range(number)])
@@ -265,7 +266,7 @@ def test_never_two_of_ours_inside_whoever_is_paused_wherever(
         assert outcome == "succeeded"
         assert steps > 80
         rounds = [(victim, step) for victim in range(number) for step in range(1, steps + 1)]
-        for victim, step in rounds if torture else random.Random(7).sample(rounds, 20):
+        for victim, step in campaign.in_time(rounds if torture else random.Random(7).sample(rounds, 20)):
             ends = players.try_beside_a_paused_one(victim, step)
             assert set(ends) <= {"succeeded", "busy"}, f"player {victim} paused at {step}: {ends}"
             assert "succeeded" in ends, f"player {victim} paused at {step}: nobody dreamt"
@@ -275,13 +276,16 @@ def test_never_two_of_ours_inside_whoever_is_paused_wherever(
 
 
 @pytest.mark.torture
-def test_never_one_of_ours_and_a_client_inside_wherever_ours_is_paused(home: str, torture: bool) -> None:
+def test_never_one_of_ours_and_a_client_inside_wherever_ours_is_paused(
+    home: str, torture: bool, campaign: Campaign
+) -> None:
     ours, client = Players(home, ["state"]), Players(home, [""], play_client)
     ended: list[tuple[str, str]] = []
     try:
         ours.tell(0, 0)
         _, steps = ours.end_of(0)
-        for step in range(1, steps + 1) if torture else random.Random(7).sample(range(1, steps + 1), 25):
+        steps_to_pause_at = range(1, steps + 1) if torture else random.Random(7).sample(range(1, steps + 1), 25)
+        for step in campaign.in_time(steps_to_pause_at):
             ours.tell(0, step)
             first = ours.hear(0)
             client.tell(0, "enter")

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memoryd.config import Config
+from memoryd.config.schema import ProjectSettings
 from memoryd.engines.offline.wording import memory_of
 from memoryd.errors import MemorydError
 from memoryd.jobs.agent_memory import agent_memories
-from memoryd.jobs.index_repair import SETTLE_SECONDS, IndexWatch, repair_indexes
+from memoryd.jobs.forget import forget
+from memoryd.jobs.index_repair import SETTLE_SECONDS, IndexWatch, refresh_global_lines, repair_indexes
 from memoryd.jobs.move import move, personal_memories
 from memoryd.jobs.purge import left_over, purge_memory, texts_of_memory
 from memoryd.jobs.remember import remember
+from memoryd.jobs.team import share, team_dir_of
 from memoryd.language.evidence import evidence_of
 from memoryd.memory.commit import commit
 from memoryd.memory.directory import open_directory
@@ -24,7 +27,8 @@ from memoryd.memory.history import undoing
 from memoryd.memory.names import fitting_ever
 from memoryd.memory.tiers import tiers_of
 from memoryd.review.inbox import accept
-from memoryd.state import history, inbox
+from memoryd.state import history, inbox, team
+from memoryd.state.purge import indexes_with
 from tests.jobs.dream_workspace import DAY, RevisingEngine
 from tests.jobs.workspace import NOW, TABS, TABS_MD
 from tests.stores.machines import memory
@@ -100,6 +104,26 @@ def test_extraction_goes_on_without_the_global_directory_and_loses_nothing(works
     accept(workspace.database, row, NOW)
     (name,) = names_in(str(person))
     assert b"nurse" in (person / name).read_bytes()
+
+
+def test_words_that_take_something_back_wait_until_global_memories_can_be_read(workspace: Workspace) -> None:
+    person = Path(workspace.paths.global_dir)
+    session = workspace.say(NURSE)
+    workspace.work()
+    (name,) = names_in(str(person))
+    aside = person.with_name("aside")
+    person.rename(aside)
+    person.write_text("in the way")
+    taken_back = "Forget that I was a nurse for eleven years and am new to Rust."
+    workspace.say(TABS, taken_back, "Always squash the commits.", session=session)
+    done = workspace.run()
+    assert [outcome.outcome for outcome in done] == ["succeeded", "failed"]
+    assert f"mv {person} " in done[-1].detail
+    assert TABS_MD in names_in(str(workspace.memory))
+    person.unlink()
+    aside.rename(person)
+    workspace.work()
+    assert name not in names_in(str(person))
 
 
 def test_a_dream_goes_on_without_the_global_directory(dream_workspace: DreamWorkspace) -> None:
@@ -178,6 +202,41 @@ def test_a_purge_that_a_line_in_an_index_holds_up_can_be_repeated(
     assert fitting_ever(database, person, name) == [name]
     purge_it()
     assert fitting_ever(database, person, name) == []
+
+
+def test_the_index_of_a_project_that_is_left_alone_tells_nothing_of_the_person(workspace: Workspace) -> None:
+    workspace.say(NURSE, TABS)
+    workspace.work()
+    index = workspace.memory / "MEMORY.md"
+    assert "nurse" in index.read_text()
+    config = Config(projects=ProjectSettings(exclude=("/code/*",)))
+    workspace.database.paths = workspace.paths._replace(excluded=config.projects.exclude)
+    (name,) = names_in(workspace.paths.global_dir)
+    with open_directory(workspace.paths.global_dir) as person:
+        forget(workspace.database, person, name, NOW)
+    assert refresh_global_lines(workspace.database, config, NOW) == 1
+    assert HEADING not in index.read_text()
+    assert "tabs" in index.read_text()
+    remember(workspace.database, str(workspace.memory), "I was a sailor for ten years", NOW, "user")
+    assert "sailor" not in index.read_text()
+
+
+def test_a_memory_of_a_team_is_purged_from_the_index_of_its_project_and_from_the_history_of_that(
+    workspace: Workspace,
+) -> None:
+    database, project = workspace.database, str(workspace.memory)
+    (name,) = remember(database, project, "Ask Zebulon Quackenbush about the ledger of the bakery", NOW, "project")
+    team.put_answer(database, project, "ref", "Mara", NOW)
+    share(database, project, name, "Mara", NOW)
+    workspace.forget(name)
+    folder = team_dir_of(project)
+    unwanted = texts_of_memory(database, folder, name)
+    assert "Zebulon" in (workspace.memory / "MEMORY.md").read_text()
+    list(purge_memory(workspace.paths, Config(), database, folder, name, unwanted, {}, NOW))
+    assert "Zebulon" not in (workspace.memory / "MEMORY.md").read_text()
+    indexes = indexes_with(database, b"](", project)
+    assert indexes
+    assert [text for text in indexes if b"Quackenbush" in text] == []
 
 
 def test_agents_are_found_in_all_three_scopes_and_no_link_is_followed(paths: Paths, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from memoryd.clients.tool_actions import action_in
 from memoryd.config import Config
+from memoryd.jobs import enforce
 from memoryd.jobs.point_of_action import CallAnswer, CallRequest, at_call, record_call
 from memoryd.memory.document import parse
 from memoryd.recall import shown
@@ -206,3 +207,17 @@ def test_a_call_without_a_rule_does_not_wait_for_what_few_calls_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_what_was_confirmed_of_a_directory_that_cannot_be_reached_stays_confirmed(
+    project: Project, tmp_path: Path
+) -> None:
+    project.write(NPM, "Never run npm install here", "run npm install")
+    asked = [(str(project.place), NPM)]
+    project.place.rename(tmp_path / "unmounted")
+    project.place.symlink_to(tmp_path / "elsewhere")
+    enforce.withdraw_unasked(project.paths)
+    assert confirmed.all_confirmed(project.paths) == asked
+    project.place.unlink()
+    enforce.withdraw_unasked(project.paths)
+    assert confirmed.all_confirmed(project.paths) == []

@@ -75,3 +75,10 @@ def test_a_file_is_called_by_the_short_form_of_the_title() -> None:
 def test_any_text_has_a_title_that_fits(text: str) -> None:
     assert len(title_of(text)) <= LONGEST_TITLE
     assert slug_of(title_of(text))
+
+
+def test_a_title_begins_behind_a_clause_that_only_approves() -> None:
+    approved = "yes thats exactly how i want routes drawn, arrows first and then the names of the stops"
+    assert title_and_rest(approved) == ("Arrows first and then the names of the stops", "")
+    pointing = "love the tables in the weekly report of the depot, keep those in all reports"
+    assert title_of(pointing).startswith("Love the tables")

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from memoryd.clock import Clock
     from memoryd.memory.lock import Lock
+    from tests.torture.campaign import Campaign
 
 NOW = 1_792_000_000.25
 DAYS_AGO_NS = 1_791_700_000_123_456_789
@@ -699,7 +700,7 @@ NEVER = 1 << 30
 @pytest.mark.parametrize("success", [True, False], ids=["success", "failure"])
 @pytest.mark.parametrize("body", [None, b"", b"%d" % GONE], ids=["none before", "empty before", "stale before"])
 def test_a_kill_at_any_call_costs_no_day(
-    memory: Path, directory: int, tmp_path: Path, torture: bool, body: bytes | None, success: bool, kernel: bool
+    memory: Path, directory: int, tmp_path: Path, campaign: Campaign, body: bytes | None, success: bool, kernel: bool
 ) -> None:
     """Whoever dies, also the recovery: then it is as before, or as after a success, and free at once."""
     record = tmp_path / "record"
@@ -710,7 +711,7 @@ def test_a_kill_at_any_call_costs_no_day(
     kills, runs_through = 0, False
     while not runs_through:
         kills += 1
-        second_deaths: Iterator[int] = iter(range(1, NEVER) if torture else (1 + kills % 9, NEVER))
+        second_deaths: Iterator[int] = iter(range(1, NEVER) if campaign.has_time else (1 + kills % 9, NEVER))
         recovery_dies = True
         while recovery_dies:
             for name in os.listdir(memory):
@@ -839,9 +840,9 @@ def race(memory: Path, seed: int, settle_seconds: float, rounds: int) -> Counter
 
 
 @pytest.mark.torture
-def test_never_two_inside_at_once(memory: Path, torture: bool) -> None:
-    seed = random.randrange(1 << 30) if torture else 7
-    counts = race(memory, seed, settle_seconds=0.1, rounds=4000 if torture else 60)
+def test_never_two_inside_at_once(memory: Path, torture: bool, campaign: Campaign) -> None:
+    seed = campaign.seed
+    counts = race(memory, seed, settle_seconds=0.1, rounds=300 if torture else 60)
     print("seed", seed, dict(counts))
     assert counts["two of ours"] == 0
     assert counts["ours and a client"] == 0

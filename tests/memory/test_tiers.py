@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import random
+import select
+import signal
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memoryd.errors import StateError
+from memoryd.config import Config
+from memoryd.errors import MemorydError, StateError
+from memoryd.jobs.index_repair import refresh_global_lines
 from memoryd.jobs.move import move
 from memoryd.jobs.recovery import recover_commits
 from memoryd.memory.commit import CommitPart, commit_together, reindex
@@ -335,10 +341,11 @@ def test_an_index_that_is_left_to_somebody_else_is_not_touched(database: Databas
     assert (project / "a.md").exists()
 
 
+@pytest.mark.parametrize("is_found_in_global", [False, True])
 @pytest.mark.parametrize("is_taken", [False, True])
 @pytest.mark.parametrize("is_back", [False, True])
-def test_a_move_that_was_killed_is_finished_by_the_next_commit_in_the_project_and_loses_nothing(
-    paths: Paths, project: Path, *, is_back: bool, is_taken: bool
+def test_a_move_that_was_killed_is_finished_by_the_next_commit_in_either_directory_and_loses_nothing(
+    paths: Paths, project: Path, *, is_back: bool, is_taken: bool, is_found_in_global: bool
 ) -> None:
     places = [str(project), paths.global_dir]
     source, target = reversed(places) if is_back else places
@@ -356,7 +363,7 @@ def test_a_move_that_was_killed_is_finished_by_the_next_commit_in_the_project_an
         if is_taken and not there.exists():
             there.write_bytes(memory("Somebody else's"))
         with closing(open_database(paths)) as database:
-            with open_directory(str(project)) as directory:
+            with open_directory(places[is_found_in_global]) as directory:
                 reindex(database, directory, NOW)
             assert changes.directories_with_prepared(database) == []
         found = [path for place in places for path in Path(place).glob("user*.md") if b"A nurse" in path.read_bytes()]
@@ -397,3 +404,98 @@ def test_the_undo_of_a_move_that_was_killed_loses_nothing_where_the_old_place_is
         ]
         assert len(found) == 1, (call, found)
     assert call > 8
+
+
+_LONGEST_SECONDS = 120.0
+
+
+def in_children(*works: Callable[[], object]) -> list[int]:
+    """The exit codes of processes that do this work at the same time; those that never end are killed."""
+    ended, end = os.pipe()
+    children = []
+    for work in works:
+        child = os.fork()
+        if child == 0:
+            os.close(ended)
+            code = 1
+            with suppress(BaseException):
+                work()
+                code = 0
+            os._exit(code)
+        children.append(child)
+    os.close(end)
+    if not select.select([ended], [], [], _LONGEST_SECONDS)[0]:  # it can be read when the last of them has closed it
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+    os.close(ended)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
+def test_from_the_global_directory_nobody_waits_for_a_project_that_is_being_written(
+    paths: Paths, project: Path
+) -> None:
+    person = paths.global_dir
+    Path(person, "user_c.md").write_bytes(memory("A nurse"))
+    call = 4
+    while not Path(project, "user_c.md").exists():  # killed behind the first half
+        call += 1
+        assert not in_child(
+            paths, lambda database: move(database, person, str(project), "user_c.md", person, NOW), call
+        )
+
+    def write_there() -> None:
+        with closing(open_database(paths)) as database, open_directory(person) as directory:
+            reindex(database, directory, NOW)
+
+    with open_directory(str(project)) as held:
+        with held.locked():
+            assert in_children(write_there) == [0]
+        with closing(open_database(paths)) as database:
+            reindex(database, held, NOW)
+            assert changes.directories_with_prepared(database) == []
+    assert not Path(person, "user_c.md").exists()
+
+
+def test_processes_that_lock_a_project_and_the_global_directory_in_every_way_come_to_an_end(
+    paths: Paths, project: Path
+) -> None:
+    """Two processes that each hold what the other one wants would wait for ever. Some die in a commit, and others finish it."""
+    other = Path(paths.transcripts_root, "-code-other", "memory")
+    other.mkdir(parents=True)
+    open_database(paths).close()
+    places = [str(project), str(other)]
+    works = [partial(lock_in_every_way, paths, places, random.Random(number)) for number in range(4)]
+    assert in_children(*works) == [0, 0, 0, 0]
+    recover_all(paths)
+    with closing(open_database(paths)) as database:
+        assert changes.directories_with_prepared(database) == []
+
+
+def lock_in_every_way(paths: Paths, projects: list[str], chance: random.Random) -> None:
+    person = paths.global_dir
+    with closing(open_database(paths)) as database:
+        for number in range(14):
+            place, name = chance.choice(projects), f"user_{chance.randrange(6)}.md"
+            fresh = f"project_{os.getpid()}_{number}.md"
+
+            def commit_both(database: Database, place: str = place, fresh: str = fresh) -> None:
+                made = (group(fresh, None, memory(fresh)), group(f"global/{fresh}", None, memory(f"All {fresh}")))
+                with open_directory(place) as directory:
+                    tiers_of(database, place).commit(database, directory, Changeset("extract", "said", made), NOW)
+
+            way = chance.randrange(6)
+            with suppress(MemorydError, OSError):  # another process was faster
+                if way == 0:
+                    commit_both(database)
+                elif way == 1:
+                    in_child(paths, commit_both, chance.randrange(1, 24))
+                elif way == 2:
+                    Path(place, name).write_bytes(memory(f"Moved {name}"))
+                    move(database, place, person, name, person, NOW)
+                elif way == 3:
+                    move(database, person, place, name, person, NOW)
+                elif way == 4:
+                    refresh_global_lines(database, Config(), NOW)
+                else:
+                    with open_directory(person) as directory:
+                        reindex(database, directory, NOW)

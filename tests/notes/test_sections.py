@@ -80,6 +80,14 @@ def test_what_is_handed_back_begins_with_the_task_and_stays_within_its_length() 
         assert piece in text
 
 
+def test_what_a_model_says_of_the_task_is_handed_back_whole() -> None:
+    data = b"".join(WorkingSession().long_turn(number) for number in range(40))
+    task = "\n".join(
+        f"- condition {number}: at most {number} readings a second, as the broker wants it" for number in range(20)
+    )
+    assert task in handed_back(facts_of(data, look_lines=100), {"Task": task}, "/s/notes.md", 9_400)
+
+
 def test_a_secret_that_a_model_wrote_is_in_neither() -> None:
     facts = facts_of(WorkingSession().turn("hello there"))
     written = {"Learnings": f"the token is {SECRET}"}

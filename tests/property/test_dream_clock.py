@@ -183,5 +183,5 @@ class Clockwork(RuleBasedStateMachine):
 @pytest.mark.torture
 def test_no_two_dreams_a_day_and_none_lost_for_ever(monkeypatch: pytest.MonkeyPatch, torture: bool) -> None:
     monkeypatch.setattr(lock, "holder_of", Lives.holder_of)
-    limits = settings(max_examples=1500 if torture else 30, stateful_step_count=50 if torture else 20, deadline=None)
+    limits = settings(max_examples=150 if torture else 30, stateful_step_count=50 if torture else 20, deadline=None)
     run_state_machine_as_test(Clockwork, settings=limits)

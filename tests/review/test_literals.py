@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.review.literals import unfounded_literal, unnamed_address
+from memoryd.review.literals import unfounded_literal
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_what_no_source_holds_is_told(text: str, source: str, literal: str) -> N
 
 
 def test_an_address_may_be_told_with_its_scheme() -> None:
-    assert unnamed_address("See https://a.dev/b/.", "the board is a.dev/b") == ""
-    assert unnamed_address("See https://a.dev/b.", "the board is b.dev/a") == "https://a.dev/b"
-    assert unnamed_address("See https://a.dev.", "it is on data.devices") == "https://a.dev"
+    assert unfounded_literal("See https://a.dev/b/.", "the board is a.dev/b") == ""
+    assert unfounded_literal("See https://a.dev/b.", "the board is b.dev/a") == "https://a.dev/b"
+    assert unfounded_literal("See https://a.dev.", "it is on data.devices") == "https://a.dev"

@@ -244,5 +244,5 @@ class Homes(RuleBasedStateMachine):
 
 @pytest.mark.torture
 def test_no_memory_is_lost_whoever_exchanges_when(torture: bool) -> None:
-    limits = settings(max_examples=500 if torture else 12, stateful_step_count=50 if torture else 25, deadline=None)
+    limits = settings(max_examples=60 if torture else 12, stateful_step_count=50 if torture else 25, deadline=None)
     run_state_machine_as_test(Homes, settings=limits)

@@ -131,8 +131,8 @@ def test_writers_with_cuts_and_deaths_become_equal_and_lose_nothing(
     die_at_random: Callable[[random.Random], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Eight writers with 300 changes each in the long campaign."""
-    writers, writes, trouble = (8, 300, 0.04) if torture else (3, 8, 0.2)
+    """Eight writers with 40 changes each in the long campaign."""
+    writers, writes, trouble = (8, 40, 0.08) if torture else (3, 8, 0.2)
     seed = random.Random().randrange(1 << 30) if torture else 7
     print(f"seed {seed}")
     run_campaign(

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import platform
 import random
+import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memoryd import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pytest
     from _pytest.terminal import TerminalReporter
@@ -24,6 +25,8 @@ DOCUMENT = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reliabil
 SHORT_SEED = 7
 PROPERTY = "campaign"
 _SHOWN_FAILURES = 8
+_FEWEST = 6
+Point = TypeVar("Point")
 
 
 class Count(NamedTuple):
@@ -39,8 +42,10 @@ class Count(NamedTuple):
 class Campaign:
     """The attacks or faults of one test. `seed` decides all that is random in it."""
 
-    def __init__(self, seed: int, *, is_long: bool) -> None:
+    def __init__(self, seed: int, *, is_long: bool, seconds: float = 0.0, is_brief: bool = False) -> None:
         self.seed, self.is_long = seed, is_long
+        self._is_brief = is_brief
+        self._ends_at = time.monotonic() + seconds
         self.random = random.Random(seed)
         self.counts: list[Count] = []
         self._failures: list[str] = []
@@ -50,7 +55,28 @@ class Campaign:
         is_long, seed = bool(config.getoption("--torture")), config.getoption("--seed")
         if seed is None:
             seed = random.randrange(1 << 30) if is_long else SHORT_SEED
-        return cls(seed, is_long=is_long)
+        return cls(seed, is_long=is_long, seconds=config.getoption("--seconds"))
+
+    @property
+    def has_time(self) -> bool:
+        """Whether a long run may try more. A short one tries what it always tries."""
+        return self.is_long and time.monotonic() < self._ends_at
+
+    def some(self, kinds: Sequence[Point]) -> Sequence[Point]:
+        """All kinds of attacks, or, where it is only asked whether any gets through, each eighth."""
+        return kinds[::8] if self._is_brief else kinds
+
+    def in_time(self, points: Iterable[Point]) -> Iterator[Point]:
+        """Points to try: in a long run the first, the last, and all others in any order, until the time of the test is over."""
+        chosen = list(points)
+        if self.is_long and chosen:
+            first, *others = chosen
+            last = [others.pop()] if others else []
+            chosen = [first, *last, *self.random.sample(others, len(others))]
+        for number, point in enumerate(chosen):
+            if self.is_long and number >= _FEWEST and not self.has_time:
+                return
+            yield point
 
     def tried(self, part: str, kind: str, number: int, through: Iterable[object] = ()) -> None:
         """Count attacks or faults of a kind, and what of them got through, each in words that let somebody repeat it."""
@@ -122,7 +148,8 @@ and the document is not written.
 
 {rows}
 
-`make torture SEED=number` repeats a run; without it every campaign takes a new seed and prints it. `make test` runs a short part of
-every campaign with the seed {SHORT_SEED}. *Guards broken on purpose* prove that the short run notices: one guard at a time is taken away,
+`make torture SEED=number` repeats a run; without it every campaign takes a new seed and prints it. A test that kills or fails at
+calls to the disk tries them in any order, until its time is over: `make torture SECONDS=number` gives each so much, else 20.
+`make test` runs a short part of every campaign with the seed {SHORT_SEED}. *Guards broken on purpose* prove that the short run notices: one guard at a time is taken away,
 and a row says how many attacks got through then; a guard that nothing needs fails the command. What is not promised stands in [SECURITY.md](../SECURITY.md).
 """

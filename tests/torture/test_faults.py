@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -10,11 +11,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from memoryd.jobs.upkeep import upkeep
+from tests.acceptance.command import Daemon
 from tests.fork_server import ForkServer, Request
 from tests.jobs import workspace as workspaces
 from tests.jobs.dream_workspace import FastClock
@@ -27,17 +30,21 @@ if TYPE_CHECKING:
     from tests.jobs.workspace import Workspace
     from tests.torture.campaign import Campaign
 
-_SERVER = ForkServer()
+SERVER = ForkServer()
 _SENTENCE = "always call tool number {} first"
 _DAY = 86_400.0
 
 
-def _run(environment: dict[str, str], *arguments: str, limit: str = "none", value: int = 0) -> tuple[int, str]:
-    """Exit code of a memoryd under a limit, and all that it said."""
+def _run(
+    environment: dict[str, str], *arguments: str, limit: str = "none", value: int = 0, told: bytes = b""
+) -> tuple[int, str]:
+    """Exit code of a memoryd under a limit that is told something on its standard input, and all that it said."""
     module = Request("tests.torture.under_limits", (limit, str(value), *arguments), environment, environment["HOME"])
     reading, writing = os.pipe()  # a file could not grow either
-    with open(os.devnull, "rb") as nothing, open(reading, "rb") as said, open(writing, "wb") as saying:
-        code = _SERVER.start(module, nothing.fileno(), saying.fileno(), saying.fileno()).wait(60)
+    with TemporaryFile() as given, open(reading, "rb") as said, open(writing, "wb") as saying:
+        given.write(told)
+        given.seek(0)
+        code = SERVER.start(module, given.fileno(), saying.fileno(), saying.fileno()).wait(60)
         os.set_blocking(reading, False)
         return code, (said.read() or b"").decode("utf-8", "replace")
 
@@ -62,7 +69,7 @@ def _is_sound(paths: Paths) -> bool:
 def test_a_process_that_may_open_or_write_only_so_much_says_so_and_loses_nothing(
     limit: str, levels: range, environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:
-    chosen = list(levels) if campaign.is_long else campaign.random.sample(list(levels), 3)
+    chosen = list(levels) if campaign.is_long else campaign.random.sample(list(levels), 2)
     through = []
     first = _run(environment, "remember", _SENTENCE.format(9_999))
     assert first[0] == 0, first
@@ -146,31 +153,45 @@ def _damage(dice: random.Random, database: Path) -> str:
 def test_many_processes_at_once_save_each_sentence_once(
     environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:
-    """Commands, hooks, a worker and status, all in one home."""
-    processes = 64 if campaign.is_long else 12
+    """Commands, hooks, MCP servers and a daemon, all in one home."""
+    processes = 64 if campaign.is_long else 8
     session = Session("at once")
     write(paths.transcripts_root, session, session.turn("from now on, run make lint before every commit"))
     hook = ("hook", "claude-code", "UserPromptSubmit")
     others = (("extract-now",), ("status",), ("memories",), hook, ("doctor",))
 
     def start(number: int) -> tuple[int, str]:
+        if number % 4 == 3:
+            return _run(environment, "mcp", told=_remember_by_mcp(_SENTENCE.format(number)))
         command = ("remember", _SENTENCE.format(number)) if number % 2 else others[number // 2 % len(others)]
         return _run(environment, *command)
 
     through, saved = [], []
-    for at in range(3 if campaign.is_long else 1):
-        numbers = range(at * processes, (at + 1) * processes)
-        with ThreadPoolExecutor(processes) as pool:
-            done = dict(zip(numbers, pool.map(start, numbers), strict=True))
-        through += [f"{number}: {said[-300:]!r}" for number, (_, said) in done.items() if "Traceback" in said]
-        saved += [number for number, (code, _) in done.items() if number % 2 and code == 0]
+    with Daemon(environment) as daemon:
+        daemon.says("watches")
+        for at in range(2 if campaign.is_long else 1):
+            numbers = range(at * processes, (at + 1) * processes)
+            with ThreadPoolExecutor(processes) as pool:
+                done = dict(zip(numbers, pool.map(start, numbers), strict=True))
+            faults = ("Traceback", "A fault of memoryd's own")
+            through += [
+                f"{at}: {said[-300:]!r}" for at, (_, said) in done.items() if any(map(said.__contains__, faults))
+            ]
+            saved += [number for number, (code, _) in done.items() if number % 4 == 1 and code == 0]
+        assert daemon.process.poll() is None
     assert saved
     through += [f"sentence {number} is not there once" for number in saved if _times_saved(environment, number) != 1]
     if not _is_sound(paths):
         through.append("the database is damaged")
     campaign.tried(
-        "faults", f"{processes} processes at once, for each", processes * (3 if campaign.is_long else 1), through
+        "faults", f"{processes} processes at once, for each", processes * (2 if campaign.is_long else 1), through
     )
+
+
+def _remember_by_mcp(text: str) -> bytes:
+    """What the user did not say waits for a yes in the inbox, which all of them write to."""
+    called = {"name": "remember", "arguments": {"text": text, "quote": text}}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}).encode() + b"\n"
 
 
 @pytest.mark.torture

@@ -159,7 +159,7 @@ def test_a_broken_guard_is_noticed(guard: str, monkeypatch: pytest.MonkeyPatch, 
     module, name, broken, check = GUARDS[guard]
     with monkeypatch.context() as patched:
         patched.setattr(module, name, broken)
-        unguarded = Campaign(SHORT_SEED, is_long=False)
+        unguarded = Campaign(SHORT_SEED, is_long=False, is_brief=True)
         check(unguarded)
     _count(campaign, guard, unguarded)
 
@@ -168,7 +168,7 @@ def test_a_broken_guard_is_noticed(guard: str, monkeypatch: pytest.MonkeyPatch, 
 def test_a_review_without_doubts_is_noticed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, campaign: Campaign
 ) -> None:
-    monkeypatch.setattr(doubts, "_is_pasted", no)
+    monkeypatch.setattr(doubts, "is_pasted", no)
     unguarded = Campaign(SHORT_SEED, is_long=False)
     test_poisoning.test_planted_text_is_not_remembered("below a request", workspace, unguarded)
     _count(campaign, "doubts of the review", unguarded)

@@ -122,11 +122,6 @@ class ClaudeCodeClient(SessionFiles, ClaudeCodeHooks):
 
         return install(paths, python, recorded)
 
-    def remove_plugin(self, paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
-        from memoryd.clients.claude_code.plugin import remove
-
-        return remove(paths, recorded)
-
     def set_call_hook(self, paths: Paths, *, is_wanted: bool) -> bool:
         from memoryd.clients.claude_code.plugin import set_call_hook
 

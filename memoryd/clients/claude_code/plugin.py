@@ -136,21 +136,6 @@ def install(paths: Paths, python: str, recorded: Collection[str] = ()) -> Plugin
     return PluginChange(folder, before, tuple(files))
 
 
-def remove(paths: Paths, recorded: Collection[str] = ()) -> PluginChange:
-    """Take the plugin away, and leave what somebody else put into its folder. Raises ClientError."""
-    folder = plugin_folder(paths)
-    if not os.path.isdir(folder) or os.path.islink(folder):
-        return PluginChange(folder, "missing")
-    known = {*plugin_files(("memoryd",)), *recorded}
-    _check_owner(folder, known)
-    before: State = "installed" if os.path.exists(os.path.join(folder, MANIFEST)) else "outdated"
-    try:
-        _remove(folder, known)
-        return PluginChange(folder, before, left=tuple(name for name, _ in _files_in(folder)))
-    except OSError as error:
-        raise _unusable(folder, error) from error
-
-
 def set_call_hook(paths: Paths, *, is_wanted: bool) -> bool:
     """Put the hook before tool calls into the plugin, or take it out; whether that changed anything. Raises OSError.
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 WRITTEN = 0.75
 """A fact that is at least as likely worth keeping is written down."""
-UNCONFIRMED = 0.38
+UNCONFIRMED = 0.42
 """One that is at least as likely waits until it is said again, or the user says yes."""
-AMENDS = 0.05
+AMENDS = 0.03
 """One that speaks of a change or an exception is held against what is known from here on."""
 ASKED = 0.1
 """What the user asks to be remembered in so many words is written down from here on: fewer words for it have been seen than
@@ -41,7 +41,9 @@ JOINED_BEFORE = 0.42
 """From here on it belongs to the fact behind it; chosen by cross-validation. Without it a reason may stand without its rule."""
 PART_BEFORE = 0.05
 """And it has to be as likely worth keeping by itself: what is less likely is an order that came before."""
-REASON = 0.5
+REASON = 0.4
+"""From here on a sentence that belongs to a fact is its reason."""
+_NOT_ASKED = ("joke", "says", "hypothetical")
 _LEAST_APPROVED = 3
 _LEAST_WORDS = 3
 _LEAST_CHARACTERS = 5
@@ -83,7 +85,9 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
         likely[number] >= AMENDS
         and likely[number] >= _least(sentence)
         and is_meant(sentence)
+        and not sentence.endswith((":", "："))  # it announces what was pasted below  # noqa: RUF001
         and taken_back_by(sentence) is None
+        and not takes_back_before(sentence)
         for number, sentence in enumerate(sentences)
     ]
     named = _named_back(sentences)
@@ -103,8 +107,10 @@ def _of_request(likely: float) -> float:
 
 
 def _least(sentence: str) -> float:
-    """How likely a sentence has to be worth keeping to be looked at. Nobody is asked whether a joke was meant."""
-    return WRITTEN if has_cue(sentence, "joke") else AMENDS if amends(sentence) else UNCONFIRMED
+    """How likely a sentence has to be worth keeping to be looked at. Nobody is asked whether a joke or hearsay is meant."""
+    if any(has_cue(sentence, cue) for cue in _NOT_ASKED):
+        return WRITTEN
+    return AMENDS if amends(sentence) else UNCONFIRMED
 
 
 def amends(text: str) -> bool:

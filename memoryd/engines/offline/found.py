@@ -116,16 +116,14 @@ class FoundFacts:
         ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
         anew = [one for one in ours if tells_anew(fact_of(one.body), stated.text)]
         if len(anew) == 1:
-            self._changed[anew[0].name] = memory._replace(
-                reason="updated", files=(anew[0].name,), type=anew[0].type, is_renamed=True
-            )
+            self._update(anew[0], memory._replace(type=anew[0].type))
             return True
         swap = swap_in(stated.text)
         named = [one for one in ours if swap and names_old(one, stated.text, swap)]
         if swap and len(named) == 1:
             text = swap.applied_to(fact_of(named[0].body))
             revised = memory_of(text, "", memory.evidence, named[0].type or "project")
-            self._changed[named[0].name] = revised._replace(reason="updated", files=(named[0].name,), is_renamed=True)
+            self._update(named[0], revised)
             return True
         for one in ours:
             if may_tell_anew(fact_of(one.body), stated.text):
@@ -167,13 +165,18 @@ class FoundFacts:
                 self._facts.append(_Fact(said, stated, kept))
             return True
         if only_ends(stated.text) and passed[about]:
-            return self._withdraw(older, said)
+            return self._withdraw(older, fact_evidence(said, stated.sentences))
         if self._is_certain:
             self._suspect(older, memory.evidence)
             return False
-        is_same = slug_of(memory.name) == slug_of(title_of(fact_of(older.body)))
-        self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
+        self._update(older, memory)
         return True
+
+    def _update(self, older: StoredMemory, memory: Revision) -> None:
+        """Write a memory anew. Its file is called by the new title, unless it is called so already."""
+        called = older.name.rpartition("/")[2].removesuffix(".md").partition("_")[2]
+        is_same = called == memory.name.replace("-", "_")
+        self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
 
     def withdraw_passed(self, said: UserMessage) -> None:
         """Withdraw what waits to be confirmed and was about a day that has passed by now: there is nothing left to ask."""
@@ -228,17 +231,23 @@ class FoundFacts:
         `facts` are those of the message; `is_first`: the message before it was read by an earlier run.
         """
         sentences = own_sentences(said)
-        if not sentences or len(sentences) > _MOST_BEHIND or not all(map(is_meant, sentences)):
-            return False
         before = said.after[:1]
-        for number, fact in enumerate(self._facts):
-            if (fact.said.message_id,) == before and fact.stated.is_last:
-                stated = continued(fact.stated, sentences, said.text, facts)
-                if stated is not None:
-                    memory = revision_of(fact.said, stated._replace(why=()) if not stated.why else stated)
-                    evidence = (*fact.memory.evidence, fact_evidence(said, sentences))
-                    self._facts[number] = _Fact(said, stated, memory._replace(evidence=evidence, keys=fact.memory.keys))
-                    return True
+        last = [at for at, fact in enumerate(self._facts) if (fact.said.message_id,) == before and fact.stated.is_last]
+        if (
+            not (last or is_first)
+            or not sentences
+            or len(sentences) > _MOST_BEHIND
+            or not all(map(is_meant, sentences))
+        ):
+            return False
+        for number in last:
+            fact = self._facts[number]
+            stated = continued(fact.stated, sentences, said.text, facts)
+            if stated is not None:
+                memory = revision_of(fact.said, stated._replace(why=()) if not stated.why else stated)
+                evidence = (*fact.memory.evidence, fact_evidence(said, sentences))
+                self._facts[number] = _Fact(said, stated, memory._replace(evidence=evidence, keys=fact.memory.keys))
+                return True
         return is_first and self._continues_stored(said, sentences, facts)
 
     def _continues_stored(self, said: UserMessage, sentences: Sequence[str], facts: Sequence[StatedFact]) -> bool:
@@ -257,10 +266,10 @@ class FoundFacts:
         evidence = fact_evidence(said, sentences)
         text = " ".join(stated.sentences)
         revised = memory_of(text, " ".join(stated.why), (evidence,), memory.type or "project")
+        if stated.key != stated.sentences[0]:
+            revised = revised._replace(name=slug_of(title_of(stated.key)))
         if stored:
-            is_same = slug_of(title_of(text)) == slug_of(title_of(parts.fact))
-            revised = revised._replace(reason="updated", files=(memory.name,), is_renamed=not is_same)
-            self._changed[memory.name] = revised
+            self._update(memory, revised)
         else:
             self._withdraw_row(rows[0][0])
             kept = revised._replace(evidence=(*memory.evidence, evidence))
@@ -275,13 +284,17 @@ class FoundFacts:
         Whether it took something back. Names have to single out one of all facts and memories. Without a name, a memory that
         was written already goes only where it rests on the message right before this one.
         """
-        for take_back in filter(None, map(taken_back_by, own_sentences(said))):
+        for sentence in own_sentences(said):
+            take_back = taken_back_by(sentence)
+            if take_back is None:
+                continue
+            words = fact_evidence(said, (sentence,))  # the rest of the message may speak of other memories
             if take_back.named:
-                done = self._drop_named(said, take_back.named)
+                done = self._drop_named(take_back.named, words)
             elif take_back.is_bare and "?" in said.answer:
                 done = False  # it may answer the assistant's question
             else:
-                done = self._drop_last(said, is_bare=take_back.is_bare)
+                done = self._drop_last(said, words, is_bare=take_back.is_bare)
             if done or (not take_back.named and not take_back.is_bare and self._drop_spoken_of(said)):
                 return True
         if mentions_taking_back(said.text)[0]:
@@ -315,7 +328,7 @@ class FoundFacts:
             if memory.is_ours and rests_on(memory, before):
                 self._suspect(memory, (quote_of(said),))
 
-    def _drop_named(self, said: UserMessage, named: frozenset[str]) -> bool:
+    def _drop_named(self, named: frozenset[str], words: Evidence) -> bool:
         facts = [fact for fact in self._facts if speaks_of(fact.memory.body, named)]
         memories = [memory for memory in self._memories() if speaks_of(f"{memory.description}\n{memory.body}", named)]
         rows = [row_id for row_id, memory in self._waiting.items() if speaks_of(memory.body, named)]
@@ -325,9 +338,9 @@ class FoundFacts:
             self._facts.remove(fact)
         for row_id in rows:
             self._withdraw_row(row_id)
-        return bool(facts or rows) or self._withdraw(memories[0], said)
+        return bool(facts or rows) or self._withdraw(memories[0], words)
 
-    def _drop_last(self, said: UserMessage, *, is_bare: bool) -> bool:
+    def _drop_last(self, said: UserMessage, words: Evidence, *, is_bare: bool) -> bool:
         before = said.after[:1]
         facts = [fact for fact in self._facts if (fact.said.message_id,) == before]
         if facts:
@@ -341,13 +354,12 @@ class FoundFacts:
         for row_id in rows:
             self._withdraw_row(row_id)
         resting = [memory for memory in self._memories() if rests_on(memory, before)]
-        return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], said))
+        return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], words))
 
-    def _withdraw(self, memory: StoredMemory, said: UserMessage) -> bool:
+    def _withdraw(self, memory: StoredMemory, words: Evidence) -> bool:
         if memory.is_ours:
-            evidence = quote_of(said)
-            line = f"you took it back: {evidence.quote}"
-            self._changed[memory.name] = Revision("taken_back", line, (memory.name,), evidence=(evidence,))
+            line = f"you took it back: {words.quote}"
+            self._changed[memory.name] = Revision("taken_back", line, (memory.name,), evidence=(words,))
         return memory.is_ours
 
     def _withdraw_row(self, row_id: int) -> None:

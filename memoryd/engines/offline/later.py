@@ -19,8 +19,10 @@ from memoryd.language.replaced import (
 )
 from memoryd.language.subjects import (
     content_words,
+    is_about,
     is_contrasted,
     is_same_kind_of_value,
+    mentions_taking_back,
     shared_subjects,
     shared_words,
     subject_of,
@@ -40,8 +42,8 @@ _REASON_BEHIND = 0.5
 _JOINED_BEHIND = 0.7
 """From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
 _LEAST_SHARED = 2
-"""Words that a change shares with the memory that it is about; another value of the same kind is as good as one of them. An
-exception has to have only one: it is one to something."""
+"""Words that a change shares with the memory that it is about; another value of the same kind is as good as one of them where
+the change names what they share first. An exception has to have only one: it is one to something."""
 _LEAST_PART = 0.25
 """And how many of the words of the shorter of the two these have to be: two long sentences share two words by chance."""
 
@@ -51,9 +53,10 @@ def continued(
 ) -> StatedFact | None:
     """A fact with the next message joined to it; None where that speaks of something else."""
     last = stated.sentences[-1]
-    is_restated = bool(facts) and has_cue(sentences[0], "correct") and bool(shared_words(last, text))
-    if is_correction(text, last) or is_restated:
-        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
+    is_restated = has_cue(sentences[0], "correct") and bool(shared_words(last, text))
+    if is_correction(text, last) or (is_restated and not mentions_taking_back(text)[0]):
+        key = max(sentences, key=word_count)  # the title is what holds now
+        return stated._replace(sentences=(*stated.sentences, *sentences), key=key, is_last=True, is_all=False)
     if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
         return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
     is_own = any(fact.likely >= WRITTEN for fact in facts)
@@ -85,13 +88,13 @@ def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int |
     is_limit = is_exception(text) or is_allowed
     facts = [*map(fact_of, bodies)]
     subject = without_change(text)
+    both = [shared_subjects(forbidden_in(fact) if is_allowed else fact, subject) for fact in facts]
     shared = [
-        len(shared_subjects(fact, subject)) + (not is_limit and is_same_kind_of_value(fact, text))
-        if shared_subjects(forbidden_in(fact) if is_allowed else fact, subject)
-        and (is_limit or not is_contrasted(fact, text))
-        and not is_elsewhere(fact, text)
+        len(shared_subjects(fact, subject))
+        + (not is_limit and is_same_kind_of_value(fact, text) and is_about(subject, words))
+        if words and (is_limit or not is_contrasted(fact, text)) and not is_elsewhere(fact, text)
         else 0
-        for fact in facts
+        for fact, words in zip(facts, both, strict=True)
     ]
     most = max(shared, default=0)
     if not most or shared.count(most) != 1:

@@ -61,11 +61,3 @@ def consolidate(
             tell("consolidate", line)
     rest = learnt.found._replace(written=())
     return Consolidated(tuple(revisions_of(drafts, memories)), rest, frozenset(learnt.left_to_extraction))
-
-
-def moved_out_of(memories: Sequence[StoredMemory], index: str) -> list[Revision]:
-    """Only what somebody wrote into the index, as memories of its own."""
-    drafts = drafts_of(memories)
-    for _ in index_content.move(drafts, index):
-        pass
-    return revisions_of(drafts, memories)

@@ -29,7 +29,6 @@ _ENDS = frozenset({"end of week", "end of month", "end of quarter", "end of year
 _NAMED_DAY = frozenset({"coming", "coming, not today", "day of month"})
 """Where such a day is named beside it, "next week" may be any: "orders by Tuesday for the next week"."""
 
-_BESIDE = re.compile(r",? (?P<date>\d{4}-\d\d-\d\d)\b| ?[(（](?P<noted>\d{4}-\d\d-\d\d)[)）]")  # noqa: RUF001
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _MOST_PHRASES = 30
 """A text with more of them is a table or a log."""
