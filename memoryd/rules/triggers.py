@@ -31,7 +31,8 @@ from memoryd.rules.programs import (
 )
 from memoryd.rules.work_kinds import by_name, commands_of
 from memoryd.rules.work_triggers import done_by, is_qualified, work_in
-from memoryd.rules.written_terms import CODE, NAME_PART, forbidden_words
+from memoryd.rules.written import NAME_PART
+from memoryd.rules.written_terms import CODE, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
-from memoryd.rules.written_terms import NAME_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +20,8 @@ _TAKEN_IN = re.compile(
     r"\s*(?:import|from|require|use|using|include|#include|gem|implementation|compileOnly|api|FROM)\b|\s*[\"']?[@\w./-]+[\"']?\s*[:=]\s*[\"']?[\^~>=]*\d"
 )
 """A line that imports something, or names a dependency."""
+NAME_PART = re.compile(r"[A-Z]?[a-z]+(?<=\w\w)|[A-Z]{2,}(?![a-z])|[^\W\d_a-zA-Z]{2,}")
+"""The words that a name in code is made of; a sentence has them too."""
 _LEAST_SHARED = 3
 _MOST_CHARACTERS = 400
 """Of a line that is looked at; a longer one was written by a program."""
