@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,6 +125,8 @@ def notes_match(
     """The part of the notes of the last session that is surely meant, once for each session that asks."""
     if any(name.startswith(NOTES_FOLDER) for name in known):
         return []
+    import hashlib  # noqa: PLC0415 - 5 ms that a prompt need not pay where no session was on the branch
+
     parsed = {hashlib.sha256(part.encode()).hexdigest()[:16]: QuickParse("", "", None, (), part) for part in last.parts}
     wait = not task.request.is_waited_for
     directory = up_to_date_notes(store, task.memory_dir, parsed, task.clock.now(), wait=wait)

@@ -22,7 +22,7 @@ _LONG_MESSAGE_LINES = 25
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Lines that nobody types as words: quotations, shells, tables, code, diffs, traces, logs.
 _NOT_PROSE = re.compile(
-    r"\s*(?:>|\$ |#{1,6} (?![a-z].*\.\s*$)|#!|\*\*(?!\*)|[-*+] \*\*|\d{1,2}[.)] \*\*|[A-D]\) |[✅❌⚠✓✗➜→│├└•]|\||@@|[+-]{3} |\{|\}|</?[a-zA-Z](?![\w-]*> [a-z])|at \S+\(|File \"|Traceback|Caused by|npm ERR|[\w.]+(?:Error|Exception)\b:?"
+    r"\s*(?:>|\$ |#{1,6} (?![a-z].*\.\s*$)|#!|\*\*(?!\*)|[-*+] \*\*|\d{1,2}[.)] \*\*|[A-D]\) |[✅❌⚠✓✗➜→│├└•]|<--|-->|\||@@|[+-]{3} |\{|\}|</?[a-zA-Z](?![\w-]*> [a-z])|at \S+\(|File \"|Traceback|Caused by|npm ERR|[\w.]+(?:Error|Exception)\b:?"
     r"|(?:error|warning|fatal|panic|note)(?:\[\w+\])?: |\[?\d{4}-\d\d-\d\d[T ]\d\d:|\d\d:\d\d:\d\d\b|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL)\b"
     r"|[\w.-]+(?:\[\d+\])?:\s+\[|\[(?![xX]\])[\w./-]+\] )|(?: {4}|\t)\S"
 )

@@ -168,7 +168,9 @@ def names_nothing(sentence: str) -> bool:
 
 
 def goes_on(sentence: str) -> bool:
-    """Whether a sentence only adds to the one before it, and names nothing of its own: "but in English, the team is mixed"."""
+    """Whether a sentence only adds to the one before it: "but in English, the team is mixed"; "same for the other tables"."""
+    if pattern("subjects", "likewise").match(sentence):
+        return True
     clause = _CLAUSE_END.split(sentence, maxsplit=1)[0]
     return clause.split(" ")[0].lower() in joining_words() and not content_words(clause)
 

@@ -35,7 +35,8 @@ from memoryd.rules.programs import (
 )
 from memoryd.rules.work import FILES
 from memoryd.rules.work_kinds import WORK, by_name, commands_of
-from memoryd.rules.written_terms import CODE, CODE_LIKE, NAME_PART, forbidden_words
+from memoryd.rules.written import NAME_PART
+from memoryd.rules.written_terms import CODE, CODE_LIKE, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

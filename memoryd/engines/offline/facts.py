@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WRITTEN = 0.75
 """A fact that is at least as likely worth keeping is written down."""
-UNCONFIRMED = 0.38
+UNCONFIRMED = 0.42
 """One that is at least as likely waits until it is said again, or the user says yes."""
 AMENDS = 0.03
 """One that speaks of a change or an exception is held against what is known from here on."""
@@ -82,7 +82,8 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
         for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
     ]
     seeds = [
-        likely[number] >= max(AMENDS, _least(sentence))
+        likely[number] >= AMENDS
+        and likely[number] >= _least(sentence)
         and is_meant(sentence)
         and not sentence.endswith((":", "："))  # it announces what was pasted below  # noqa: RUF001
         and taken_back_by(sentence) is None

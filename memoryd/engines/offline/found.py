@@ -116,16 +116,14 @@ class FoundFacts:
         ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
         anew = [one for one in ours if tells_anew(fact_of(one.body), stated.text)]
         if len(anew) == 1:
-            self._changed[anew[0].name] = memory._replace(
-                reason="updated", files=(anew[0].name,), type=anew[0].type, is_renamed=True
-            )
+            self._update(anew[0], memory._replace(type=anew[0].type))
             return True
         swap = swap_in(stated.text)
         named = [one for one in ours if swap and names_old(one, stated.text, swap)]
         if swap and len(named) == 1:
             text = swap.applied_to(fact_of(named[0].body))
             revised = memory_of(text, "", memory.evidence, named[0].type or "project")
-            self._changed[named[0].name] = revised._replace(reason="updated", files=(named[0].name,), is_renamed=True)
+            self._update(named[0], revised)
             return True
         for one in ours:
             if may_tell_anew(fact_of(one.body), stated.text):
@@ -171,9 +169,14 @@ class FoundFacts:
         if self._is_certain:
             self._suspect(older, memory.evidence)
             return False
-        is_same = slug_of(memory.name) == slug_of(title_of(fact_of(older.body)))
-        self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
+        self._update(older, memory)
         return True
+
+    def _update(self, older: StoredMemory, memory: Revision) -> None:
+        """Write a memory anew. Its file is called by the new title, unless it is called so already."""
+        called = older.name.rpartition("/")[2].removesuffix(".md").partition("_")[2]
+        is_same = called == memory.name.replace("-", "_")
+        self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
 
     def withdraw_passed(self, said: UserMessage) -> None:
         """Withdraw what waits to be confirmed and was about a day that has passed by now: there is nothing left to ask."""
@@ -228,17 +231,23 @@ class FoundFacts:
         `facts` are those of the message; `is_first`: the message before it was read by an earlier run.
         """
         sentences = own_sentences(said)
-        if not sentences or len(sentences) > _MOST_BEHIND or not all(map(is_meant, sentences)):
-            return False
         before = said.after[:1]
-        for number, fact in enumerate(self._facts):
-            if (fact.said.message_id,) == before and fact.stated.is_last:
-                stated = continued(fact.stated, sentences, said.text, facts)
-                if stated is not None:
-                    memory = revision_of(fact.said, stated._replace(why=()) if not stated.why else stated)
-                    evidence = (*fact.memory.evidence, fact_evidence(said, sentences))
-                    self._facts[number] = _Fact(said, stated, memory._replace(evidence=evidence, keys=fact.memory.keys))
-                    return True
+        last = [at for at, fact in enumerate(self._facts) if (fact.said.message_id,) == before and fact.stated.is_last]
+        if (
+            not (last or is_first)
+            or not sentences
+            or len(sentences) > _MOST_BEHIND
+            or not all(map(is_meant, sentences))
+        ):
+            return False
+        for number in last:
+            fact = self._facts[number]
+            stated = continued(fact.stated, sentences, said.text, facts)
+            if stated is not None:
+                memory = revision_of(fact.said, stated._replace(why=()) if not stated.why else stated)
+                evidence = (*fact.memory.evidence, fact_evidence(said, sentences))
+                self._facts[number] = _Fact(said, stated, memory._replace(evidence=evidence, keys=fact.memory.keys))
+                return True
         return is_first and self._continues_stored(said, sentences, facts)
 
     def _continues_stored(self, said: UserMessage, sentences: Sequence[str], facts: Sequence[StatedFact]) -> bool:
@@ -257,10 +266,10 @@ class FoundFacts:
         evidence = fact_evidence(said, sentences)
         text = " ".join(stated.sentences)
         revised = memory_of(text, " ".join(stated.why), (evidence,), memory.type or "project")
+        if stated.key != stated.sentences[0]:
+            revised = revised._replace(name=slug_of(title_of(stated.key)))
         if stored:
-            is_same = slug_of(title_of(text)) == slug_of(title_of(parts.fact))
-            revised = revised._replace(reason="updated", files=(memory.name,), is_renamed=not is_same)
-            self._changed[memory.name] = revised
+            self._update(memory, revised)
         else:
             self._withdraw_row(rows[0][0])
             kept = revised._replace(evidence=(*memory.evidence, evidence))

@@ -55,7 +55,8 @@ def continued(
     last = stated.sentences[-1]
     is_restated = has_cue(sentences[0], "correct") and bool(shared_words(last, text))
     if is_correction(text, last) or (is_restated and not mentions_taking_back(text)[0]):
-        return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
+        key = max(sentences, key=word_count)  # the title is what holds now
+        return stated._replace(sentences=(*stated.sentences, *sentences), key=key, is_last=True, is_all=False)
     if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
         return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
     is_own = any(fact.likely >= WRITTEN for fact in facts)

@@ -17,6 +17,7 @@ from memoryd.language.lexicon import pattern
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import is_exception, is_permission
 from memoryd.language.scope import says_everywhere
+from memoryd.language.subjects import goes_on
 from memoryd.language.titles import slug_of, title_of, without_fillers
 from memoryd.language.tokens import is_without_spaces
 from memoryd.model import Revision
@@ -44,9 +45,11 @@ def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = N
     # What is said to hold in all projects is a rule, whatever else the words sound like.
     kind = kind or ("feedback" if says_everywhere(fact.text) and type_of(fact.text) != "user" else type_of(fact.text))
     memory = memory_of(text, why, (evidence,), kind)
-    if fact.key and fact.key != fact.sentences[0]:  # what opens the message is not what it is about
+    if fact.key and fact.key != fact.sentences[0] and not goes_on(fact.key):
+        # What opens the message is not what it is about; it may still name what the rest speaks of.
         key = _dated(fact.key, said)
-        memory = memory._replace(name=slug_of(title_of(key)), description=description_of(key, why))
+        told = text if len(text) <= DESCRIPTION_LENGTH else key
+        memory = memory._replace(name=slug_of(title_of(key)), description=description_of(told, why))
     return memory
 
 
