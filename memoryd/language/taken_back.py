@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.lexicon import pattern, small
 from memoryd.language.sentences import sentences_of
-from memoryd.language.stems import stem
 from memoryd.language.subjects import mentions_taking_back, said_beside_taking_back
 from memoryd.language.tokens import is_without_spaces, words_of
 
@@ -88,9 +87,11 @@ def is_correction(text: str, fact: str) -> bool:
 
 
 def speaks_of(text: str, named: frozenset[str]) -> bool:
-    """Whether all of these words stand in a text: each as a whole word in any of its forms, or anywhere without spaces."""
-    there = frozenset(map(stem, words_of(text)))
-    return all(stem(word) in there or (is_without_spaces(word) and word in text.casefold()) for word in named)
+    """Whether all of these words stand in a text: each as a whole word or its plural, or anywhere without spaces."""
+    there = frozenset(words_of(text))
+    return all(
+        word in there or f"{word}s" in there or (is_without_spaces(word) and word in text.casefold()) for word in named
+    )
 
 
 def _words_that_name(match: re.Match[str]) -> frozenset[str]:

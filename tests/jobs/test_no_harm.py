@@ -377,7 +377,7 @@ def test_a_dream_leaves_turns_that_take_a_memory_back_to_extraction(dream_worksp
 
 def test_a_dream_withdraws_what_waits_and_was_taken_back(dream_workspace: DreamWorkspace) -> None:
     dream_workspace.lock(NOW - 86_400)
-    dream_workspace.say("schematics are on the share under HW/rev-d")
+    dream_workspace.say("schematics stay in rev d")
     dream_workspace.dream()
     assert len(dream_workspace.waiting()) == 1
     dream_workspace.clock.at += 86_400

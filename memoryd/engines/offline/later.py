@@ -53,7 +53,7 @@ def continued(
 ) -> StatedFact | None:
     """A fact with the next message joined to it; None where that speaks of something else."""
     last = stated.sentences[-1]
-    is_restated = has_cue(sentences[0], "correct") and bool(shared_words(last, text))
+    is_restated = bool(facts) and has_cue(sentences[0], "correct") and bool(shared_words(last, text))
     if is_correction(text, last) or (is_restated and not mentions_taking_back(text)[0]):
         key = max(sentences, key=word_count)  # the title is what holds now
         return stated._replace(sentences=(*stated.sentences, *sentences), key=key, is_last=True, is_all=False)
