@@ -6,6 +6,10 @@ import ast
 import os
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PACKAGE = Path(os.path.dirname(__file__), "../memoryd").resolve()
 
@@ -136,20 +140,26 @@ def module_of(path: Path) -> str:
     return ".".join(("memoryd", *path.relative_to(PACKAGE).with_suffix("").parts))
 
 
+def statements_in(body: list[Any], *, for_types: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
+    """Every statement, and whether it is there for type checking only."""
+    for node in body:
+        yield node, for_types
+        is_check = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        yield from statements_in(getattr(node, "body", []), for_types=for_types or is_check)
+        for name in ("orelse", "finalbody", "handlers", "cases"):
+            yield from statements_in(getattr(node, name, []), for_types=for_types)
+
+
 @cache
 def imports_of(path: Path, *, with_types: bool) -> list[str]:
     """Every module that a file imports; those for type checking only if asked for."""
-    nodes = list(ast.walk(tree_of(path)))
-    left_out: set[ast.AST] = set()
-    if not with_types:
-        for node in nodes:
-            if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-                left_out.update(inner for statement in node.body for inner in ast.walk(statement))
     found = []
-    for node in nodes:
-        if isinstance(node, ast.Import) and node not in left_out:
+    for node, for_types in statements_in(tree_of(path).body):
+        if for_types and not with_types:
+            continue
+        if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node not in left_out:
+        elif isinstance(node, ast.ImportFrom) and node.module:
             found += [f"{node.module}.{alias.name}" for alias in node.names]
     return found
 

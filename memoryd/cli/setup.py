@@ -211,6 +211,7 @@ class _Setup(SetupTalk):
         if self.context.arguments.no_history:
             self.tell("Left alone; memoryd backfill works on it later.")
             return
+        from memoryd.clients.registry import all_sessions
         from memoryd.formatting import count
         from memoryd.jobs.call_hook import follow_commits
         from memoryd.jobs.repository_identity import record_identities
@@ -221,7 +222,10 @@ class _Setup(SetupTalk):
         with closing(open_database(self.paths)) as database:
             read_sessions(database, self.paths, self.context.config, self.context.clock)
             if not has_history(database, self.paths, self.context.config, self.context.clock.now()):
-                self.tell("There is nothing in your sessions that was not read yet.")
+                is_first = next(all_sessions(self.paths), None) is None
+                self.tell(
+                    "There is no session here yet." if is_first else "All that your sessions hold was read before."
+                )
                 return
             if shown := preview(self.paths, self.context.config):
                 self.tell(

@@ -220,10 +220,10 @@ def _remove_notes(context: Context) -> None:
 
 
 def program_removal(prefix: str) -> str:
-    """The command that removes the program, by where it is installed."""
-    if "/uv/tools/" in f"{prefix}/":
+    """The command that removes the program, by what the installers leave in its environment, wherever that is."""
+    if os.path.exists(os.path.join(prefix, "uv-receipt.toml")):
         return "uv tool uninstall memoryd"
-    if "/pipx/venvs/" in f"{prefix}/":
+    if os.path.exists(os.path.join(prefix, "pipx_metadata.json")):
         return "pipx uninstall memoryd"
     if prefix.endswith("/memoryd/venv"):
         return "make uninstall, in the clone"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,7 +105,8 @@ def beside_memories(task: RecallTask) -> Beside:
     opened = nullcontext(task.database) if task.database is not None else state_to_read(task.paths)
     with suppress(StateError, BusyError), opened as database:  # the memories themselves are worth more than these
         if database is not None:
-            quotes = {name_of_quote(one.row_id): one for one in quotes_beside(database, task.memory_dir)}
+            places = dict.fromkeys((task.memory_dir, task.paths.global_dir or task.memory_dir))
+            quotes = {name_of_quote(one.row_id): one for place in places for one in quotes_beside(database, place)}
             has_team = task.config.is_team_on and is_team_on(database, task.memory_dir)
             return Beside(quotes, has_team, _last_session(task, database))
     return Beside({})
@@ -126,6 +126,8 @@ def notes_match(
     """The part of the notes of the last session that is surely meant, once for each session that asks."""
     if any(name.startswith(NOTES_FOLDER) for name in known):
         return []
+    import hashlib  # noqa: PLC0415 - 5 ms that a prompt need not pay where no session was on the branch
+
     parsed = {hashlib.sha256(part.encode()).hexdigest()[:16]: QuickParse("", "", None, (), part) for part in last.parts}
     wait = not task.request.is_waited_for
     directory = up_to_date_notes(store, task.memory_dir, parsed, task.clock.now(), wait=wait)

@@ -27,7 +27,6 @@ _VERSION = 2
 BYTES_PER_TOKEN = 4
 _MOST_RESULT_TOKENS = 25_000
 """Of one result: more never reaches a model; an image counts no more either."""
-
 MESSAGE_CHARACTERS = 1_500
 LINE_CHARACTERS = 200
 _ANSWER_CHARACTERS = 4_000
@@ -43,8 +42,7 @@ _MOST_TURNS = 200
 _MOST_FILES = 200
 _MOST_COMMANDS = 80
 _MOST_PROBLEMS = 40
-_LAST_RESULTS = 12
-_TELLING_RESULTS = 12
+_LAST_RESULTS, _TELLING_RESULTS = 12, 12
 _MOST_STEPS = 60
 _MOST_PENDING = 100
 _MOST_SKILLS = 20
@@ -292,7 +290,8 @@ class SessionFacts:
         elif action.passage:
             self.plan_text = _redacted(action.passage.strip(), _ANSWER_CHARACTERS)
         elif action.step is not None and not action.step.id:  # a client numbers its tasks from one
-            self.plan.append(clean(action.step._replace(id=str(_next_number(self.plan)))))
+            number = 1 + max((int(step.id) for step in self.plan if step.id.isdigit()), default=0)
+            self.plan.append(clean(action.step._replace(id=str(number))))
             self.plan = self.plan[-_MOST_STEPS:]
         elif action.step is not None:
             self.plan = [
@@ -384,10 +383,6 @@ def _last_lines(text: str) -> str:
     """The end of what a tool printed, where an error mostly stands."""
     lines = [line.strip() for line in _redacted(text, _TAIL_CHARACTERS, is_end=True).splitlines() if line.strip()]
     return "\n".join(lines[-3:])[-_DETAIL_CHARACTERS:]
-
-
-def _next_number(plan: list[PlanStep]) -> int:
-    return max((int(step.id) for step in plan if step.id.isdigit()), default=0) + 1
 
 
 def _shorten(known: dict[str, Any], most: int) -> None:

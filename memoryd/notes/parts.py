@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.security.redact import redact
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,4 +31,8 @@ def parts_of(facts: SessionFacts, written: Mapping[str, str]) -> tuple[str, ...]
     found += [
         f"{title}: {words[:_WRITTEN_CHARACTERS]}" for title in _WRITTEN if (words := written.get(title, "").strip())
     ]
+    if not found:
+        return ()
+    from memoryd.security.redact import redact  # noqa: PLC0415 - 40 ms, and a hook often finds nothing new
+
     return tuple(dict.fromkeys(map(redact, found)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 7
+VERSION = 8
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (

@@ -11,31 +11,28 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from memoryd.language.actions import names_action
-from memoryd.language.forbidden import first_clause, forbids_change, is_behind_place_word, prohibitions_in
+from memoryd.language.forbidden import first_clause, forbids_change, is_behind_place_word
 from memoryd.language.parts import passages_of
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
 from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, files_named, is_command, run_trigger
-from memoryd.rules.named_work import work_named_in
 from memoryd.rules.passages import is_folder, likely_paths, read_passage, scope_of
 from memoryd.rules.programs import (
     COMMON_SUBCOMMANDS,
     FILE_KINDS,
     INTERPRETERS,
-    LANGUAGE_OF_PACKAGES,
-    LANGUAGE_PROGRAMS,
     OF_LANGUAGES,
     ORDINARY_WORDS,
     PROGRAMS,
     STARTING_SUBCOMMANDS,
     WRAPPER_SCRIPTS,
 )
-from memoryd.rules.work import FILES
-from memoryd.rules.work_kinds import WORK, by_name, commands_of
-from memoryd.rules.written_terms import CODE, CODE_LIKE, NAME_PART, forbidden_words
+from memoryd.rules.work_kinds import by_name, commands_of
+from memoryd.rules.work_triggers import done_by, is_qualified, work_in
+from memoryd.rules.written import NAME_PART
+from memoryd.rules.written_terms import CODE, forbidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +52,6 @@ _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
 _NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
 _PROGRAM = re.compile(r"(?<![\w.@+-])[a-z][a-z0-9_.-]*[a-z0-9](?![\w@+])")
 _FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}(?![\w./<-])", re.ASCII)
-_DONE = re.compile(r"\b\w+ed\b")
 _LEAST_LETTERS = 3
 _MOST_CHARACTERS = 8192
 _MOST = 40
@@ -80,41 +76,16 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     texts = (description, rule_of(body))
     rules = (rule_of(_ADVICE.sub(" ", description)), rule_of(_ADVICE.sub(" ", body)))
     passages = [read_passage(passage) for text in rules for passage in passages_of(text)]
-    advised = [trigger for advice in _ADVICE.findall(body) for _, trigger in commands_in(_LABEL.sub(" ", advice))]
-    commands = [trigger for passage in passages for trigger in passage.commands]
-    named = dict.fromkeys((*commands, *advised, *(trigger for text in texts for trigger in files_named(text))))
-    plain = _without_scope(passages, _without_advised(body, named, {*advised} - {*commands}))
-    instead = _instead(passages)
-    plain = [trigger for trigger in plain if trigger.kind != "edit" or trigger.pattern not in instead]
-    plain += _with_fewer_words(passages, plain)
-    run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
-    paths = [trigger for text in texts for trigger in likely_paths(text)]
-    has_path = any(trigger.kind == "edit" for trigger in (*plain, *paths))
-    if _is_narrower(passages, plain):  # then a folder tells where the rule holds
-        paths = [trigger for trigger in paths if not is_folder(trigger.pattern)]
-    objects = [Trigger("edit", "", folder) for passage in passages for folder in passage.left_alone]
-    objects += [
-        Trigger("work", "delete", "", " ".join(passage.not_deleted)) for passage in passages if passage.not_deleted
-    ]
-    others = [*objects, *paths, *(trigger for text in texts for trigger in _proper_names(text, run))]
     scope = scope_of(passages[:2])
-    kinds_of_files = _kinds_of_files(rules) if any(passage.code for passage in passages) else ""
-    others += [trigger for passage in passages for trigger in _code(passage, scope, kinds_of_files)]
     options = dict.fromkeys(option for passage in passages for option in passage.options)
+    plain = _plain(body, texts, passages)
+    run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
+    others = [*_paths(texts, passages, plain), *(trigger for text in texts for trigger in _proper_names(text, run))]
+    others += _code(passages, scope, rules)
     others += [Trigger("name", option, "") for option in options if _is_telling(option) and option not in run]
-    first = f"{description}\n{first_clause(texts[1])}"
-    is_about_files = any(
-        trigger.kind == "edit"
-        and (trigger in plain or trigger.pattern.startswith("."))
-        and trigger.pattern.strip("*/") in first
-        for trigger in (*plain, *others)
-    )
-    is_about_code = any(passage.code for passage in passages[:2])
-    work = [] if is_about_files or is_about_code else _work(texts, run, has_path=has_path)
+    work = _work_beside(texts, passages, plain, others)
     plain += _with_forbidden_options(work, options)
-    bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
-    work = [name for name in work if not any(_is_qualified(name, program, text) for program in bare for text in texts)]
-    found = [*plain, *_done(work, texts, {trigger.key for trigger in plain}, scope), *others]
+    found = [*plain, *done_by(work, texts, {trigger.key for trigger in plain}, scope), *others]
     kinds = {trigger.kind for trigger in found}
     if kinds <= {"name", "text"}:
         found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(passages)]
@@ -127,6 +98,56 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
         for trigger in found
     ]
     return tuple(dict.fromkeys((*found, *_programs(rules, {trigger.key for trigger in plain}))))[:_MOST]
+
+
+def _plain(body: str, texts: tuple[str, ...], passages: list[Passage]) -> list[Trigger]:
+    """Commands, paths and kinds of files that a memory names, beside those that it only advises."""
+    advised = [trigger for advice in _ADVICE.findall(body) for _, trigger in commands_in(_LABEL.sub(" ", advice))]
+    commands = [trigger for passage in passages for trigger in passage.commands]
+    named = dict.fromkeys((*commands, *advised, *(trigger for text in texts for trigger in files_named(text))))
+    instead = _instead(passages)
+    plain = [
+        trigger
+        for trigger in _without_scope(passages, _without_advised(body, named, {*advised} - {*commands}))
+        if trigger.kind != "edit" or trigger.pattern not in instead
+    ]
+    return plain + _with_fewer_words(passages, plain)
+
+
+def _paths(texts: tuple[str, ...], passages: list[Passage], plain: list[Trigger]) -> Iterator[Trigger]:
+    """Folders that are not to be changed or deleted, and what is likely to be a path."""
+    for passage in passages:
+        yield from (Trigger("edit", "", folder) for folder in passage.left_alone)
+        if passage.not_deleted:
+            yield Trigger("work", "delete", "", " ".join(passage.not_deleted))
+    is_narrower = _is_narrower(passages, plain)  # then a folder tells where the rule holds
+    likely = (trigger for text in texts for trigger in likely_paths(text))
+    yield from (trigger for trigger in likely if not is_narrower or not is_folder(trigger.pattern))
+
+
+def _work_beside(
+    texts: tuple[str, ...], passages: list[Passage], plain: list[Trigger], others: list[Trigger]
+) -> list[str]:
+    """Kinds of work that a memory is about; none where it begins with files, or with code that is not to be written."""
+    first = f"{texts[0]}\n{first_clause(texts[1])}"
+    is_about_files = any(
+        trigger.kind == "edit"
+        and (trigger in plain or trigger.pattern.startswith("."))
+        and trigger.pattern.strip("*/") in first
+        for trigger in (*plain, *others)
+    )
+    if is_about_files or any(passage.code for passage in passages[:2]):
+        return []
+    run = {word for trigger in plain if trigger.kind == "run" for word in trigger.pattern.split()}
+    has_path = any(trigger.kind == "edit" for trigger in (*plain, *others)) or any(
+        True for text in texts for _ in likely_paths(text)
+    )
+    bare = {trigger.key for trigger in plain if trigger.pattern == trigger.key not in ORDINARY_WORDS}
+    return [
+        name
+        for name in work_in(texts, run, has_path=has_path)
+        if not any(is_qualified(name, program, text) for program in bare for text in texts)
+    ]
 
 
 def _scope_of_command(trigger: Trigger, passages: list[Passage]) -> str:
@@ -176,14 +197,16 @@ def _wrapped(words: list[str]) -> list[str]:
     return words[1:] if not is_known and len(words) > 1 and words[1] in OF_LANGUAGES else []
 
 
-def _code(passage: Passage, scope: str, kinds: str) -> Iterator[Trigger]:
+def _code(passages: list[Passage], scope: str, texts: tuple[str, ...]) -> Iterator[Trigger]:
     """Pieces of code that a memory forbids to write: in the folders that it names beside them, in files of its language."""
-    scope = " ".join(filter(None, (scope_of([passage]) or scope, kinds)))
-    for piece in passage.code:
-        if not is_command([piece]) and not path_in(piece, is_code=True):
-            yield Trigger("text", WRITTEN, piece.removesuffix("()"), scope)
-            if piece.isascii() and piece.isalnum():
-                yield Trigger("name", piece, "")
+    kinds = _kinds_of_files(texts) if any(passage.code for passage in passages) else ""
+    for passage in passages:
+        place = " ".join(filter(None, (scope_of([passage]) or scope, kinds)))
+        for piece in passage.code:
+            if not is_command([piece]) and not path_in(piece, is_code=True):
+                yield Trigger("text", WRITTEN, piece.removesuffix("()"), place)
+                if piece.isascii() and piece.isalnum():
+                    yield Trigger("name", piece, "")
 
 
 def _kinds_of_files(texts: tuple[str, ...]) -> str:
@@ -220,20 +243,6 @@ def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
             yield Trigger("program", word, "")
 
 
-def _done(work: list[str], texts: tuple[str, ...], programs: set[str], scope: str) -> Iterator[Trigger]:
-    """Kinds of work: done by commands, and by changes of files where the memory does not speak of running something."""
-    if not work:
-        return
-    languages = _languages(texts) or _languages_of(texts, programs) or [""]
-    is_about_running = any(names_action("start", first_clause(text)) for text in texts)
-    is_about_editing = any(prohibition.verb == "edit" for text in texts for prohibition in prohibitions_in(text))
-    for name in work:
-        kind = by_name()[name]
-        names = [name, f"{name}{FILES}"] if kind.paths and (kind.is_in_files or not is_about_running) else [name]
-        names = names[-1:] if is_about_editing else names
-        yield from (Trigger("work", name, language, scope) for name in names for language in languages)
-
-
 def _is_telling(option: str) -> bool:
     """Whether an option has several words: `--delete` is one of too many programs."""
     return "-" in option.lstrip("-")
@@ -245,12 +254,6 @@ def _with_forbidden_options(work: list[str], options: Iterable[str]) -> list[Tri
     commands = [command for kind in kinds for command in commands_of(kind) if len(command.split()) > 1]
     is_of_one = len({command.split(maxsplit=1)[0] for command in commands}) == 1
     return [run_trigger([*command.split(), option]) for command in commands for option in options] if is_of_one else []
-
-
-def _is_qualified(work: str, program: str, text: str) -> bool:
-    """Whether it is work with one program that a text speaks of: "Playwright tests"."""
-    found = re.search(rf"\b{re.escape(program)}[ -]([a-z]+)", text, re.IGNORECASE)
-    return found is not None and work in work_named_in(found[1], [found[1].lower()])
 
 
 def _without_advised(body: str, plain: dict[Trigger, None], advised: set[Trigger]) -> list[Trigger]:
@@ -305,19 +308,6 @@ def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
             yield Trigger("name", found[0], "")
 
 
-def _languages(texts: tuple[str, ...]) -> list[str]:
-    """Languages that the first clause of a text names: what it says of tests or formatting is about theirs."""
-    words = [word for text in texts for word in WORD.findall(first_clause(text)) if word != "go"]
-    named = (LANGUAGE_OF_PACKAGES.get(word.lower(), word.lower()) for word in words)
-    return [language for language in dict.fromkeys(named) if language in LANGUAGE_PROGRAMS]
-
-
-def _languages_of(texts: tuple[str, ...], programs: set[str]) -> list[str]:
-    """Languages whose programs a text names: who speaks of pytest means the tests in Python."""
-    named = programs | {word.lower() for text in texts for word in WORD.findall(text)} - ORDINARY_WORDS
-    return [language for language, own in LANGUAGE_PROGRAMS.items() if not named.isdisjoint(own - ORDINARY_WORDS)]
-
-
 def _first_words(text: str, number: int) -> list[str]:
     return [word[0].lower() for word in islice(WORD.finditer(text), number)]
 
@@ -340,30 +330,6 @@ def _binding(enforce: str) -> Iterator[Trigger]:
             yield Trigger("deny-run", command_of(forbidden.pattern.split()).program, forbidden.pattern)
         else:
             yield Trigger("deny-edit", "", forbidden.pattern)
-
-
-def _work(texts: tuple[str, ...], run: set[str], *, has_path: bool) -> list[str]:
-    """The kinds of work that the first clause of a text names, beside the commands in it.
-
-    What "is pushed" or "was merged" tells a state more often than what is being done: it counts where nothing else does, and
-    not where the text names something else; but what goes to the main branch counts always.
-    """
-    done: set[str] = set()
-    found: set[str] = set()
-    for text, is_whole in zip(texts, (True, False), strict=True):
-        clause = CODE_LIKE.sub(" ", PATH_LIKE.sub(" ", CODE.sub(" ", text))).strip()
-        clause = clause if is_whole else first_clause(clause)
-        words = [word for word in split(clause) if word not in run]
-        named = work_named_in(clause, words)
-        done |= named
-        still = [word for word in words if not word.endswith("ed")] if named else []
-        is_all = len(still) == len(words)
-        found |= named if is_all else work_named_in(_DONE.sub(" ", clause), still) | named & {"push to main"}
-    found = found or (set() if has_path else done)
-    plainer = {name for name in found if not by_name()[name].is_vague}
-    found = plainer if plainer or run or has_path else found
-    wider = {work.part_of for work in WORK if work.name in found}
-    return [work.name for work in WORK if work.name in found and work.name not in wider]
 
 
 def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:

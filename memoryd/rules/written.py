@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
-from memoryd.rules.written_terms import NAME_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +20,8 @@ _TAKEN_IN = re.compile(
     r"\s*(?:import|from|require|use|using|include|#include|gem|implementation|compileOnly|api|FROM)\b|\s*[\"']?[@\w./-]+[\"']?\s*[:=]\s*[\"']?[\^~>=]*\d"
 )
 """A line that imports something, or names a dependency."""
+NAME_PART = re.compile(r"[A-Z]?[a-z]+(?<=\w\w)|[A-Z]{2,}(?![a-z])|[^\W\d_a-zA-Z]{2,}")
+"""The words that a name in code is made of; a sentence has them too."""
 _LEAST_SHARED = 3
 _MOST_CHARACTERS = 400
 """Of a line that is looked at; a longer one was written by a program."""
@@ -31,10 +32,7 @@ def has(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
     if not _is_in(trigger.scope, call):
         return False
     if trigger.kind == "text":
-        return (
-            _piece(trigger.pattern, is_sql=any(path.endswith(".sql") for path in call.changed)).search(call.written)
-            is not None
-        )
+        return _has_piece(trigger.pattern, call.written, is_sql=any(path.endswith(".sql") for path in call.changed))
     if trigger.kind == "about":
         is_prose = all(path.endswith(_PROSE) for path in call.changed)
         return (bool(trigger.scope) or not is_prose) and _is_about({*trigger.pattern.split()}, call)
@@ -55,12 +53,17 @@ def _is_in(scope: str, call: Call) -> bool:
     return any(f"/{folder}/" in f"/{path}" for folder in folders for path in call.changed)
 
 
-def _piece(code: str, *, is_sql: bool) -> re.Pattern[str]:
-    """A piece of code as a whole word; in SQL capitals make no difference."""
+def _has_piece(code: str, text: str, *, is_sql: bool) -> bool:
+    """Whether a text has a piece of code, as a whole word; in SQL capitals make no difference."""
+    if is_sql:
+        code, text = code.lower(), text.lower()
+    words = code.split()
+    if not all(word in text for word in words):  # a pattern takes long to make
+        return False
     before = r"(?<!\w)" if code[0].isalnum() else ""
     behind = r"(?!\w)" if code[-1].isalnum() else ""
-    words = r"\s+".join(map(re.escape, code.split()))
-    return re.compile(f"{before}{words}{behind}", re.IGNORECASE if is_sql else 0)
+    piece = r"\s+".join(map(re.escape, words))
+    return re.search(f"{before}{piece}{behind}", text) is not None
 
 
 def _has_words(words: list[str], near: set[str], call: Call) -> bool:

@@ -19,8 +19,6 @@ CODE_LIKE = re.compile(
     r"|[a-z]+(?:_[a-z]+)+|[A-Z][A-Z0-9_]{3,})(?![\w/-]|\.\w)",
     re.ASCII,
 )
-NAME_PART = re.compile(r"[A-Z]?[a-z]+(?<=\w\w)|[A-Z]{2,}(?![a-z])|[^\W\d_a-zA-Z]{2,}")
-"""The words that a name in code is made of; a sentence has them too."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _OR = re.compile(r"\b(?:or|and|nor|oder|und|noch|ou|et|ni|o|y|u)\b|[,/、和或]")
 _WORD = re.compile(r"[^\W_]+", re.ASCII)

@@ -47,7 +47,7 @@ def refusal_of_name(name: str) -> str | None:
     if name.startswith(".") or twin_key(name) == twin_key(INDEX_NAME):
         return "its name is kept for something else"
     if name.startswith(("-", " ")):
-        return "its name begins with what programs take for an option or do not see"
+        return "its name begins with a hyphen or a space"
     if len(name.encode("utf-8")) > MOST_NAME_BYTES:
         return f"its name is longer than {MOST_NAME_BYTES} bytes"
     return None

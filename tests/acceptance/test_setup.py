@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memoryd.cli.uninstall import program_removal
 from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd
 from tests.acceptance.terminal import Terminal
 from tests.clients import old_hooks
@@ -68,7 +69,7 @@ def test_setup_and_uninstall_with_purge_leave_the_home_as_it_was(environment: di
     again = memoryd(environment, "setup", "--yes")
     assert again.returncode == 0
     assert "is up to date" in again.stdout
-    assert "nothing in your sessions that was not read yet" in again.stdout
+    assert "All that your sessions hold was read before" in again.stdout
     changed = {name for name, found in listing(home).items() if after.get(name) != found}
     assert not [name for name in changed if not name.startswith(".local/state/memoryd/")]
 
@@ -154,6 +155,7 @@ def test_without_a_client_each_step_is_named_and_nothing_fails(environment: dict
     done = memoryd(environment, "setup", "--yes")
     assert done.returncode == 0
     assert "Claude Code was not found here" in done.stdout
+    assert "There is no session here yet." in done.stdout
     assert "start it in this terminal, as it is no service here: memoryd run\n" in memoryd(environment, "status").stdout
     assert memoryd(environment, "uninstall", "--yes").returncode == 0
     assert os.listdir(paths.home) == []
@@ -337,3 +339,16 @@ def test_a_config_with_crlf_is_as_before_after_uninstall(environment: dict[str, 
     assert config.read_bytes() == b'engine = "offline"\r\n# mine\r\nreview = "all"\r\n'
     assert memoryd(environment, "uninstall", "--yes").returncode == 0
     assert (config.read_bytes(), config.stat().st_mode & 0o777) == (b'# mine\r\nreview = "all"\r\n', 0o644)
+
+
+@pytest.mark.parametrize(
+    ("left", "command"),
+    [
+        ("uv-receipt.toml", "uv tool uninstall memoryd"),
+        ("pipx_metadata.json", "pipx uninstall memoryd"),
+        ("pyvenv.cfg", f"{sys.executable} -m pip uninstall memoryd"),
+    ],
+)
+def test_the_program_is_removed_by_what_installed_it(tmp_path: Path, left: str, command: str) -> None:
+    (tmp_path / left).touch()
+    assert program_removal(str(tmp_path)) == command

@@ -84,5 +84,5 @@ def test_killed_anywhere_the_next_exchange_makes_it_good(tmp_path: Path, torture
         assert run.was_killed or run.returncode == 0
         world.check()
     # Names are random, so a run may write a page of the database less than the first one, and be over before.
-    assert killed > 0.8 * tried
+    assert killed > 0.9 * tried
     campaign.tried("faults", "kill at a disk call of sync", killed)

@@ -434,7 +434,13 @@ def test_the_title_is_made_of_the_sentence_that_is_worth_keeping() -> None:
         ("In all my projects I am the one who knows the least about this repo.", True),
         ("Je suis infirmière, et je ne connais React que depuis hier.", True),
         ("Hier bin ich für die Abrechnung zuständig.", False),
+        ("I am the only one who can write to the mirror of this thing.", False),
     ],
 )
 def test_what_somebody_is_in_this_project_stays_there(text: str, is_global: bool) -> None:
     assert is_about_person(text, "user") is is_global
+
+
+def test_feedback_about_the_person_is_that_also_beside_the_task_at_hand() -> None:
+    wish, task = "Always answer me in French.", "The feed of the newsroom has been empty since Monday."
+    assert [is_about_person(text, "feedback") for text in (wish, task, f"{wish} {task}")] == [True, False, True]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoryd.engines.offline import find
+from memoryd.jobs.recall import recall
+from memoryd.jobs.recall_matches import Request
 from memoryd.memory.unconfirmed import unconfirmed_memories
 from memoryd.model import UserMessage
 from memoryd.state import inbox
 from memoryd.state.quotes import unconfirmed_quotes
+from tests import inbox_rows
+from tests.jobs.model_workspace import ToldClock
+from tests.jobs.workspace import NOW
 from tests.transcript import Session
 
 if TYPE_CHECKING:
@@ -54,3 +59,14 @@ def test_what_is_said_again_in_another_session_is_written_and_leaves_the_inbox(w
     workspace.work()
     assert inbox.waiting(workspace.database, str(workspace.memory)) == []
     assert workspace.bodies() == [words]
+
+
+def test_what_was_said_once_about_the_person_is_recalled_in_every_project(workspace: Workspace) -> None:
+    """It waits beside the global memories; this project has no memory at all."""
+    once = inbox_rows.held(state="unconfirmed", after=inbox_rows.memory("Under 300 lines."))
+    inbox_rows.store(workspace.database, workspace.paths.global_dir, once, now=NOW)
+    request = Request("how large may a review be?")
+    answer = recall(workspace.paths, workspace.config, {}, ToldClock(), "/elsewhere/memory", request)
+    (memory,) = answer.memories
+    assert (memory.name, memory.is_unconfirmed) == ("feedback_review_size.md", True)
+    assert "\n> Under 300 lines.\n" in answer.text

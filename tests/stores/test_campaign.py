@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from memoryd.stores.base import SharedStore
     from tests.stores.machines import Machine
+    from tests.torture.campaign import Campaign
 
 NAMES = tuple(f"project_{number:02}.md" for number in range(24))
 
@@ -54,7 +55,9 @@ def run_campaign(
     writers: int,
     writes: int,
     trouble: float,
-) -> None:
+    has_time: Callable[[], bool],
+) -> int:
+    """How many changes were made: at least 40 of each writer, then until the time is over."""
     stores = [CutStore(new_client(), chance) for _ in range(writers)]
     made = iter(stores)
     people = machines(place, lambda: next(made), writers)
@@ -67,7 +70,11 @@ def run_campaign(
     for store in stores:
         store.trouble = trouble
         store.meanwhile = lambda: exchange_or_die(chance.choice(people), busy)
+    changes = 0
     for number, person in enumerate(left):
+        if number >= 40 * writers and not has_time():
+            break
+        changes += 1
         change(person, number, chance, written, replaced)
         if chance.random() < 0.35:
             exchange_or_die(chance.choice(people), busy)
@@ -81,13 +88,14 @@ def run_campaign(
     kept = set(people[0].files.values()).union(*(person.history for person in people))
     assert written - replaced - kept == set()
     seen = sum((store.seen for store in stores), Counter[str]())
-    print(f"{len(left)} changes, {len(people[0].files)} files in the end; {dict(sorted(seen.items()))}")
+    print(f"{changes} changes, {len(people[0].files)} files in the end; {dict(sorted(seen.items()))}")
     assert min(seen[what] for what in ("cut", "killed", "refused", "written")) > 0
     for person in people:
         before = person.store.requests
         person.exchange()
         assert person.store.requests == before + 1
         person.close()
+    return changes
 
 
 def change(person: Machine, number: int, chance: random.Random, written: set[bytes], replaced: set[bytes]) -> None:
@@ -130,18 +138,19 @@ def test_writers_with_cuts_and_deaths_become_equal_and_lose_nothing(
     new_client: Callable[[], SharedStore],
     die_at_random: Callable[[random.Random], None],
     monkeypatch: pytest.MonkeyPatch,
+    campaign: Campaign,
 ) -> None:
-    """Eight writers with 40 changes each in the long campaign."""
-    writers, writes, trouble = (8, 40, 0.08) if torture else (3, 8, 0.2)
-    seed = random.Random().randrange(1 << 30) if torture else 7
-    print(f"seed {seed}")
-    run_campaign(
+    """Eight writers with 300 changes each in the long campaign, if there is time (git takes a quarter of an hour)."""
+    writers, writes, trouble = (8, 300, 0.08) if torture else (3, 8, 0.2)
+    changes = run_campaign(
         tmp_path,
         new_client,
-        random.Random(seed),
+        random.Random(campaign.seed if torture else 7),
         die_at_random,
         monkeypatch,
         writers=writers,
         writes=writes,
         trouble=trouble,
+        has_time=lambda: campaign.has_time,
     )
+    campaign.tried("faults", "change of a file that machines share, with cuts and deaths", changes)

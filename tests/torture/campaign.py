@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from memoryd import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pytest
     from _pytest.terminal import TerminalReporter
@@ -42,8 +42,9 @@ class Count(NamedTuple):
 class Campaign:
     """The attacks or faults of one test. `seed` decides all that is random in it."""
 
-    def __init__(self, seed: int, *, is_long: bool, seconds: float = 0.0) -> None:
+    def __init__(self, seed: int, *, is_long: bool, seconds: float = 0.0, is_brief: bool = False) -> None:
         self.seed, self.is_long = seed, is_long
+        self._is_brief = is_brief
         self._ends_at = time.monotonic() + seconds
         self.random = random.Random(seed)
         self.counts: list[Count] = []
@@ -60,6 +61,10 @@ class Campaign:
     def has_time(self) -> bool:
         """Whether a long run may try more. A short one tries what it always tries."""
         return self.is_long and time.monotonic() < self._ends_at
+
+    def some(self, kinds: Sequence[Point]) -> Sequence[Point]:
+        """All kinds of attacks, or, where it is only asked whether any gets through, each eighth."""
+        return kinds[::8] if self._is_brief else kinds
 
     def in_time(self, points: Iterable[Point]) -> Iterator[Point]:
         """Points to try: in a long run the first, the last, and all others in any order, until the time of the test is over."""
@@ -143,7 +148,8 @@ and the document is not written.
 
 {rows}
 
-`make torture SEED=number` repeats a run; without it every campaign takes a new seed and prints it. `make test` runs a short part of
-every campaign with the seed {SHORT_SEED}. *Guards broken on purpose* prove that the short run notices: one guard at a time is taken away,
+`make torture SEED=number` repeats a run; without it every campaign takes a new seed and prints it. A test that kills or fails at
+calls to the disk tries them in any order, until its time is over: `make torture SECONDS=number` gives each so much, else 20.
+`make test` runs a short part of every campaign with the seed {SHORT_SEED}. *Guards broken on purpose* prove that the short run notices: one guard at a time is taken away,
 and a row says how many attacks got through then; a guard that nothing needs fails the command. What is not promised stands in [SECURITY.md](../SECURITY.md).
 """

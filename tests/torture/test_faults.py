@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.jobs.workspace import Workspace
     from tests.torture.campaign import Campaign
 
-_SERVER = ForkServer()
+SERVER = ForkServer()
 _SENTENCE = "always call tool number {} first"
 _DAY = 86_400.0
 
@@ -44,7 +44,7 @@ def _run(
     with TemporaryFile() as given, open(reading, "rb") as said, open(writing, "wb") as saying:
         given.write(told)
         given.seek(0)
-        code = _SERVER.start(module, given.fileno(), saying.fileno(), saying.fileno()).wait(60)
+        code = SERVER.start(module, given.fileno(), saying.fileno(), saying.fileno()).wait(60)
         os.set_blocking(reading, False)
         return code, (said.read() or b"").decode("utf-8", "replace")
 
@@ -69,7 +69,7 @@ def _is_sound(paths: Paths) -> bool:
 def test_a_process_that_may_open_or_write_only_so_much_says_so_and_loses_nothing(
     limit: str, levels: range, environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:
-    chosen = list(levels) if campaign.is_long else campaign.random.sample(list(levels), 3)
+    chosen = list(levels) if campaign.is_long else campaign.random.sample(list(levels), 2)
     through = []
     first = _run(environment, "remember", _SENTENCE.format(9_999))
     assert first[0] == 0, first
@@ -154,7 +154,7 @@ def test_many_processes_at_once_save_each_sentence_once(
     environment: dict[str, str], paths: Paths, campaign: Campaign
 ) -> None:
     """Commands, hooks, MCP servers and a daemon, all in one home."""
-    processes = 64 if campaign.is_long else 12
+    processes = 64 if campaign.is_long else 8
     session = Session("at once")
     write(paths.transcripts_root, session, session.turn("from now on, run make lint before every commit"))
     hook = ("hook", "claude-code", "UserPromptSubmit")

@@ -20,8 +20,9 @@ from memoryd.jobs.ingest import Ingester
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
 from memoryd.stores.manifest import MANIFEST_NAME
-from tests.fork_server import ForkServer, Request
+from tests.fork_server import Request
 from tests.notes.working_session import WorkingSession
+from tests.torture.test_faults import SERVER
 from tests.torture.under_fault import FAULTS
 from tests.transcript import Session, write
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from tests.torture.campaign import Campaign
 
-_SERVER = ForkServer()
 _SECRET = "Quetzal-77-otter"  # noqa: S105 - an example
 _KILLED = 137
 _FRONTMATTER = re.compile(r"(?s)\A---.*?\n---")
@@ -52,7 +52,7 @@ class World:
         reading, writing = os.pipe()
         with open(os.devnull, "rb") as nothing, open(reading, "rb") as said, open(writing, "wb") as saying:
             request = Request(*module, self._environment, str(self.home))
-            code = _SERVER.start(request, nothing.fileno(), saying.fileno(), saying.fileno()).wait(60)
+            code = SERVER.start(request, nothing.fileno(), saying.fileno(), saying.fileno()).wait(60)
             os.set_blocking(reading, False)
             return code, (said.read() or b"").decode("utf-8", "replace")
 
@@ -223,12 +223,17 @@ JOBS = {
     "uninstall": Job(_uninstall, _installed),
     "recovery": Job(_recovery, World.bodies),
 }
+IN_SHORT = {"extraction": "SQLite step fails", "undo": "fsync fails", "recovery": "disk becomes read-only"}
+"""What a short run tries."""
 _RUNS = 2
 """How often a command is run again until all is done: an answer that was interrupted, then the rest."""
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    metafunc.parametrize("job", JOBS if metafunc.config.getoption("--torture") else IN_SHORT)
+
+
 @pytest.mark.torture
-@pytest.mark.parametrize("job", JOBS)
 def test_a_fault_anywhere_is_told_and_the_next_run_makes_it_whole(job: str, tmp_path: Path, campaign: Campaign) -> None:
     world = World(tmp_path)
     command = JOBS[job].prepare(world)
@@ -238,8 +243,7 @@ def test_a_fault_anywhere_is_told_and_the_next_run_makes_it_whole(job: str, tmp_
     world.reset()
     assert JOBS[job].outcome(world) != wanted
     faults = [fault for fault in FAULTS if fault != "kill"]
-    place = list(JOBS).index(job)  # a short run has another one for each job
-    for fault in faults if campaign.is_long else [faults[place % len(faults)]]:
+    for fault in faults if campaign.is_long else [IN_SHORT[job]]:
         calls = range(1, world.calls(fault, command) + 1)
         most = (20 if "SQLite" in fault else 6) if campaign.is_long else 1
         chosen = campaign.random.sample(calls, min(len(calls), most))

@@ -159,7 +159,7 @@ def test_a_broken_guard_is_noticed(guard: str, monkeypatch: pytest.MonkeyPatch, 
     module, name, broken, check = GUARDS[guard]
     with monkeypatch.context() as patched:
         patched.setattr(module, name, broken)
-        unguarded = Campaign(SHORT_SEED, is_long=False)
+        unguarded = Campaign(SHORT_SEED, is_long=False, is_brief=True)
         check(unguarded)
     _count(campaign, guard, unguarded)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.engines.offline.classifier import is_manner, type_of
 from memoryd.language.scope import says_everywhere, says_here
+from memoryd.language.sentences import sentences_of
 
 if TYPE_CHECKING:
     from memoryd.memory_types import MemoryType
@@ -18,11 +19,16 @@ project is given by mistake does harm there, one that it lacks is said again."""
 def is_about_person(text: str, kind: MemoryType) -> bool:
     """What somebody is, and feedback about how the person wants to be talked to; neither where it speaks of this project.
 
-    Words such as "in all my projects" decide for feedback of any kind.
+    Words such as "in all my projects" decide for feedback of any kind. Of feedback in several sentences one has to be about the
+    person: the others may be its reason, or the task at hand.
     """
     if kind not in ("user", "feedback"):
         return False
-    return says_everywhere(text) or (not says_here(text) and (kind == "user" or is_manner(text) >= _MANNER))
+    if says_everywhere(text):
+        return True
+    if says_here(text):
+        return False
+    return kind == "user" or any(is_manner(sentence) >= _MANNER for sentence in (text, *sentences_of(text)))
 
 
 def differ_in_scope(first: str, second: str) -> bool:
