@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WRITTEN = 0.75
 """A fact that is at least as likely worth keeping is written down."""
-UNCONFIRMED = 0.42
+UNCONFIRMED = 0.38
 """One that is at least as likely waits until it is said again, or the user says yes."""
 AMENDS = 0.03
 """One that speaks of a change or an exception is held against what is known from here on."""

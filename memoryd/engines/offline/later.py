@@ -57,9 +57,9 @@ def continued(
     if is_correction(text, last) or (is_restated and not mentions_taking_back(text)[0]):
         key = max(sentences, key=word_count)  # the title is what holds now
         return stated._replace(sentences=(*stated.sentences, *sentences), key=key, is_last=True, is_all=False)
-    if is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
-        return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
     is_own = any(fact.likely >= WRITTEN for fact in facts)
+    if not is_own and is_reason(last, sentences[0], is_next_message=True) >= _REASON_BEHIND:
+        return stated._replace(why=(*stated.why, *sentences), is_last=True, is_all=False)
     if not is_own and is_joined(last, sentences[0], is_next_message=True) >= _JOINED_BEHIND:
         return stated._replace(sentences=(*stated.sentences, *sentences), is_last=True, is_all=False)
     return None
