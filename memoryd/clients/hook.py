@@ -194,7 +194,7 @@ def _recalled(client: HookClient, call: HookCall, world: _World) -> tuple[str, C
     from memoryd.jobs.recall import ready_memories, recall, record_shown
     from memoryd.jobs.recall_matches import Request
     from memoryd.language.memory_aside import asks_to_leave_aside
-    from memoryd.projects import branch_of
+    from memoryd.projects import branch_of, root_of
     from memoryd.recall.choose import is_worth_asking
     from memoryd.recall.manners import LEFT_ASIDE
     from memoryd.recall.shown import set_aside
@@ -211,6 +211,7 @@ def _recalled(client: HookClient, call: HookCall, world: _World) -> tuple[str, C
         seen.tools,
         seen.files,
         most_characters=HOOK_CHARACTERS,
+        root=root_of(call.cwd),
         branch=branch_of(call.cwd),
         is_waited_for=True,
     )

@@ -106,7 +106,7 @@ class Checks:
             ),
         )
         if not self._has_sessions:
-            yield "changes", lambda: gates.dream_changes(len(self._written), sum(at > since for at in self._written))
+            yield "changes", lambda: gates.dream_changes(len(self._written), sum(at >= since for at in self._written))
             return
         yield "throttle", lambda: gates.dream_throttle(known.counted_at, config, now)
         yield "sessions", lambda: gates.dream_sessions(self._counted(since), config, now)

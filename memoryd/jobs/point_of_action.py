@@ -85,6 +85,7 @@ def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest,
     3. those that speak of it and that the session was not shown yet, within recall's budget
     """
     call = call_of(request.action, request.cwd, request.root)
+    advice: list[tuple[str, int, list[StoredTrigger]]] = []
     spoken_of: list[_Rule] = []
     with closing(open_store(paths)) as store:
         for place in dict.fromkeys((memory_dir, paths.global_dir or memory_dir)):
@@ -100,8 +101,11 @@ def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest,
             answer = _refused(paths, store, directory.id, place, request, call, triggers, now, is_person=is_person)
             if answer is not None:
                 return answer
-            found = matched(call, [trigger for trigger in triggers if not trigger.kind.startswith(_DENY)])
-            known = {memory.id: memory for memory in store.known(directory.id, found)} if found else {}
+            advice.append((place, directory.id, [one for one in triggers if not one.kind.startswith(_DENY)]))
+        for place, directory_id, triggers in advice:  # after all that refuses: no error in advice may keep it from that
+            found = matched(call, triggers)
+            known = {memory.id: memory for memory in store.known(directory_id, found)} if found else {}
+            is_person = place != memory_dir
             spoken_of += [_rule(place, known[number], is_person=is_person) for number in found if number in known]
     return _handed_over(paths, config, memory_dir, request, spoken_of, now) if spoken_of else CallAnswer()
 

@@ -51,6 +51,8 @@ class Request(NamedTuple):
     """How probable a memory has to be; None: as many as there are tell."""
     most_characters: int = 0
     """Longest text that the client takes; 0: no limit."""
+    root: str = ""
+    """Of the project that the session works in; empty: not known."""
     branch: str = ""
     """That is checked out where the session works; empty: not known."""
     is_waited_for: bool = False
@@ -114,10 +116,10 @@ def beside_memories(task: RecallTask) -> Beside:
 
 def _last_session(task: RecallTask, database: Database) -> LastSession | None:
     request = task.request
-    is_asked = bool(request.branch and request.session_id) and request.least is None
+    is_asked = bool(request.root and request.branch and request.session_id) and request.least is None
     if not is_asked or not task.config.features.notes:
         return None
-    return last_on_branch(database, task.memory_dir, request.branch, request.session_id)
+    return last_on_branch(database, request.root, request.branch, request.session_id)
 
 
 def notes_match(

@@ -34,12 +34,12 @@ def is_off_the_record(text: str) -> bool:
     return bool(pattern("taken_back", "off_the_record").search(text))
 
 
-@lru_cache(maxsize=256)  # each step over a message asks
 def takes_back(text: str) -> bool:
     """Whether a message takes something back, as far as words tell."""
     return mentions_taking_back(text)[0] or any(map(taken_back_by, sentences_of(text)))
 
 
+@lru_cache(maxsize=256)  # each step over a message asks
 def taken_back_by(sentence: str) -> TakeBack | None:
     """What a sentence takes back; None where it is not about the user's own words."""
     text = pattern("taken_back", "courtesy").sub("", sentence.strip())

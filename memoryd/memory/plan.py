@@ -56,7 +56,7 @@ def index_rules(database: Database, memory_dir: str) -> IndexRules:
     if paths is None:
         return IndexRules(has_team=has_team)
     roots = roots_of(database, memory_dir) if paths.excluded else ()
-    is_left_alone = any(is_excluded(root, paths.excluded) for root in roots)
+    is_left_alone = bool(roots) and all(is_excluded(root, paths.excluded) for root in roots)
     return IndexRules(paths.is_index_written, paths.global_dir, is_left_alone, has_team)
 
 

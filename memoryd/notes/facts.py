@@ -256,7 +256,7 @@ class SessionFacts:
 
     def _touch(self, path: str, action: ToolAction) -> None:
         is_read = action.kind == "read"
-        if action.kind == "other" or path.startswith("/dev/"):
+        if action.kind == "other" or (path.startswith("/dev/") and not path.startswith("/dev/shm/")):  # noqa: S108 - only told apart
             return  # a folder that is searched, a device
         place = self._place(path)
         before = self.files.pop(place, TouchedFile(place, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 8
+VERSION = 9
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (

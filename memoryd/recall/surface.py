@@ -125,7 +125,8 @@ def _shared_of(memory: Memory, said: str, kind: str, now: float) -> Piece:
 def _note_of(memory: Memory, now: float) -> Piece:
     """What was asked and done in another session; no kind of line break leads out of the quote."""
     words = "\n> ".join(_cut(_encodable(memory.body.strip())).splitlines())
-    head = f"### last session on branch {_encodable(memory.branch)} (notes, {age_in_words(now - memory.at)})"
+    branch = _encodable(" ".join(memory.branch.split()))
+    head = f"### last session on branch {branch} (notes, {age_in_words(now - memory.at)})"
     return Piece(memory.name, f"{head}\n> {words}\n{_OF_SESSION}")
 
 

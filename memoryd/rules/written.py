@@ -58,7 +58,7 @@ def _has_piece(code: str, text: str, *, is_sql: bool) -> bool:
     if is_sql:
         code, text = code.lower(), text.lower()
     words = code.split()
-    if not all(word in text for word in words):  # a pattern takes long to make
+    if not words or not all(word in text for word in words):  # a pattern takes long to make
         return False
     before = r"(?<!\w)" if code[0].isalnum() else ""
     behind = r"(?!\w)" if code[-1].isalnum() else ""

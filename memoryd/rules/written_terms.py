@@ -39,7 +39,8 @@ def forbidden_code(sentence: str, spans: list[str]) -> Iterator[str]:
 def _pieces_of(text: str) -> Iterator[str]:
     for code in CODE.finditer(text):
         piece = code[2].strip()
-        if len(piece) > 1 and not _OPTION.fullmatch(piece) and not is_known_command(piece):
+        is_piece = len(piece) > 1 and piece != "()" and not _OPTION.fullmatch(piece)
+        if is_piece and not is_known_command(piece):
             yield piece
     for found in CODE_LIKE.finditer(CODE.sub(" ", text)):
         piece = found[0].rstrip(".")

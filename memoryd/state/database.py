@@ -5,8 +5,10 @@ Two files are opened with it: the state database, whose functions are here, and 
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,8 +78,7 @@ class Database:
     def _open(cls, file: DatabaseFile) -> Self:
         try:
             os.makedirs(os.path.dirname(file.path), mode=0o700, exist_ok=True)
-            # SQLite gives its side files the mode of the main file, so that one is made first, private from the start.
-            os.close(os.open(file.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            _make_private(file.path)
         except OSError as error:
             raise _unusable(file, "opened", error) from error
         database = cls._connect(file, file.path, file.busy_seconds, is_writable=True)
@@ -338,6 +339,22 @@ def _statements(script: str) -> list[str]:
             statements.append(begun)
             begun = ""
     return statements
+
+
+def _make_private(path: str) -> None:
+    """Make the file where there is none. SQLite gives its side files the mode of this one, so it is private from the start.
+
+    One that is there is not opened: to close it would drop the locks that SQLite has on it in this process.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode):
+            number = errno.ELOOP if stat.S_ISLNK(mode) else errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+            raise OSError(number, os.strerror(number), path) from None
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path) from None
 
 
 def _unusable(file: DatabaseFile, what: str, error: OSError) -> StateError:

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from memoryd.jobs.recall import RecallAnswer
     from tests.jobs.workspace import Workspace
 
+ROOT = "/code/acme"
 PROMPT = "go on with the double serialization of the telemetry frames"
 ANSWER = f"The telemetry frames were serialized twice, in encoder.py and in the relay; the encoder is mended. {SECRET}"
 
 
-def work(workspace: Workspace, name: str, branch: str, *, turns: int = 20) -> WorkingSession:
+def work(workspace: Workspace, name: str, branch: str, *, turns: int = 20, cwd: str = ROOT) -> WorkingSession:
     """A session with notes, in which one turn is about the frames."""
-    session = WorkingSession(name)
+    session = WorkingSession(name, cwd)
     asked = session.prompt("why are the telemetry frames serialized twice?", gitBranch=branch)
     data = asked + session.reply(ANSWER) + b"".join(session.long_turn(number) for number in range(turns))
     workspace.append(session, data)
@@ -39,10 +40,10 @@ def work(workspace: Workspace, name: str, branch: str, *, turns: int = 20) -> Wo
     return session
 
 
-def ask(workspace: Workspace, prompt: str, branch: str, session_id: str = "now") -> RecallAnswer:
+def ask(workspace: Workspace, prompt: str, branch: str, session_id: str = "now", root: str = ROOT) -> RecallAnswer:
     clock = ToldClock()
     clock.at = NOW + 86_400
-    request = Request(prompt, session_id, branch=branch, is_waited_for=True)
+    request = Request(prompt, session_id, root=root, branch=branch, is_waited_for=True)
     answer = recall(workspace.paths, workspace.config, {}, clock, str(workspace.memory), request)
     record_shown(workspace.paths, str(workspace.memory), request, answer, clock.at)
     return answer
@@ -86,8 +87,8 @@ def test_the_session_itself_and_one_too_short_for_notes_are_not_searched(workspa
 
 
 def test_the_hook_tells_the_branch_that_is_checked_out(workspace: Workspace, tmp_path: Path) -> None:
-    session = work(workspace, "before", "fix/frames")
     (tmp_path / ".git").mkdir()
+    session = work(workspace, "before", "fix/frames", cwd=str(tmp_path))
     said = {}
     for branch in ("fix/frames", "main"):
         (tmp_path / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
@@ -97,3 +98,9 @@ def test_the_hook_tells_the_branch_that_is_checked_out(workspace: Workspace, tmp
     assert "last session on branch fix/frames" in said["fix/frames"]
     assert said["main"] == ""
     assert session.id not in said["fix/frames"]
+
+
+def test_notes_of_another_project_that_shares_the_directory_stay_there(workspace: Workspace) -> None:
+    work(workspace, "before", "main")
+    assert ask(workspace, PROMPT, "main", root="/code/another").memories == ()
+    assert ask(workspace, PROMPT, "main").memories != ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -171,3 +173,17 @@ def test_a_symlink_in_the_place_of_the_database_is_not_followed(paths: Paths, tm
     with pytest.raises(StateError):
         open_database(paths)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_what_a_process_opens_twice_another_does_not_take_for_closed(paths: Paths) -> None:
+    """Closing a file drops all locks of a process on it; the log with the next commit was then removed by whoever closed it."""
+    open_database(paths).close()
+    reader = open_for_reading(paths)
+    assert reader is not None
+    with closing(reader), closing(open_database(paths)) as writer:
+        insert_root(writer, "before")
+        another = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM roots'); c.close()"
+        subprocess.run([sys.executable, "-c", another, paths.database], check=True)
+        insert_root(writer, "behind")
+    with closing(open_database(paths)) as database:
+        assert [row[0] for row in database.query("SELECT path FROM roots")] == ["before", "behind"]
