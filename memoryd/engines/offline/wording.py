@@ -38,12 +38,12 @@ _BEFORE = " (Before"
 def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = None) -> Revision:
     """The new memory that a fact makes."""
     text, why = _split_reason(joined(fact.sentences)) if not fact.why else (joined(fact.sentences), joined(fact.why))
+    # What is said to hold in all projects is a rule, whatever else the words sound like; a reason tells of something else.
+    kind = kind or ("feedback" if says_everywhere(fact.text) and type_of(text) != "user" else type_of(text))
     text, why = _dated(text, said), _dated(why, said)
     if (context := context_of(text, said.answer)) and is_approval(fact.sentences[0]):
         text = f"{text} (Said of this: “{context}”)"
     evidence = fact_evidence(said, (*fact.sentences, *fact.why))
-    # What is said to hold in all projects is a rule, whatever else the words sound like.
-    kind = kind or ("feedback" if says_everywhere(fact.text) and type_of(fact.text) != "user" else type_of(fact.text))
     memory = memory_of(text, why, (evidence,), kind)
     if fact.key and fact.key != fact.sentences[0] and not goes_on(fact.key):
         # What opens the message is not what it is about; it may still name what the rest speaks of.
