@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaluation.rules import BAKERY, FILE, LABORATORY, WORLDS, score
@@ -225,6 +225,9 @@ def test_a_command_in_a_script_or_container_refuses_nothing() -> None:
         assert not Forbidden("run", "rm").fits(call)
 
 
-@given(st.text(max_size=300))
+@given(st.text(max_size=300) | st.text("`(){}.?-a", max_size=12).map("Never use {}.".format))
+@example("Never use `()` as a default argument.")
 def test_no_memory_is_too_odd(text: str) -> None:
-    assert len(triggers_of(text, text)) <= 40
+    found = triggers_of(text, text)
+    assert len(found) <= 40
+    assert all(trigger.pattern.strip() for trigger in found if trigger.kind == "text")
