@@ -11,7 +11,7 @@ import pytest
 
 from memoryd.clients.tool_actions import action_in
 from memoryd.config import Config
-from memoryd.jobs import enforce
+from memoryd.jobs import enforce, point_of_action
 from memoryd.jobs.point_of_action import CallAnswer, CallRequest, at_call, record_call
 from memoryd.memory.document import parse
 from memoryd.recall import shown
@@ -196,6 +196,17 @@ def test_a_global_rule_comes_with_calls_of_every_project_and_binds_there(project
     assert (outcome.shown, outcome.refused, outcome.refused_in) == (1, 1, "s2")
     allowance.allow(project.paths, project.paths.global_dir, NPM, "s2", NOW)
     assert project.call("sudo reboot", session="s2").refusal == ""
+
+
+def test_a_global_rule_refuses_also_where_advice_of_the_project_fails(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> list[int]:
+        raise IndexError
+
+    Project(project.paths, Path(project.paths.global_dir)).write(NPM, "Never run sudo anywhere", "run sudo")
+    monkeypatch.setattr(point_of_action, "matched", fail)
+    assert project.call("sudo npm install").refusal != ""
 
 
 def test_a_call_without_a_rule_does_not_wait_for_what_few_calls_need() -> None:
