@@ -12,7 +12,7 @@ _SPEAKER = re.compile(r"\s*[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?(?=: \S)")
 """Who says a line of a chat; two of them below each other may also be headings of the user's own."""
 _HEADER = r"[^\W\d_][\w-]{0,20}: \S[^\n]*"
 _ABOVE_A_TEXT = re.compile(
-    rf"[:\uff1a?\uff1f]\s*\Z|(?:\A|\n)\s*<[a-zA-Z][\w-]{{0,40}}>\s*\Z|(?:\A|\n){_HEADER}\n{_HEADER}\s*\Z"
+    rf"[:\uff1a?\uff1f]\s*\Z|(?:\A|\s)<[a-zA-Z][\w-]{{0,40}}>\s*\Z|(?:\A|\n){_HEADER}\n{_HEADER}\s*\Z"
 )
 """The end of a paragraph below which a text begins: a colon, a question, a tag that nothing closes, two headers of a mail."""
 _END_OF_QUOTE = 24
