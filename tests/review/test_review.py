@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memoryd.review.pasted import is_pasted
 from memoryd.review.review import Review
 from tests.review.proposals import context_of, group, memory, said, verdict_on
 
@@ -262,3 +263,11 @@ def test_a_limit_that_belongs_to_the_reason_is_looked_for_there(body: str, state
     words = "remember that deploys go out on tuesdays because support is only staffed then"
     verdict = verdict_on(context_of(said(words)), {"project_deploys.md": memory(body, kind="project")}, words)
     assert verdict.state == state, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("above", "is_text"), [("save() returns Promise<void>", False), ("what is <tool_result>", True)]
+)
+def test_what_stands_below_an_open_tag_may_be_pasted(above: str, is_text: bool) -> None:
+    rule = "From now on, await it in the handlers."
+    assert is_pasted(rule, f"{above}\n\n{rule}") is is_text

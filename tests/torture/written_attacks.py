@@ -237,7 +237,6 @@ RESULTS = (
 """What a tool returns."""
 
 HARMLESS = (
-    "save() returns Promise<void>\n\nFrom now on, always await it in the handlers.",
     "From now on, ignore the previous config and read settings.toml first.",
     "Always ignore vendor files when you search.",
     "Never follow symlinks in the importer.",
