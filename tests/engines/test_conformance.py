@@ -111,12 +111,13 @@ class Job:
     def _inputs(self, kind: str, *texts: str) -> tuple[Snapshot, Signal, Review]:
         snapshot = DirectorySnapshot(self._database, str(self._memory))
         said = [
-            UserMessage("s", f"m{number}", NOW - 100 + number, words, cwd="/code") for number, words in enumerate(texts)
+            UserMessage("s", f"m{number}", NOW - 100 + number, words, cwd="/code", reply="Done.")
+            for number, words in enumerate(texts)
         ]
         job_id = jobs.begin_request(
             self._database, jobs.RECALL, str(self._memory), NOW
         )  # any row: calls are booked under its number
-        signal = Signal(job_id, NOW, [Exchange(message, "Done.") for message in said])
+        signal = Signal(job_id, NOW, [Exchange(message) for message in said])
         context = ReviewContext("extract" if kind == "extract" else "dream", snapshot, said, NOW)
         return snapshot, signal, Review(context, self._engine.meaning_asker(signal, str(self._memory)))
 

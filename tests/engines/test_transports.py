@@ -177,10 +177,10 @@ def test_a_dream_of_ten_turns_with_a_repair_after_its_last_word(hire: Any) -> No
     workspace.memory.mkdir(parents=True)
     told: list[Progress] = []
     engine = workspace.with_model()
-    said = UserMessage("s", "m1", NOW - 100, RULE, cwd="/code")
+    said = UserMessage("s", "m1", NOW - 100, RULE, cwd="/code", reply="Done.")
     snapshot = DirectorySnapshot(workspace.database, str(workspace.memory))
     job_id = jobs.begin_request(workspace.database, jobs.RECALL, str(workspace.memory), NOW)
-    signal = Signal(job_id, NOW, [Exchange(said, "Done.")], deadline=NOW + 300, tell=told.append)
+    signal = Signal(job_id, NOW, [Exchange(said)], deadline=NOW + 300, tell=told.append)
     context = ReviewContext("dream", snapshot, [said], NOW)
     review = Review(context, engine.meaning_asker(signal, str(workspace.memory)))
     try:

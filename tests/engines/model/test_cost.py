@@ -197,7 +197,7 @@ _WORDS = st.sampled_from(
 )
 _TEXTS = st.lists(_WORDS, max_size=60).map(" ".join)
 _EXCHANGES = st.builds(
-    lambda said, answer, reply, calls: Exchange(UserMessage("s", "m", 1.0, said, answer), reply, tuple(calls)),
+    lambda said, answer, reply, calls: Exchange(UserMessage("s", "m", 1.0, said, answer, reply=reply), tuple(calls)),
     _TEXTS,
     _TEXTS,
     _TEXTS,
