@@ -47,10 +47,13 @@ def apart(text: str, noun: Noun) -> Span | None:
     return span_of(text, value, noun.kind) if _looks_secret(value.text, much) else None
 
 
+def heads_column(text: str, noun: Noun) -> bool:
+    """Whether a noun may be the head of a column in a table: its cell or its line ends with it."""
+    return noun.is_sure and text[noun.end : noun.end + _CELL_END].lstrip(" \t*`_")[:1] in ("|", "\r", "\n")
+
+
 def in_column(text: str, noun: Noun) -> Iterator[Span]:
-    """Below its noun, in a table: every cell that looks like a secret, up to the end of the table or to the head of another one."""
-    if not noun.is_sure or text[noun.end : noun.end + _CELL_END].lstrip(" \t*`_")[:1] not in ("|", "\r", "\n"):
-        return
+    """Below the head of a column: every cell that looks like a secret, up to the end of the table or to the head of another one."""
     line_start = text.rfind("\n", max(0, noun.start - _LONGEST_ROW), noun.start) + 1
     line_end = text.find("\n", noun.end, noun.end + _LONGEST_ROW)
     if (

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.security.by_format import Span
-from memoryd.security.by_layout import apart, before_noun, in_column
+from memoryd.security.by_layout import apart, before_noun, heads_column, in_column
 from memoryd.security.nouns import (
     EASTERN_PASSWORDS,
     EASTERN_SECRETS,
@@ -92,7 +92,7 @@ def _named(forms: SearchedText) -> Iterator[Span]:
         for match in matches:
             if match.start() < past:
                 continue
-            noun, span = nearby.at(match)
+            span, noun = nearby.at(match)
             if span is not None:
                 past = span.end
                 yield span
@@ -107,27 +107,29 @@ def _named(forms: SearchedText) -> Iterator[Span]:
 
 
 class _Nearby:
-    """The noun at a place and the secret near it. Where the same text stands around a place as around the one before, the same is
-    found there: a text that says one thing again and again takes no time.
+    """The secret near a noun, or else the noun if it heads a column of a table. Where the same text stands around a place as around
+    the one before, the same is found there: a text that says one thing again and again takes no time.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._around, self._before = "", 0
-        self._found: tuple[Noun | None, Span | None] = None, None
+        self._found: tuple[Span | None, Noun | None] = None, None
 
-    def at(self, match: re.Match[bytes] | re.Match[str]) -> tuple[Noun | None, Span | None]:
+    def at(self, match: re.Match[bytes] | re.Match[str]) -> tuple[Span | None, Noun | None]:
         place = match.start()
         if self._around and self._text.startswith(self._around, place - _LOOKS_BACK):
-            noun, span = self._found
+            span, noun = self._found
             ahead = place - self._before
-            return noun and noun.moved(ahead), span and Span(span.start + ahead, span.end + ahead, span.kind)
+            return span and Span(span.start + ahead, span.end + ahead, span.kind), noun and noun.moved(ahead)
         noun = noun_at(self._text, match)
         span = _near(self._text, noun) if noun is not None else None
-        self._found, self._before, self._around = (noun, span), place, ""
+        if noun is not None and not heads_column(self._text, noun):
+            noun = None
+        self._found, self._before, self._around = (span, noun), place, ""
         if place >= _LOOKS_BACK and (span is None or span.end < place + _LOOKS_AHEAD):
             self._around = self._text[place - _LOOKS_BACK : place + _LOOKS_AHEAD]
-        return noun, span
+        return span, noun
 
 
 def _near(text: str, noun: Noun) -> Span | None:
@@ -269,5 +271,5 @@ def _in_the_east(text: str) -> Iterator[Span]:
                 noun = Noun(word, place, place + len(word), word in EASTERN_PASSWORDS, is_sure=True)
                 if span := _near(text, noun):
                     yield span
-                else:
+                elif heads_column(text, noun):
                     yield from in_column(text, noun)

@@ -24,19 +24,20 @@ _SCHEME = re.compile(r"(?<![\w+.-])(?!https?\Z)[A-Za-z][\w+.-]{1,24}\Z")
 _LONGEST_SCHEME = 26
 _ALONE_IN_URL = re.compile(r"://([\w.~-]{16,256})@(?=[\w\[.-])")
 
-_FLAG = re.compile(r" -(?:[upaU]|-user|-proxy-user)")
-# A command, the flag behind which its password stands, and how far behind the beginning of the command that may be.
+# What cannot be missing, a command, the flag behind which its password stands, and how far behind the beginning of the command
+# that may be.
 _COMMANDS = (
     (
+        b"curl",
         re.compile(r"curl\b"),
         re.compile(r" (?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"']{3,200})"),
         210,
     ),
-    (re.compile(r"mysql\w{0,8}\s"), re.compile(r" -p[\"']?((?!\d+:)[^\s\"'=]{3,200})"), 210),
-    (re.compile(r"sshpass\s"), re.compile(r" -p\s{0,4}[\"']?([^\s\"']{3,200})"), 11),
-    (re.compile(r"redis-cli\b"), re.compile(r" -a\s{1,4}[\"']?([^\s\"']{3,200})"), 210),
-    (re.compile(r"login\s(?<=\slogin\s)"), re.compile(r" -p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})"), 210),
-    (re.compile(r"\s"), re.compile(r" -U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})"), 1),  # smbclient
+    (b"mysql", re.compile(r"mysql\w{0,8}\s"), re.compile(r" -p[\"']?((?!\d+:)[^\s\"'=]{3,200})"), 210),
+    (b"sshpass", re.compile(r"sshpass\s"), re.compile(r" -p\s{0,4}[\"']?([^\s\"']{3,200})"), 11),
+    (b"redis-cli", re.compile(r"redis-cli\b"), re.compile(r" -a\s{1,4}[\"']?([^\s\"']{3,200})"), 210),
+    (b"login", re.compile(r"login\s(?<=\slogin\s)"), re.compile(r" -p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})"), 210),
+    (b" -U", re.compile(r"\s"), re.compile(r" -U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})"), 1),  # smbclient
 )
 
 _QUOTE = r"\\{0,2}[\"'`]?"
@@ -58,11 +59,11 @@ def secrets_by_position(forms: SearchedText) -> list[Span]:
     """Every password in such a place, in no order; spans may overlap."""
     text, letters, words = forms.text, forms.letters, forms.words
     found: list[Span] = []
-    if b"://" in letters:
+    if b"://" in letters and b"@" in letters:
         found += _in_urls(text)
     has_flags = b" -" in letters
-    if has_flags and _FLAG.search(text):
-        found += _behind_flags(text)
+    if has_flags:
+        found += _behind_flags(text, letters)
     if b"bearer" in words:
         matches = [match for match in _BEARER.finditer(text) if len(match[1]) >= _SHORTEST_BEARER]
         found += [Span(*match.span(1), "a bearer token") for match in matches if _is_credible(match[1])]
@@ -83,9 +84,9 @@ def _in_urls(text: str) -> Iterator[Span]:
             yield Span(*match.span(1), "a password in a URL")
 
 
-def _behind_flags(text: str) -> Iterator[Span]:
-    for command, flag, most in _COMMANDS:
-        for match in flag.finditer(text):
+def _behind_flags(text: str, letters: bytes) -> Iterator[Span]:
+    for word, command, flag, most in _COMMANDS:
+        for match in flag.finditer(text) if word in letters else ():
             if _is_behind(text, match.start(), command, most) and not is_masked(match[1]):
                 yield Span(*match.span(1), "a password")
 
