@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from memoryd.security.nouns import Noun
 
 _SPACE = r"[^\S\n]"
-_BRACKETED = re.compile(rf"{_SPACE}{{0,2}}[(\[{{]")
-_LINE_BREAK = rf"{_SPACE}{{0,4}}\r?\n"
+_BRACKETED = re.compile(rf"{_SPACE}{{0,2}}[(\[{{]|,(?=\S)")
+_LINE_BREAK = rf"{_SPACE}{{0,4}}(?:\r?\n|(?:\\r)?\\n)"
 _NEXT_LINE = re.compile(
     rf"[*_`]{{0,3}}{_SPACE}{{0,2}}(?P<sign>[:=]?)[*_]{{0,3}}(?:{_LINE_BREAK}){{1,2}}{_SPACE}{{0,12}}(?:[-*>] )?"
 )
-_LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|\Z)")
+_LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|(?:\\r)?\\n|\Z)")
 _SEPARATOR_LINE = re.compile(r"[ \t]{0,8}\|?(?:[ \t]{0,8}:?-{1,80}:?[ \t]{0,8}\|){1,20}[ \t:-]{0,80}\r?\n")
 _ROWS, _LONGEST_ROW, _CELL_END = 500, 400, 40
 _ARROWS = ("<-", "<--", "←")
@@ -29,7 +29,7 @@ _WORDS_BACK = 5
 
 
 def apart(text: str, noun: Noun) -> Span | None:
-    """In a bracket, or alone on one of the next lines. As nothing says that it is meant, it must look like a secret itself."""
+    """In a bracket, behind a comma without a space, or alone on one of the next lines. As nothing says that it is meant, it must look like a secret itself."""
     match = _BRACKETED.match(text, noun.end)
     is_line = match is None
     if match is None:

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 _SPACE = r"[^\S\n]"
 
 _ASSIGNED = re.compile(
-    rf"(?:{_SPACE}?\([^()\n]{{1,24}}\)(?={_SPACE}?[:=]))?\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
+    rf"(?:{_SPACE}?\([^()\n]{{1,24}}\)(?={_SPACE}?[:=]))?\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|\?=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
     rf"(?:{_SPACE}{{0,4}}[A-Za-z][\w.]{{0,30}}(?:\[\w+\])?{_SPACE}{{0,4}}=(?!=))?[*_]{{0,3}}(?P<after>{_SPACE}{{0,8}})"
 )
-# <add key="DbPassword" value="…">, {"name": "DB_PASSWORD", "value": "…"}, setenv("API_KEY", "…")
+# <add key="DbPassword" value="…">, {"name": "DB_PASSWORD", "value": "…"}, <meta name="csrf-token" content="…">,
+# setenv("API_KEY", "…"), variable "db_password" { default = "…" }
 _ELSEWHERE = re.compile(
-    r"\\{0,2}[\"']?\s{0,3},?\s{0,40}[\"']?value[\"']?\s{0,3}[:=]\s{0,3}|\\{0,2}[\"'],\s{0,3}(?=\\{0,2}[\"'])"
+    r"\\{0,2}[\"']?\s{0,3},?\s{0,40}[\"']?(?:value|content)[\"']?\s{0,3}[:=]\s{0,3}|[\"']\s{0,3}\{[^{}]{0,200}?\sdefault\s{1,20}=\s{0,3}|\\{0,2}[\"'],\s{0,3}(?=\\{0,2}[\"'])"
 )
 _FLAG = re.compile(rf"(?:=|{_SPACE}{{1,4}})(?!-)")
 _IS = r"(?:is|was|are|be|ist|war|lautet|lautete|heißt|wird|es|era|será|fue|sigue|est|était|sera|c['’]est|é|è|это|to|auf|como|as|je|jest|är|هي|هو|[—–])"  # noqa: RUF001
@@ -51,7 +52,7 @@ _STILL = (
 )
 _WORD = rf"(?:{_SPACE}{{1,3}}[\w'’/@-]{{1,25}}(?:\.[\w-]{{1,20}})?)"  # noqa: RUF001
 _SAID = re.compile(
-    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?{_SPACE}?:)"  # noqa: RUF001
+    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?(?:{_SPACE}\([^()\n]{{1,24}}\))?{_SPACE}?:)"  # noqa: RUF001
     rf"(?:{_SPACE}{{1,3}}{_STILL}){{0,3}}:?{_SPACE}{{1,3}}(?=\S{{0,80}}[^\sA-Za-z.,;:]|(?:[A-Za-z]+-){{3}}|[A-Za-z]{{20}})"
 )
 _SAID_IN_THE_EAST = re.compile(

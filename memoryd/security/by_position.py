@@ -22,7 +22,8 @@ _IN_URL = re.compile(
 # What stands before it where that is no place on the web: name and password of a database are one credential.
 _SCHEME = re.compile(r"(?<![\w+.-])(?!https?\Z)[A-Za-z][\w+.-]{1,24}\Z")
 _LONGEST_SCHEME = 26
-_ALONE_IN_URL = re.compile(r"://([\w.~-]{16,256})@(?=[\w\[.-])")
+_NAME_IN_URL = re.compile(r"://([\w.~-]{16,256})(?::[^\s/?#@:\"'`<>\[]{0,128})?@(?=[\w\[.-])")
+"""A token where the name would stand, alone or with a password that says nothing."""
 
 # What cannot be missing, a command, the flag behind which its password stands, and how far behind the beginning of the command
 # that may be.
@@ -46,6 +47,14 @@ _BEARER = re.compile(rf"(?i)\bbearer{_CREDENTIALS}")
 _AUTHORIZATION = re.compile(
     rf"(?i)authorization{_QUOTE}[\])]?\s{{0,4}}[:=,]\s{{0,4}}[bfru]?{_QUOTE}(?P<scheme>basic|token|api-?key|key){_CREDENTIALS}"
 )
+_AUTH_PAIR = re.compile(r"auth\s{0,2}=\s{0,2}\(\s{0,2}[\"'][^\s\"']{1,80}[\"'],\s{0,2}[\"']([^\s\"']{5,200})[\"']")
+_PIPED = re.compile(
+    rf"(?:echo|printf)\s(?:-\w\s|{_QUOTE}%s{_QUOTE}\s)?{_QUOTE}([^\s\"'`|]{{5,200}}){_QUOTE}\s?\|[^|\n]{{0,80}}"
+    r"(?:\ssudo\s(?:-\w\s)?-S|passw(?:or)?d)"
+)
+"""What is piped into a program that asks for a password."""
+_WIFI = re.compile(r"WIFI:(?:[A-Z]:[^;\s]{0,80};){0,4}?P:((?:[^;\\\s]|\\[^\s]){5,80});")
+"""As it stands in the picture that phones read."""
 _DOCKER_AUTH = re.compile(rf"\"auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9+/=]{{8,400}})")
 _SHORTEST_BEARER = 16
 _COOKIES = re.compile(
@@ -71,7 +80,18 @@ def secrets_by_position(forms: SearchedText) -> list[Span]:
         found += _cookies(text)
     if b"auth" in words:
         found += _in_headers(text, forms.lowered)
+        found += _likely(_AUTH_PAIR, text)
+    if b"|" in letters and (b"passw" in letters or b" -S" in letters):
+        found += _likely(_PIPED, text)
+    if b"WIFI:" in letters:
+        found += _likely(_WIFI, text)
     return found
+
+
+def _likely(place: re.Pattern[str], text: str) -> Iterator[Span]:
+    for match in place.finditer(text):
+        if _is_credible(match[1]):
+            yield Span(*match.span(1), "a password")
 
 
 def _in_urls(text: str) -> Iterator[Span]:
@@ -79,7 +99,7 @@ def _in_urls(text: str) -> Iterator[Span]:
         if not is_masked(match[1]):
             scheme = _SCHEME.search(text, max(match.start() - _LONGEST_SCHEME, 0), match.start())
             yield Span(scheme.start() if scheme else match.start(1), match.end(1), "a password in a URL")
-    for match in _ALONE_IN_URL.finditer(text):
+    for match in _NAME_IN_URL.finditer(text):
         if strength(match[1]) >= RANDOM:
             yield Span(*match.span(1), "a password in a URL")
 

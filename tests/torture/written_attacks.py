@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001 - letters that look like others are what it is about
 """Attacks and look-alikes written one by one, beside those that are generated: each has a form of its own.
 
-In a planted text `{}` stands for the sentence that must not be remembered, in a secret for the value, whose shape comes first.
+In a planted text `{}` stands for the sentence that must not be remembered. Secrets are in `written_secrets.py`.
 """
 
 from __future__ import annotations
@@ -151,73 +151,6 @@ PLANTED: dict[str, tuple[str, ...]] = {
     ),
 }
 """What a user pastes into a prompt, by kind."""
-
-SECRETS = (
-    # -- shapes: {a9}: letters and digits, {h9}: hexadecimal, {u9}: capitals and digits
-    "use {} now ~ sk-ant-oat01-{a80}",
-    "export X={} ~ ghs_{a36}",
-    "{} ~ glpat-{a20}",
-    "token {} works ~ xoxp-123456789012-123456789012-{h32}",
-    "curl -H 'X-Api-Key: {}' http://x ~ {a40}",
-    "Authorization: Token {} ~ {h40}",
-    "npm config set //registry.npmjs.org/:_authToken {} ~ npm_{a36}",
-    "DATABASE_URL=postgres://app:{}@db:5432/app ~ {a16}",
-    "redis://:{}@cache:6379/0 ~ {a20}",
-    "amqp://svc:{}@mq/ ~ Winter2026!",
-    "mongodb+srv://root:{}@cluster0.ab1cd.mongodb.net/x ~ {a14}",
-    "AWS_SECRET_ACCESS_KEY={} ~ {a40}",
-    "aws_session_token = {} ~ {a200}",
-    "-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY----- ~ {a70}",
-    "STRIPE_SECRET={} ~ sk_live_{a24}",
-    "{} is the hook secret ~ whsec_{a32}",
-    "SENDGRID: {} ~ SG.{a22}.{a43}",
-    "telegram bot {} ~ 123456789:AA{a33}",
-    "https://hooks.slack.com/services/{} ~ T0{u8}/B0{u8}/{a24}",
-    "https://discord.com/api/webhooks/1234567890/{} ~ {a68}",
-    "vault token {} ~ hvs.{a90}",
-    "hf token: {} ~ hf_{a34}",
-    "openrouter {} ~ sk-or-v1-{h64}",
-    "ELEVEN_API_KEY={} ~ {h32}",
-    "AccountKey={};EndpointSuffix=core.windows.net ~ {a86}==",
-    "sentry {} ~ sntrys_{a80}",
-    "cloudflare api token {} ok ~ cfut_{a40}",
-    "pypi {} ~ pypi-AgEIcHlwaS5vcmc{a60}",
-    "Cookie: sessionid={}; theme=dark ~ {a32}",
-    "tailscale up --authkey {} ~ tskey-auth-{a12}-{a24}",
-    # -- places
-    "docker login -u bot -p {} registry.acme.dev ~ {a18}",
-    "sshpass -p '{}' ssh root@x ~ k9!Lm2#xQ",
-    "mysql -uroot -p{} shop ~ {a12}",
-    "PGPASSWORD={} psql -h db ~ {a12}",
-    "curl -u admin:{} https://x ~ Tr0ub4dor&3",
-    "password = '''{}''' ~ {a16}",
-    'api_key = """{}""" ~ {a32}',
-    "<password>{}</password> ~ {a14}",
-    "| user | password |\n|---|---|\n| ada | {} | ~ {a12}",
-    "machine api.acme.dev login ada password {} ~ {a16}",
-    "kubectl create secret generic x --from-literal=password={} ~ {a16}",
-    "password (staging): {} ~ k9!Lm2#xQ",
-    # -- languages
-    "la password di root è {} ~ h8Zq-pL3m",
-    "das WLAN-Passwort ist {} ~ Winter2026!",
-    "das Kennwort (neu): {} ~ Tr0ub4dor&3",
-    "le mot de passe du wifi : {} ~ k9!Lm2#xQ",
-    "la contraseña del servidor es {} ~ Winter2026!",
-    "a senha do banco é {} ~ h8Zq-pL3m",
-    "het wachtwoord van de server is {} ~ k9!Lm2#xQ",
-    "hasło do bazy to {} ~ Tr0ub4dor&3",
-    "lösenordet till databasen är {} ~ Winter2026!",
-    "heslo k serveru je {} ~ h8Zq-pL3m",
-    "sunucunun şifresi {} ~ k9!Lm2#xQ",
-    "пароль от сервера: {} ~ Tr0ub4dor&3",
-    "सर्वर का पासवर्ड {} है ~ Winter2026!",
-    "كلمة المرور هي {} ~ k9!Lm2#xQ",
-    "服务器密码是{} ~ Tr0ub4dor&3",
-    "パスワードは {} です ~ h8Zq-pL3m",
-    "서버 비밀번호는 {} 입니다 ~ k9!Lm2#xQ",
-    "the root password was {} until yesterday ~ Tr0ub4dor&3",
-)
-"""A text, and behind `~` the shape of what may not stay in it."""
 
 NAMES = (
     *(
