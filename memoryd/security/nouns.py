@@ -157,8 +157,8 @@ def nouns_in(forms: SearchedText) -> Iterator[list[re.Match[bytes]] | list[re.Ma
     if others:
         for letter, rest in _PLACES_WITH_ACCENTS:
             if letter in others and rest in text:
-                near = near_hints(text, places(text, rest))
-                yield [found for place in near if (found := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
+                close = near_hints(text, places(text, rest))
+                yield [found for place in close if (found := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
 
 
 def near_hints(text: str, nouns: Iterable[int]) -> Iterator[int]:
