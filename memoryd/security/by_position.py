@@ -25,6 +25,7 @@ _LONGEST_SCHEME = 26
 _NAME_IN_URL = re.compile(r"://([\w.~-]{16,256})(?::[^\s/?#@:\"'`<>\[]{0,128})?@(?=[\w\[.-])")
 """A token where the name would stand, alone or with a password that says nothing."""
 
+_FLAG = re.compile(r" -(?:[upaU]|-user|-proxy-user)")
 # What cannot be missing, a command, the flag behind which its password stands, and how far behind the beginning of the command
 # that may be.
 _COMMANDS = (
@@ -53,8 +54,6 @@ _PIPED = re.compile(
     r"(?:\ssudo\s(?:-\w\s)?-S|passw(?:or)?d)"
 )
 """What is piped into a program that asks for a password."""
-_WIFI = re.compile(r"WIFI:(?:[A-Z]:[^;\s]{0,80};){0,4}?P:((?:[^;\\\s]|\\[^\s]){5,80});")
-"""As it stands in the picture that phones read."""
 _DOCKER_AUTH = re.compile(rf"\"auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9+/=]{{8,400}})")
 _SHORTEST_BEARER = 16
 _COOKIES = re.compile(
@@ -71,7 +70,7 @@ def secrets_by_position(forms: SearchedText) -> list[Span]:
     if b"://" in letters and b"@" in letters:
         found += _in_urls(text)
     has_flags = b" -" in letters
-    if has_flags:
+    if has_flags and _FLAG.search(text):
         found += _behind_flags(text, letters)
     if b"bearer" in words:
         matches = [match for match in _BEARER.finditer(text) if len(match[1]) >= _SHORTEST_BEARER]
@@ -81,10 +80,8 @@ def secrets_by_position(forms: SearchedText) -> list[Span]:
     if b"auth" in words:
         found += _in_headers(text, forms.lowered)
         found += _likely(_AUTH_PAIR, text)
-    if b"|" in letters and (b"passw" in letters or b" -S" in letters):
+    if has_flags and b"|" in letters and (b"echo " in letters or b"printf " in letters):
         found += _likely(_PIPED, text)
-    if b"WIFI:" in letters:
-        found += _likely(_WIFI, text)
     return found
 
 

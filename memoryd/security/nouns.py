@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -147,18 +146,16 @@ def noun_at(text: str, match: re.Match[bytes] | re.Match[str]) -> Noun | None:
 def nouns_in(forms: SearchedText) -> Iterator[list[re.Match[bytes]] | list[re.Match[str]]]:
     """The places of nouns, a list for each way to write one."""
     text, others = forms.text, forms.others
-    pieces = [piece for piece in _PLACES if piece in forms.words]
-    if pieces:
-        # All at once, as each search for a hint may go through the whole text.
-        near = set(near_hints(text, sorted(chain.from_iterable(map(forms.words.__getitem__, pieces)))))
-        for piece in pieces if near else ():
-            candidates = [place for place in forms.words[piece] if place in near]
-            yield [match for place in candidates if (match := _NOUN.match(forms.lowered, place))]
+    if forms.words:
+        for piece in _PLACES:
+            if piece in forms.words:
+                near = near_hints(text, forms.words[piece])
+                yield [match for place in near if (match := _NOUN.match(forms.lowered, place))]
     if others:
         for letter, rest in _PLACES_WITH_ACCENTS:
             if letter in others and rest in text:
-                close = near_hints(text, places(text, rest))
-                yield [found for place in close if (found := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
+                near = near_hints(text, places(text, rest))
+                yield [found for place in near if (found := _NOUN_WITH_ACCENTS.match(text, max(0, place - 1)))]
 
 
 def near_hints(text: str, nouns: Iterable[int]) -> Iterator[int]:

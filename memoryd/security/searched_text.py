@@ -41,7 +41,6 @@ class SearchedText(NamedTuple):
             or b" -" in letters
             or b"://" in letters
             or b"AQE" in letters
-            or b"WIFI:" in letters
             or LONG_RUN in letters.translate(AS_RUNS)
         )
 

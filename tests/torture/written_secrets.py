@@ -120,7 +120,7 @@ SECRETS = (
     ':password "{}" ~ Tulip26!{a4}',
     "password of the NAS (second floor): {} ~ Tulip26!{a4}",
     "our list\nPIN: {}\n ~ 73{d2}",
-    "WIFI:T:WPA;S:acme;P:{};; ~ Tulip26!{a4}",
+    "MYSQL_PWD={} mysqladmin status ~ Tulip26!{a4}",
     "otpauth://totp/acme?secret={}&issuer=acme ~ {u32}",
     "clientSecret: '{}' ~ {a32}",
     'private_key: "{}" ~ {h64}',
