@@ -239,7 +239,7 @@ def _next(text: str, noun: Noun) -> Span | None:
         return None
     much = strength(value.text)
     if is_login:
-        is_secret = much >= LIKELY or "machine" in words
+        is_secret = much >= LIKELY or "machine" in words[-6:]  # machine … login … account … password …
     elif noun.is_verb:
         is_secret = much >= STRONG and not value.text.isalnum()
     elif noun.is_password:

@@ -507,6 +507,7 @@ PLAIN: tuple[Sample, ...] = tuple(
     sample(group, text)
     for group, texts in {
         "sentences about secrets": (
+            "on this machine the new build of today broke the login page. пароль нужно сменить",
             "the password is wrong",
             "the token is expired",
             "secret is rotated weekly",
