@@ -27,6 +27,8 @@ SQLITE_VERSION = sqlite3.sqlite_version
 BUSY_SECONDS = 10.0
 READING_SECONDS = 2.0
 """Wait of commands that only read: a person looks at the terminal."""
+_NO_WAIT_SECONDS = 10.0
+_waited_at: dict[str, float] = {}  # when this process waited for a database in vain
 _RETRY_SECONDS = 0.01
 _SUFFIXES = ("-shm", "-wal", "")
 """Side files are removed first: a WAL left beside a new database could be replayed into it."""
@@ -284,10 +286,17 @@ def open_database(paths: Paths, wait_seconds: float = BUSY_SECONDS) -> Database:
 
 
 def open_for_reading(paths: Paths) -> Database | None:
-    """Open the state database without ever writing to it; None where there is none."""
-    database = Database.open_for_reading(state_file(paths), READING_SECONDS)
+    """Open the state database without ever writing to it; None where there is none. Who has just waited in vain does not again."""
+    waits = elapsed() - _waited_at.get(paths.database, float("-inf")) > _NO_WAIT_SECONDS
+    try:
+        database = Database.open_for_reading(state_file(paths), READING_SECONDS if waits else 0)
+    except BusyError:
+        if waits:
+            _waited_at[paths.database] = elapsed()
+        raise
     if database is not None:
         database.paths = paths
+        database.execute(f"PRAGMA busy_timeout = {round(READING_SECONDS * 1000)}")
     return database
 
 
