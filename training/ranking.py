@@ -23,8 +23,10 @@ from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
 from memoryd.recall.choose import LEAST_PROBABILITY, SHARE_BESIDE
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
+from memoryd.recall.reading import with_prompts
 from memoryd.recall.store import open_store
 from memoryd.recall.weights import learnt_memory
+from memoryd.rules.triggers import triggers_of_memory
 from training.common import common_terms
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def _learnt(memory: dict[str, Any]) -> LearntMemory:
     glance = QuickParse(
         memory["name"], memory["description"], memory["type"], tuple(memory.get("keys", ())), memory["body"]
     )
-    return learnt_memory(memory["file"], (0, 0, 0), glance)
+    return learnt_memory(memory["file"], (0, 0, 0), glance, triggers=with_prompts(glance, triggers_of_memory(glance)))
 
 
 def fitted(sets: list[list[Asked]]) -> tuple[float, list[float]]:

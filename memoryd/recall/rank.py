@@ -47,8 +47,8 @@ _MOST_COUNTED = 8
 _ASKED_CHARACTERS = 1500
 _BY_CONCEPT = 0.8
 """What a word counts that is found only by another word for it."""
-_AROUND_REQUESTS = 0.75
-"""A word of whose weight so much is left says that something is wanted, and not what: `change`, `add`, `fix`."""
+_REQUEST_WORDS = 4
+"""What asks for work in so few words says little else: "commit my changes please"."""
 _COMMON_SHARE = 0.25
 """A piece of a word that stands in so many memories tells nothing, and costs the most,"""
 _FEW = 100
@@ -69,8 +69,8 @@ class Candidate(NamedTuple):
     """That this memory is meant."""
     values: tuple[float, ...]
     """Of FEATURES."""
-    covers_prompt: bool = False
-    """Whether it has all words of the prompt that tell something here."""
+    is_asked: bool = False
+    """Whether it is about work that the prompt asks for."""
 
 
 def query_of(prompt: str) -> Query:
@@ -107,7 +107,7 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
                 memory,
                 _after_use(probability(values), *uses.get(memory.name, (0, 0))),
                 values,
-                found.covers_prompt(memory.id),
+                memory.id in found.asked,
             )
             for memory, values in told
         ),
@@ -148,13 +148,16 @@ class _Search:
         self._count = directory.memories
         concepts = {concept for concepts in query.words.values() for concept in concepts}
         self._entries = store.postings(directory.id, [*query.words, *concepts, *query.pieces])
+        is_request = len(query.words) <= _REQUEST_WORDS
+        self.asked = store.asked(directory.id, [*query.words, *concepts]) if is_request else set()
+        """The memories about work that the prompt asks for."""
         self._words = self._word_sums()
         self._pieces = self._piece_sums()
         best_words = max(self._words.values(), default=0.0) or 1.0
         best_pieces = max(self._pieces.values(), default=0.0) or 1.0
         self.sums = {
             number: self._words.get(number, 0.0) / best_words + self._pieces.get(number, 0.0) / best_pieces
-            for number in {*self._words, *self._pieces}
+            for number in {*self._words, *self._pieces, *self.asked}
         }
         self._said = sum(map(self._rarity, query.words))
 
@@ -181,16 +184,6 @@ class _Search:
             (words / (first_two[1] or 1.0)) ** 2,
             math.log1p(place),
         )
-
-    def covers_prompt(self, number: int) -> bool:
-        """Whether a memory has all words of the prompt, but for those around every request that no memory has."""
-        told = [
-            word for word in self._query.words if _common().get(word, 1.0) > _AROUND_REQUESTS or self._is_known(word)
-        ]
-        return bool(told) and all(self._weight(word, number) for word in told)
-
-    def _is_known(self, word: str) -> bool:
-        return any(term in self._entries for term in (word, *self._query.words[word]))
 
     def _rarity(self, term: str) -> float:
         """How much it tells that a memory has a term: less if many have it, or if prompts are full of it."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
 from memoryd.recall import schema
-from memoryd.recall.terms import pieces_of
+from memoryd.recall.terms import ASKED, pieces_of
 from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
@@ -234,6 +234,12 @@ class Store:
         wanted = list(keys)[:_MOST_KEYS]
         sql = f"SELECT memory_id, kind, key, pattern, scope FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
+
+    def asked(self, directory_id: int, terms: Iterable[str]) -> set[int]:
+        """The memories about work that is asked for with one of these terms."""
+        wanted = [ASKED + term for term in terms]
+        sql = f"SELECT memory_id FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
+        return {number for (number,) in self._database.query(sql, (directory_id, *wanted))}
 
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""

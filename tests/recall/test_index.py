@@ -253,7 +253,7 @@ def test_a_file_that_was_just_written_is_read_once_more(library: Library, store:
 
 _AS_NOBODY = """
 import hashlib, os, sys, urllib.parse
-import memoryd.rules.triggers, memoryd.security.redact
+import memoryd.rules.asked_work, memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
 from memoryd.recall import reading
 from memoryd.recall.index import read_triggers, up_to_date_index
