@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.language.lexicon import pattern, words
+from memoryd.language.lexicon import DATA, pattern
 from memoryd.language.tokens import token_count
 
 if TYPE_CHECKING:
@@ -74,7 +76,14 @@ def names_of_tools(tools: Iterable[str]) -> frozenset[str]:
         names |= {whole, whole.rpartition("__")[2]}
         if whole.startswith("mcp__") and (server := whole.split("__")[1]):
             names.add(f"{server} mcp")
-    return frozenset(names - words("choose", "plain_tools") - {""})
+    return frozenset(names - _plain_tools() - {""}) if names else frozenset()
+
+
+@cache
+def _plain_tools() -> frozenset[str]:
+    """Plain text: to import a parser of tables takes longer than to rank."""
+    with open(os.path.join(DATA, "plain_tools.txt"), encoding="utf-8") as file:
+        return frozenset(file.read().split())
 
 
 def speaks_of(glance: QuickParse, tools: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ import math
 import os
 from bisect import bisect_left
 from functools import cache
+from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall.concepts import terms_with_concepts
@@ -49,8 +50,8 @@ _BY_CONCEPT = 0.8
 """What a word counts that is found only by another word for it."""
 _REQUEST_WORDS = 4
 """What asks for work in so few words says little else: "commit my changes please"."""
-_COMMON_SHARE = 0.25
-"""A piece of a word that stands in so many memories tells nothing, and costs the most,"""
+_COMMON_SHARE, _COMMON = 0.25, 1000
+"""A piece of a word that stands in such a part of the memories, or in so many, tells nothing, and costs the most,"""
 _FEW = 100
 """once there are more memories than so many."""
 
@@ -87,15 +88,7 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
     """The memories that a prompt may mean, the most probable first."""
     with store.snapshot():
         found = _Search(store, directory, query)
-        best = sorted(found.sums, key=lambda number: (-found.sums[number], -number))
-        ranked: list[IndexedMemory] = []
-        for at in range(0, len(best), _AT_ONCE):
-            some = best[at : at + _AT_ONCE]
-            alive = {one.id: one for one in store.known(directory.id, some)}
-            ranked += [alive[number] for number in some if number in alive]
-            if len(ranked) >= CANDIDATES:
-                break
-        del ranked[CANDIDATES:]
+        ranked = _best_alive(store, directory, found.sums)
         uses = store.uses(directory.id, [one.name for one in ranked])
     sums = [found.sums[one.id] for one in ranked]
     first_two = sorted((0.0, 0.0, *(found.weight_of_words(one.id) for one in ranked)))[-2:]
@@ -113,6 +106,20 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
         ),
         key=lambda one: -one.probability,
     )
+
+
+def _best_alive(store: Store, directory: Directory, sums: Mapping[int, float]) -> list[IndexedMemory]:
+    """The memories with the highest sums, of several with the same the newest first, without those that have gone."""
+    ranked: list[IndexedMemory] = []
+    # Of thousands, few are wanted; more only where many of the first have gone.
+    for first, last in ((0, _AT_ONCE), (_AT_ONCE, len(sums))):
+        some = [number for _, number in nlargest(last, zip(sums.values(), sums, strict=True))][first:]
+        for at in range(0, len(some), _AT_ONCE):
+            alive = {one.id: one for one in store.known(directory.id, some[at : at + _AT_ONCE])}
+            ranked += [alive[number] for number in some[at : at + _AT_ONCE] if number in alive]
+            if len(ranked) >= CANDIDATES:
+                return ranked[:CANDIDATES]
+    return ranked
 
 
 def _after_use(probable: float, sessions: int, used: int) -> float:
@@ -220,10 +227,11 @@ class _Search:
 
     def _piece_sums(self) -> dict[int, float]:
         sums: dict[int, float] = {}
+        most = min(self._count * _COMMON_SHARE, _COMMON) if self._count > _FEW else self._count
         for piece in self._query.pieces:
             # In their order, the heaviest of a memory's entries comes last: of several words with a piece, one counts.
             heaviest = {entry >> WEIGHT_BITS: entry & HEAVIEST for entry in sorted(self._entries.get(piece, ()))}
-            if self._count > _FEW and len(heaviest) > self._count * _COMMON_SHARE:
+            if len(heaviest) > most:
                 continue
             share = self._idf_of(len(heaviest)) / SCALE
             for number, weight in heaviest.items():

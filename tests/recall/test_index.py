@@ -258,6 +258,8 @@ from memoryd.paths import paths_from
 from memoryd.recall import reading
 from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.store import open_store
+from memoryd.memory.quick_parse import quick_parse
+reading.with_prompts(quick_parse(b"---\\ntype: feedback\\n---\\na"))  # reads the word lists
 os.setgid(65534); os.setuid(65534)
 store = open_store(paths_from(os.environ))
 for _ in range(3):
