@@ -25,6 +25,7 @@ Kind = Literal[
     "words",
     "about",
     "folder",
+    "asked",
     "deny-run",
     "deny-edit",
     "deny-unknown",

@@ -46,7 +46,7 @@ LISTS = {
     for file in FILES
     for name, entry in entries_of(lexicon.table(file))
     if len(listed := words_in(entry)) >= _SO_MANY
-} | {"stop_words": words_in(Path(lexicon.DATA, "stop_words.txt").read_text("utf-8"))}
+} | {path.stem: words_in(path.read_text("utf-8")) for path in Path(lexicon.DATA).glob("*.txt")}
 
 
 def literals_of(path: Path) -> Iterator[str]:

@@ -15,8 +15,8 @@ import pytest
 
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
 from memoryd.state import database as module
-from memoryd.state.database import open_database, open_for_reading, set_aside
-from memoryd.state.schema import MIGRATIONS, VERSION
+from memoryd.state.database import VERSION, open_database, open_for_reading, set_aside
+from memoryd.state.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,8 +158,14 @@ def test_an_older_database_is_brought_up_to_date(paths: Paths) -> None:
         os.remove(paths.database)
 
 
+def test_the_version_is_the_number_of_steps() -> None:
+    assert len(MIGRATIONS) == VERSION
+
+
 def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE extra (a);\nCREATE TABLE turns (b);\n"))
+    steps = (*MIGRATIONS, "CREATE TABLE extra (a);\nCREATE TABLE turns (b);\n")
+    monkeypatch.setattr(module, "_migrations", lambda: steps)
+    monkeypatch.setattr(module, "VERSION", len(steps))
     with pytest.raises(StateError, match="already exists"):
         open_database(paths)
     connection = sqlite3.connect(paths.database)
