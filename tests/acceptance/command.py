@@ -10,6 +10,7 @@ import threading
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
 
 from tests.fork_server import ForkServer, Request
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PATIENCE_SECONDS = 180
+STARTED_BEFORE = "STARTED_BEFORE"
+"""The variable with a folder that all workers of a run of tests share: it has a file for each command that was started."""
 _SERVER = ForkServer("anthropic", "httpx2")
-_started: set[tuple[str, ...]] = set()
 
 
 def memoryd(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -33,13 +35,11 @@ def memoryd_given(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command with this on its standard input.
 
-    The first time that a command is used it is a new interpreter, afterwards a fork of one that has imported it all; a new one
-    too where the environment has a word for the interpreter itself.
+    The first time in a run of tests that a command is used it is a new interpreter, afterwards a fork of one that has imported
+    it all; a new one too where the environment has a word for the interpreter itself.
     """
-    command = module, *arguments[:1]
-    is_known = command in _started and _for_python(environment) == _for_python(os.environ)
-    _started.add(command)
-    if is_known:
+    is_known = _was_started(module, *arguments[:1])
+    if is_known and _for_python(environment) == _for_python(os.environ):
         return _forked(Request(module, arguments, environment, directory or os.getcwd()), given)
     return subprocess.run(
         [sys.executable, "-m", module, *arguments],
@@ -50,6 +50,15 @@ def memoryd_given(
         check=False,
         timeout=PATIENCE_SECONDS,
     )
+
+
+def _was_started(*command: str) -> bool:
+    """Whether this was asked before, by this worker or another one."""
+    try:
+        os.mkdir(os.path.join(os.environ[STARTED_BEFORE], quote(" ".join(command), safe="")))
+    except FileExistsError:
+        return True
+    return False
 
 
 def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
