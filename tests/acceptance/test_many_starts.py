@@ -52,7 +52,7 @@ def test_of_many_started_at_once_one_lives_and_the_others_name_it(
     # Now the lock file names a process that is no more, and nobody may take it for the one that lives.
     started = [
         subprocess.Popen([sys.executable, "-m", "memoryd", "run"], env=quick, stderr=subprocess.PIPE, text=True)
-        for _ in range(40 if torture else 12)
+        for _ in range(40 if torture else 6)
     ]
     with ThreadPoolExecutor(len(started)) as pool:
         ends = {pool.submit(process.communicate): process for process in started}
@@ -198,6 +198,6 @@ def test_a_daemon_that_had_many_children_keeps_nothing_of_them(
         daemon.says("nothing there yet")
         have_read(0)
         descriptors, threads = process.num_fds(), process.num_threads()
-        for number in range(1, 60 if torture else 6):
+        for number in range(1, 60 if torture else 4):
             have_read(number)
         eventually(lambda: process.num_fds() <= descriptors and process.num_threads() <= threads)
