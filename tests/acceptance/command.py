@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from tests.fork_server import Forked
+
 PATIENCE_SECONDS = 180
 STARTED_BEFORE = "STARTED_BEFORE"
 """The variable with a folder that all workers of a run of tests share: it has a file for each command that was started."""
@@ -102,23 +104,28 @@ def as_json(environment: dict[str, str], *arguments: str) -> Any:
 class Daemon:
     """A running `memoryd run`; what it says can be awaited."""
 
-    def __init__(self, environment: dict[str, str], *before: str) -> None:
-        """`before`: a command that becomes it, as `nice` does."""
-        self.process = subprocess.Popen(
-            [*before, sys.executable, "-m", "memoryd", "run"],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, environment: dict[str, str], *before: str, is_new: bool = False) -> None:
+        """`before`: a command that becomes it, as `nice` does; `is_new`: not a fork, so that its start is as for a user."""
+        stderr, its_stderr = os.pipe()
+        with open(os.devnull, "r+b") as nothing:
+            streams = (nothing.fileno(), nothing.fileno(), its_stderr)
+            self.process: subprocess.Popen[bytes] | Forked
+            if before or is_new or not _was_started("memoryd", "run"):
+                command = [*before, sys.executable, "-m", "memoryd", "run"]
+                self.process = subprocess.Popen(
+                    command, env=environment, stdin=streams[0], stdout=streams[1], stderr=streams[2]
+                )
+            else:
+                self.process = _SERVER.start(Request("memoryd", ("run",), environment, os.getcwd()), *streams)
+        os.close(its_stderr)
+        self._stderr = open(stderr, encoding="utf-8")  # noqa: SIM115 - closed with the daemon
         self._lines: list[str] = []
         self._spoke = threading.Condition()
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
 
     def _listen(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        for line in self._stderr:
             with self._spoke:
                 self._lines.append(line.rstrip("\n"))
                 self._spoke.notify_all()
@@ -160,9 +167,6 @@ class Daemon:
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(PATIENCE_SECONDS)
         self._listener.join()
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self.process.stdout.close()
-        self.process.stderr.close()
+        self._stderr.close()
