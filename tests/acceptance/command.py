@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 180
 STARTED_BEFORE = "STARTED_BEFORE"
 """The variable with a folder that all workers of a run of tests share: it has a file for each command that was started."""
-_SERVER = ForkServer("anthropic", "httpx2")
+SERVER = ForkServer("anthropic", "httpx2")
 
 
 def memoryd(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -72,7 +72,7 @@ def _forked(request: Request, given: bytes) -> subprocess.CompletedProcess[bytes
         standard_input.write(given)
         standard_input.seek(0)
         streams = (standard_input.fileno(), output.fileno(), errors.fileno())
-        code = _SERVER.start(request, *streams).wait(PATIENCE_SECONDS)
+        code = SERVER.start(request, *streams).wait(PATIENCE_SECONDS)
         output.seek(0)
         errors.seek(0)
         return subprocess.CompletedProcess([request.module, *request.arguments], code, output.read(), errors.read())
@@ -85,7 +85,7 @@ def memoryd_at_once(environment: dict[str, str], *commands: tuple[str, ...]) -> 
         nothing = stack.enter_context(open(os.devnull, "rb")).fileno()
         said = [stack.enter_context(TemporaryFile()) for _ in commands]
         started = [
-            _SERVER.start(
+            SERVER.start(
                 Request("memoryd", command, environment, os.getcwd()), nothing, output.fileno(), output.fileno()
             )
             for command, output in zip(commands, said, strict=True)
@@ -116,7 +116,7 @@ class Daemon:
                     command, env=environment, stdin=streams[0], stdout=streams[1], stderr=streams[2]
                 )
             else:
-                self.process = _SERVER.start(Request("memoryd", ("run",), environment, os.getcwd()), *streams)
+                self.process = SERVER.start(Request("memoryd", ("run",), environment, os.getcwd()), *streams)
         os.close(its_stderr)
         self._stderr = open(stderr, encoding="utf-8")  # noqa: SIM115 - closed with the daemon
         self._lines: list[str] = []
