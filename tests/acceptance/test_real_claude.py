@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from tests.messages_server import Answer, Request
 
-KILLS, TORTURE_KILLS = 20, 1_000
+KILLS, TORTURE_KILLS = 6, 1_000
 _KILLS_A_TURN = 10
 
 
@@ -214,7 +214,7 @@ def test_a_job_that_is_killed_at_any_request_leaves_nobody(
         for number in range(runs):
             if number % _KILLS_A_TURN == 0:
                 campaign.say(session)
-            campaign.kill(number % 3 if number < 3 else chance.randrange(3))
+            campaign.kill(number % 3 if number < KILLS else chance.randrange(3))
             if number % _KILLS_A_TURN == _KILLS_A_TURN - 1 or number == runs - 1:
                 assert memoryd(environment, "extract-now").returncode == 0
                 assert f"project_nonce_{campaign.turn:08}.md" in memories(paths)

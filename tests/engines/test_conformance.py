@@ -54,7 +54,14 @@ def _kept(wish: str) -> dict[str, object]:
     return call("Write", {"file_path": "feedback_wish.md", "content": f"{head}{rule}.\n", "quote": quote})
 
 
-@pytest.fixture(params=["offline", "model", "claude", pytest.param("real_claude", marks=pytest.mark.real)])
+ENGINES = ("offline", "model", "claude")
+# What the real `claude` does otherwise than the one of the tests is asked in test_transports.py; here that each job can be done with it.
+also_with_the_real_one = pytest.mark.parametrize(
+    "engine", [*ENGINES, pytest.param("real_claude", marks=pytest.mark.real)], indirect=True
+)
+
+
+@pytest.fixture(params=ENGINES)
 def engine(
     request: pytest.FixtureRequest, environment: dict[str, str], database: Database, paths: Paths, tmp_path: Path
 ) -> Iterator[Engine]:
@@ -130,6 +137,7 @@ def test_an_engine_has_a_name(engine: Engine) -> None:
     assert engine.name
 
 
+@also_with_the_real_one
 def test_a_wish_becomes_a_group_that_rests_on_the_users_words(job: Job) -> None:
     proposal = job.extract(TASK, RULE)
     (group,) = proposal.groups
@@ -180,6 +188,7 @@ def test_a_dream_without_a_signal_proposes_nothing(job: Job) -> None:
     assert job.dream().groups == ()
 
 
+@also_with_the_real_one
 def test_a_dream_learns_what_was_said(job: Job) -> None:
     proposal = job.dream(RULE)
     assert [group.reason for group in proposal.groups] == ["learnt"]
