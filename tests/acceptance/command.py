@@ -26,9 +26,9 @@ STARTED_BEFORE = "STARTED_BEFORE"
 SERVER = ForkServer("anthropic", "httpx2")
 
 
-def memoryd(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    done = memoryd_given(environment, b"", *arguments)
+def memoryd(environment: dict[str, str], *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with these lines to read."""
+    done = memoryd_given(environment, lines.encode(), *arguments)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
