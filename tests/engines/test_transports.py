@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tests.jobs.model_workspace import ModelWorkspace
     from tests.messages_server import Answer, Request
 
-Hired = "Callable[..., ModelWorkspace]"
-
 
 @pytest.fixture(params=["messages", "claude", pytest.param("real_claude", marks=pytest.mark.real)])
 def transport(request: pytest.FixtureRequest) -> str:
