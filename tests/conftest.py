@@ -61,7 +61,7 @@ def _use_memory_disk() -> None:
 _use_memory_disk()
 
 settings.register_profile(
-    "test", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "test", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("torture", deadline=None, max_examples=3000, suppress_health_check=list(HealthCheck))
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memoryd.paths import Paths
     from tests.messages_server import Answer, Request
 
-KILLS, TORTURE_KILLS = 6, 1_000
+KILLS, TORTURE_KILLS = 3, 1_000
 _KILLS_A_TURN = 10
 
 

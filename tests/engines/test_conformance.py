@@ -17,7 +17,6 @@ from memoryd.model import Exchange, UserMessage
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.state import jobs
-from tests.acceptance.client import binary
 from tests.claude_server import ClaudeServer, config_with_claude, install_command
 from tests.jobs.model_workspace import VARIABLE, ToldClock, config_with_model
 from tests.messages_server import MessagesServer, Reply, call, text
@@ -54,14 +53,8 @@ def _kept(wish: str) -> dict[str, object]:
     return call("Write", {"file_path": "feedback_wish.md", "content": f"{head}{rule}.\n", "quote": quote})
 
 
-ENGINES = ("offline", "model", "claude")
-# What the real `claude` does otherwise than the one of the tests is asked in test_transports.py; here that each job can be done with it.
-also_with_the_real_one = pytest.mark.parametrize(
-    "engine", [*ENGINES, pytest.param("real_claude", marks=pytest.mark.real)], indirect=True
-)
-
-
-@pytest.fixture(params=ENGINES)
+# What the real `claude` does otherwise than the one of the tests is asked in test_transports.py.
+@pytest.fixture(params=["offline", "model", "claude"])
 def engine(
     request: pytest.FixtureRequest, environment: dict[str, str], database: Database, paths: Paths, tmp_path: Path
 ) -> Iterator[Engine]:
@@ -73,8 +66,7 @@ def engine(
         config = config_with_model(server)
     else:
         server = ClaudeServer(wish_keeping_model)
-        command = binary() if request.param == "real_claude" else install_command(tmp_path / "bin")
-        config = config_with_claude(command, server)
+        config = config_with_claude(install_command(tmp_path / "bin"), server)
     with server:
         made = ModelEngine(database, paths, config, environment | {VARIABLE: "test-key"}, ToldClock())
         yield made
@@ -137,7 +129,6 @@ def test_an_engine_has_a_name(engine: Engine) -> None:
     assert engine.name
 
 
-@also_with_the_real_one
 def test_a_wish_becomes_a_group_that_rests_on_the_users_words(job: Job) -> None:
     proposal = job.extract(TASK, RULE)
     (group,) = proposal.groups
@@ -188,7 +179,6 @@ def test_a_dream_without_a_signal_proposes_nothing(job: Job) -> None:
     assert job.dream().groups == ()
 
 
-@also_with_the_real_one
 def test_a_dream_learns_what_was_said(job: Job) -> None:
     proposal = job.dream(RULE)
     assert [group.reason for group in proposal.groups] == ["learnt"]
