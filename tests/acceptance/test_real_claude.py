@@ -206,7 +206,7 @@ def test_a_job_that_is_killed_at_any_request_leaves_nobody(
         pytest.skip("the long campaign")
     command = binary() if which == "real" else install_command(tmp_path / "bin")
     jobs = KilledJobs(environment, paths, command)
-    turns, kills = {"small": (1, 3), "real": (2, 10), "torture": (100, 10)}[which]
+    turns, kills = {"small": (1, 3), "real": (1, 3), "torture": (100, 10)}[which]
     with ClaudeServer(jobs.answer, reviewer=jobs.review) as server:
         session = begun(environment, paths)
         choose(paths, server, command)

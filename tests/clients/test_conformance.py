@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tests.clients.samples import Sample
 
 MEMORY = "/home/ada/memories/acme"
-NOW = 1_790_000_000.0
 PYTHON = "/opt/memoryd/bin/python"
 
 WITH_LINES = [client for client in ALL if client.name in SAMPLES]

@@ -7,11 +7,9 @@ import random
 import shutil
 import signal
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import structlog
 
 from memoryd.config import Config
 from memoryd.daemon.children import Children
@@ -19,6 +17,7 @@ from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.extract import extract
 from memoryd.jobs.recovery import recover_dead_dream
+from memoryd.log.writer import Log
 from memoryd.memory.limits import LOCK_NAME
 from memoryd.model import Due as IsTime
 from memoryd.state import dreams
@@ -28,14 +27,13 @@ from tests.jobs.dream_workspace import NOW, FastClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from memoryd.state.database import Database
     from tests.crash.strace import Call
     from tests.torture.campaign import Campaign
 
-ROOT = Path(__file__).parent.parent.parent
 KERNELS = {"exchange": (), "three renames": ("renameat2:error=ENOSYS",)}
-NOW_NS = int(NOW * 1e9)
 LATER = NOW + 60
 
 Files = dict[str, tuple[bytes, int]]
@@ -112,7 +110,7 @@ def by_an_extraction(world: World, database: Database) -> None:
 
 
 def by_the_daemon(world: World, database: Database) -> None:
-    children = Children(world.paths, lambda _: None, structlog.get_logger(), {})
+    children = Children(world.paths, lambda _: None, Log("debug"), {})
     children.recover(database, LATER)
     children.recover_dead_dream(database, LATER)
 

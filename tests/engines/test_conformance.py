@@ -17,7 +17,6 @@ from memoryd.model import Exchange, UserMessage
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.state import jobs
-from tests.acceptance.client import binary
 from tests.claude_server import ClaudeServer, config_with_claude, install_command
 from tests.jobs.model_workspace import VARIABLE, ToldClock, config_with_model
 from tests.messages_server import MessagesServer, Reply, call, text
@@ -54,7 +53,8 @@ def _kept(wish: str) -> dict[str, object]:
     return call("Write", {"file_path": "feedback_wish.md", "content": f"{head}{rule}.\n", "quote": quote})
 
 
-@pytest.fixture(params=["offline", "model", "claude", pytest.param("real_claude", marks=pytest.mark.real)])
+# What the real `claude` does otherwise than the one of the tests is asked in test_transports.py.
+@pytest.fixture(params=["offline", "model", "claude"])
 def engine(
     request: pytest.FixtureRequest, environment: dict[str, str], database: Database, paths: Paths, tmp_path: Path
 ) -> Iterator[Engine]:
@@ -66,8 +66,7 @@ def engine(
         config = config_with_model(server)
     else:
         server = ClaudeServer(wish_keeping_model)
-        command = binary() if request.param == "real_claude" else install_command(tmp_path / "bin")
-        config = config_with_claude(command, server)
+        config = config_with_claude(install_command(tmp_path / "bin"), server)
     with server:
         made = ModelEngine(database, paths, config, environment | {VARIABLE: "test-key"}, ToldClock())
         yield made

@@ -8,8 +8,6 @@ from memoryd.review.pasted import is_pasted
 from memoryd.review.review import Review
 from tests.review.proposals import context_of, group, memory, said, verdict_on
 
-CHATTY = memory("Keep answers short.", "Short answers")
-
 
 @pytest.mark.parametrize(
     ("answer", "approval"),

@@ -216,7 +216,7 @@ _PRICES = st.sampled_from(list(PRICES.values())) | st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(_EXCHANGES, min_size=1, max_size=4), st.lists(_TEXTS, max_size=3), _PRICES)
 def test_no_request_is_billed_with_more_than_was_reserved(
     billed: Billed, exchanges: list[Exchange], texts: list[str], price: Price
