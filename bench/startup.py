@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROUNDS = 20
-HEAVY = ("anthropic", "watchdog", "apscheduler", "yaml", "msgspec")
+HEAVY = ("anthropic", "watchdog", "apscheduler", "yaml", "structlog", "msgspec")
 MEMORYD = (sys.executable, "-P", "-m", "memoryd")
 STATUS = ("-m", "memoryd", "status")
 MCP = ("-m", "memoryd", "mcp")

@@ -75,6 +75,7 @@ ONLY_IMPORTER = {
             )
         ),
     },
+    "structlog": {"log/writer.py"},
     "sqlite3": {"state/database.py", "sources/database.py"},  # our own files, and those of other programs
     "fcntl": {
         "daemon/single_instance.py",

@@ -211,17 +211,24 @@ def test_what_others_said_is_not_logged(
     assert state.is_dir()
     log = open_log(paths, "info", journal=True)
     log.warning("trouble", reason=value)
+    if isinstance(value, BaseException):
+        log.error("fault", exc_info=value)
+        log.error("fault", exc_info=(type(value), value, value.__traceback__))
     assert logged(paths)[0]["reason"]
     assert WORD not in Path(paths.log_file).read_text()
     assert WORD not in capfd.readouterr().err
 
 
-def test_an_error_is_logged_by_kind_and_place(paths: Paths, state: Path) -> None:
+def test_an_error_that_is_being_handled_is_logged_by_kind_and_place(paths: Paths, state: Path) -> None:
     assert state.is_dir()
-    open_log(paths, "info").error("fault", error=failing(ValueError(WORD)))
+    log = open_log(paths, "info")
+    try:
+        int(WORD)
+    except ValueError:
+        log.exception("fault")
     (line,) = logged(paths)
-    assert line["error"].startswith("ValueError after KeyError in test_log.py:")
-    assert line["error"].endswith(" failing")
+    assert line["error"].startswith("ValueError in test_log.py:")
+    assert line["error"].endswith(" test_an_error_that_is_being_handled_is_logged_by_kind_and_place")
 
 
 def test_secrets_are_redacted_and_long_texts_cut(paths: Paths, state: Path) -> None:

@@ -23,8 +23,9 @@ from memoryd.state import changes, dreams, jobs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from structlog.typing import FilteringBoundLogger
+
     from memoryd.config import Config
-    from memoryd.log.writer import Log
     from memoryd.paths import Paths
     from memoryd.state.database import Database
 
@@ -37,7 +38,9 @@ _NOT_THEIRS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 class Children:
     """Starts due jobs in child processes, and handles their end."""
 
-    def __init__(self, paths: Paths, say: Callable[[str], None], log: Log, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, paths: Paths, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]
+    ) -> None:
         self._paths = paths
         self._say = say
         self._log = log

@@ -12,8 +12,9 @@ from memoryd.formatting import ago, clock_time, size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from structlog.typing import FilteringBoundLogger
+
     from memoryd.daemon.single_instance import InstanceLock
-    from memoryd.log.writer import Log
     from memoryd.paths import Paths
 
 LEAST_FREE_BYTES = 200_000_000
@@ -32,7 +33,7 @@ _OVER = {
 class DaemonHealth:
     """Compares present troubles with those that were reported before."""
 
-    def __init__(self, held: InstanceLock, say: Callable[[str], None], log: Log) -> None:
+    def __init__(self, held: InstanceLock, say: Callable[[str], None], log: FilteringBoundLogger) -> None:
         self._held = held
         self._say = say
         self._log = log

@@ -19,9 +19,10 @@ from memoryd.state import projects as known_projects
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from structlog.typing import FilteringBoundLogger
+
     from memoryd.config import Config
     from memoryd.jobs.ingest import IngestReport
-    from memoryd.log.writer import Log
     from memoryd.paths import Paths
     from memoryd.state.database import Database
     from memoryd.state.engine_holds import Hold
@@ -37,7 +38,7 @@ _NO_CHANGE = {"succeeded_no_output": "nothing to change", "skipped(dry_run)": "a
 class Reporter:
     """Reports every event once; it remembers what was reported."""
 
-    def __init__(self, paths: Paths, config: Config, say: Callable[[str], None], log: Log) -> None:
+    def __init__(self, paths: Paths, config: Config, say: Callable[[str], None], log: FilteringBoundLogger) -> None:
         self._paths = paths
         self._config = config
         self._say = say

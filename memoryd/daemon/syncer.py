@@ -15,8 +15,9 @@ from memoryd.state.projects import all_projects
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from structlog.typing import FilteringBoundLogger
+
     from memoryd.config import Config
-    from memoryd.log.writer import Log
     from memoryd.state.database import Database
 
 SETTLE_SECONDS = 2.0
@@ -37,7 +38,7 @@ class Syncer:
     It has a child of its own, since a server that does not answer must not keep anything else waiting.
     """
 
-    def __init__(self, say: Callable[[str], None], log: Log, environment: Mapping[str, str]) -> None:
+    def __init__(self, say: Callable[[str], None], log: FilteringBoundLogger, environment: Mapping[str, str]) -> None:
         self._say = say
         self._log = log
         theirs = {name: value for name, value in environment.items() if name not in _NOT_THEIRS}

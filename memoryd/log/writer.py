@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
-import threading
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from memoryd.clock import SystemClock
+import structlog
+from structlog.typing import FilteringBoundLogger
+
 from memoryd.errors import StateError
 from memoryd.formatting import unquoted
 from memoryd.log.reader import LEVELS, PLACES, LogEntry, fault_of, files_of, line_in_words
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, MutableMapping
 
     from memoryd.paths import Paths
 
@@ -27,47 +28,22 @@ _PRIORITIES = dict(zip(LEVELS, (7, 6, 4, 3, 2), strict=True))
 """Priorities of syslog."""
 
 
-class Log:
-    """Log of one process: each event has a name, a level and facts, of which nothing is kept that others said."""
-
-    def __init__(
-        self, level: str, *sinks: Callable[[float, dict[str, Any]], None], close: Callable[[], None] = lambda: None
-    ) -> None:
-        """`sinks` are given the time of an event, and its line; `close` is called with the log's own."""
-        self._sinks = sinks
-        self._lock = threading.Lock()
-        self.close = close
-        self.set_level(level)
-
+class Log(FilteringBoundLogger, Protocol):
     def set_level(self, level: str) -> None:
         """Set the level, by its name in the config."""
-        self._level = LEVELS.index(level)
 
-    def debug(self, event: str, **facts: object) -> None:
-        self._write("debug", event, facts)
+    def close(self) -> None:
+        """Close the file."""
 
-    def info(self, event: str, **facts: object) -> None:
-        self._write("info", event, facts)
 
-    def warning(self, event: str, **facts: object) -> None:
-        self._write("warning", event, facts)
+class _Logger(structlog.stdlib.BoundLogger):
+    def set_level(self, level: str) -> None:
+        self._logger.setLevel(level.upper())
 
-    def error(self, event: str, **facts: object) -> None:
-        self._write("error", event, facts)
-
-    def critical(self, event: str, **facts: object) -> None:
-        self._write("critical", event, facts)
-
-    def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
-        if LEVELS.index(level) < self._level:
-            return
-        now = SystemClock().now()
-        at = datetime.fromtimestamp(now, UTC).isoformat().replace("+00:00", "Z")
-        line: dict[str, Any] = {"at": at, "level": level, "event": event}
-        line |= {name: value if name in PLACES else _cleaned(value) for name, value in facts.items()}
-        with self._lock:
-            for sink in self._sinks:
-                sink(now, line)
+    def close(self) -> None:
+        for handler in self._logger.handlers[:]:
+            self._logger.removeHandler(handler)
+            handler.close()
 
 
 def open_log(paths: Paths, level: str, *, journal: bool = False, file_bytes: int = FILE_BYTES) -> Log:
@@ -75,6 +51,7 @@ def open_log(paths: Paths, level: str, *, journal: bool = False, file_bytes: int
 
     The state directory exists. Raises StateError.
     """
+    sink = logging.Logger("memoryd", level.upper())  # noqa: LOG001 - one of our own, not shared through the registry
     file = _File(paths, file_bytes)
     try:
         file.open()
@@ -82,8 +59,21 @@ def open_log(paths: Paths, level: str, *, journal: bool = False, file_bytes: int
         raise StateError(
             f"The log file {paths.log_file} cannot be written: {error.strerror}.", f"ls -l {paths.log_file}"
         ) from error
-    sinks = (file.write, _Journal(paths.home).write) if journal else (file.write,)
-    return Log(level, *sinks, close=file.close)
+    sink.addHandler(file)
+    if journal:
+        sink.addHandler(_Journal(paths.home))
+    log: Log = structlog.wrap_logger(
+        sink,
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+            _harmless,
+            lambda _logger, _method, event: ((event,), {}),  # each handler has a form of its own
+        ],
+        wrapper_class=_Logger,
+    )
+    return log
 
 
 def is_journal(descriptor: int, environment: Mapping[str, str]) -> bool:
@@ -100,6 +90,15 @@ def is_supervised(environment: Mapping[str, str]) -> bool:
     return "NOTIFY_SOCKET" in environment or "MEMORYD_SUPERVISOR" in environment
 
 
+def _harmless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Filter of all lines: no quotation, no secret, of an error only its type and place."""
+    if error := event.pop("exc_info", None):
+        error = sys.exc_info()[1] if error is True else error
+        event["error"] = error[1] if isinstance(error, tuple) else error
+    first = {name: event.pop(name) for name in ("at", "level", "event")}
+    return first | {name: value if name in PLACES else _cleaned(value) for name, value in event.items()}
+
+
 def _cleaned(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -110,7 +109,7 @@ def _cleaned(value: Any) -> Any:
     return redact(unquoted(str(value)))[:_MOST_LETTERS]
 
 
-class _File:
+class _File(logging.Handler):
     """Log file of mode 0600. A failure to write is reported once on stderr and stops nothing.
 
     After a kill in the middle of a line, or a full disk, it goes on with a new line. A file that was deleted or moved is
@@ -118,6 +117,7 @@ class _File:
     """
 
     def __init__(self, paths: Paths, most_bytes: int) -> None:
+        super().__init__()
         self._most_bytes = most_bytes
         self._path = paths.log_file
         self._files = files_of(paths)
@@ -133,10 +133,12 @@ class _File:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
+        super().close()
 
-    def write(self, _at: float, line: dict[str, Any]) -> None:
+    def emit(self, record: logging.LogRecord) -> None:
+        line = json.dumps(record.msg, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         try:
-            self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+            self._write(line)
         except OSError as error:
             if not self._has_complained:
                 self._has_complained = True
@@ -144,7 +146,7 @@ class _File:
         else:
             self._has_complained = False
 
-    def _append(self, line: bytes) -> None:
+    def _write(self, line: bytes) -> None:
         if not self._is_in_place():
             self._reopen()
         size = os.fstat(self._descriptor).st_size
@@ -177,16 +179,18 @@ class _File:
         self._reopen()
 
 
-class _Journal:
+class _Journal(logging.Handler):
     """Lines for a person, each with the priority that the journal reads. The time is the journal's own."""
 
     def __init__(self, home: str) -> None:
+        super().__init__()
         self._home = home
 
-    def write(self, at: float, line: dict[str, Any]) -> None:
-        facts = {name: value for name, value in line.items() if name not in ("at", "level", "event")}
-        level = line["level"]
-        words, rest = line_in_words(LogEntry(at, level, line["event"], facts), self._home)
+    def emit(self, record: logging.LogRecord) -> None:
+        facts = dict(cast("dict[str, Any]", record.msg))  # as the last processor made it
+        level = facts.pop("level")
+        facts.pop("at")
+        words, rest = line_in_words(LogEntry(record.created, level, facts.pop("event"), facts), self._home)
         _say(f"<{_PRIORITIES[level]}>{words}{'  ' + rest if rest else ''}")
 
 

@@ -350,6 +350,7 @@ def test_status_imports_nothing_heavy(environment: dict[str, str]) -> None:
         "watchdog",
         "apscheduler",
         "yaml",
+        "structlog",
         "msgspec",
         "logging",
         "asyncio",

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from memoryd.config import Config
 from memoryd.daemon.children import Children
@@ -17,7 +18,6 @@ from memoryd.engines.offline.engine import OfflineEngine
 from memoryd.jobs.dream_gates import Checks
 from memoryd.jobs.extract import extract
 from memoryd.jobs.recovery import recover_dead_dream
-from memoryd.log.writer import Log
 from memoryd.memory.limits import LOCK_NAME
 from memoryd.model import Due as IsTime
 from memoryd.state import dreams
@@ -110,7 +110,7 @@ def by_an_extraction(world: World, database: Database) -> None:
 
 
 def by_the_daemon(world: World, database: Database) -> None:
-    children = Children(world.paths, lambda _: None, Log("debug"), {})
+    children = Children(world.paths, lambda _: None, structlog.get_logger(), {})
     children.recover(database, LATER)
     children.recover_dead_dream(database, LATER)
 

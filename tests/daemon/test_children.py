@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+import structlog
 
 from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock, elapsed
@@ -17,7 +18,6 @@ from memoryd.config import Config, Turns
 from memoryd.daemon.children import REST_SECONDS, Children
 from memoryd.jobs.extract import only_worker
 from memoryd.jobs.ingest import Ingester
-from memoryd.log.writer import Log
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.store import open_store
 from memoryd.state import jobs
@@ -44,7 +44,7 @@ class Team:
         self.now = SystemClock().now()  # which the child lives by
         self.said: list[str] = []
         self._others = psutil.Process().children()
-        self.children = Children(paths, self.said.append, Log("debug"), environment)
+        self.children = Children(paths, self.said.append, structlog.get_logger(), environment)
         os.makedirs(paths.transcripts_root)
         ingester = Ingester(ALL, database, paths, self.config)
         ingester.ingest(self.now - 60)
@@ -72,7 +72,8 @@ class Team:
 @pytest.fixture
 def team(database: Database, paths: Paths, environment: dict[str, str]) -> Iterator[Team]:
     team = Team(database, paths, environment)
-    yield team
+    with structlog.testing.capture_logs():
+        yield team
     team.children.stop(0)
 
 

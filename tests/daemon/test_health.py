@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from memoryd.daemon.health import LEAST_FREE_BYTES, ClockWatch, DaemonHealth, disk_troubles
 from memoryd.daemon.single_instance import Trouble, only_instance, running_instance
-from memoryd.log.writer import Log
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
@@ -25,9 +25,8 @@ JUMPED = Trouble("clock_jumped", "The clock jumped.")
 
 def test_each_is_told_when_it_begins_and_when_it_is_over_and_stands_in_the_lock(paths: Paths) -> None:
     said: list[str] = []
-    logged: list[dict[str, Any]] = []
-    with only_instance(paths, NOW) as held:
-        health = DaemonHealth(held, said.append, Log("debug", lambda _, line: logged.append(line)))
+    with only_instance(paths, NOW) as held, structlog.testing.capture_logs() as logged:
+        health = DaemonHealth(held, said.append, structlog.get_logger())
 
         def tell(watching: str, *troubles: Trouble) -> tuple[str, tuple[Trouble, ...]]:
             said.clear()
@@ -65,7 +64,7 @@ def test_a_lock_file_that_cannot_be_written_ends_nothing(paths: Paths, monkeypat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with only_instance(paths, NOW) as held:
-        health = DaemonHealth(held, said.append, Log("debug"))
+        health = DaemonHealth(held, said.append, structlog.get_logger())
         monkeypatch.setattr(os, "pwrite", full)
         health.report("events", [LIMIT])
         health.report("events", [LIMIT])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
+import structlog
 
 from memoryd.clients.registry import ALL
 from memoryd.clock import SystemClock
@@ -14,7 +15,6 @@ from memoryd.config import Config
 from memoryd.daemon.children import REST_SECONDS, Children
 from memoryd.jobs.ingest import Ingester
 from memoryd.jobs.notes import notes_file
-from memoryd.log.writer import Log
 from tests.notes.working_session import WorkingSession
 from tests.transcript import write
 
@@ -36,8 +36,8 @@ def test_a_child_makes_notes_once_the_turn_has_ended(
     database: Database, paths: Paths, environment: dict[str, str]
 ) -> None:
     others, now, config = psutil.Process().children(), SystemClock().now(), Config()
-    said, logs = list[str](), list[dict[str, Any]]()
-    children = Children(paths, said.append, Log("debug", lambda _, line: logs.append(line)), environment)
+    said: list[str] = []
+    children = Children(paths, said.append, structlog.get_logger(), environment)
     session, file = WorkingSession(), Path(notes_file(paths, config, WorkingSession().id))
     os.makedirs(paths.transcripts_root)
     ingester = Ingester(ALL, database, paths, config)
@@ -49,27 +49,28 @@ def test_a_child_makes_notes_once_the_turn_has_ended(
     assert children_of(others) == []  # the turn goes on
     write(paths.transcripts_root, session, turns + session.prompt("and one more") + session.reply("Done at last."))
     ingester.ingest(now)
-    children.note(database, config, now)
-    (child,) = children_of(others)
-    children.note(database, config, now)
-    assert children_of(others) == [child]  # one at a time
-    wait_for(child)
-    children.handle_ended(database, now)
-    assert "Done at last." in file.read_text()
-    children.note(database, config, now)
-    assert children_of(others) == []  # they are current
-    assert (said, logs) == ([], [])
-    database.execute("UPDATE session_notes SET offset = 0")
-    children.note(database, config, now)
-    (child,) = children_of(others)
-    child.kill()
-    wait_for(child)
-    children.handle_ended(database, now)
-    assert "tried again" in said[0]
-    assert logs[0]["event"] == "noter died"
-    children.note(database, config, now)
-    assert children_of(others) == []  # not at once
-    children.note(database, config, now + REST_SECONDS + 1)
-    (child,) = children_of(others)
-    children.stop(0)
+    with structlog.testing.capture_logs() as logs:
+        children.note(database, config, now)
+        (child,) = children_of(others)
+        children.note(database, config, now)
+        assert children_of(others) == [child]  # one at a time
+        wait_for(child)
+        children.handle_ended(database, now)
+        assert "Done at last." in file.read_text()
+        children.note(database, config, now)
+        assert children_of(others) == []  # they are current
+        assert (said, logs) == ([], [])
+        database.execute("UPDATE session_notes SET offset = 0")
+        children.note(database, config, now)
+        (child,) = children_of(others)
+        child.kill()
+        wait_for(child)
+        children.handle_ended(database, now)
+        assert "tried again" in said[0]
+        assert logs[0]["event"] == "noter died"
+        children.note(database, config, now)
+        assert children_of(others) == []  # not at once
+        children.note(database, config, now + REST_SECONDS + 1)
+        (child,) = children_of(others)
+        children.stop(0)
     assert not child.is_running()
