@@ -216,6 +216,13 @@ def _end_of_named_month(said: _Said, _: int) -> str:
     return _noted(said, end_of_month(date(year, said.month, 1)) if year else _yearless(said, said.month, None))
 
 
+def _last_weekday(said: _Said, month: date) -> str | None:
+    """The last such weekday of a month; None where it was before the day on which it was said."""
+    end = end_of_month(month)
+    on = end - (end.weekday() - said.weekday) % 7 * DAY
+    return _noted(said, on) if on >= said.day else None
+
+
 def _end_of_week(said: _Said, weeks: int) -> str | None:
     friday = monday(said.day, weeks) + 4 * DAY
     return _noted(said, friday) if friday >= said.day else None
@@ -273,6 +280,8 @@ _MEANINGS: dict[str, Callable[[_Said, int], str | None]] = {
     "date": _date,
     "end of month": lambda said, months: _noted(said, end_of_month(first_of_month(said.day, months))),
     "end of named month": _end_of_named_month,
+    "last weekday of month": lambda said, months: _last_weekday(said, first_of_month(said.day, months)),
+    "last weekday of named month": lambda said, _: _last_weekday(said, _yearless(said, said.month, None)),
     "end of quarter": lambda said, shift: _noted(said, quarter(said.day, shift)[1]),
     "end of year": lambda said, shift: _noted(said, date(said.day.year + shift, 12, 31)),
     "end of week": _end_of_week,

@@ -365,14 +365,14 @@ LATER = [
 
 
 def test_what_only_shares_words_with_a_memory_leaves_it_alone() -> None:
-    """Of 90 tasks, questions and other facts one passes for a change; of 77 changes at least 20 are set beside the older."""
+    """Of 90 tasks, questions and other facts one passes for a change; of 77 changes at least 35 are set beside the older."""
     amended: Counter[str] = Counter()
     for relation, earlier, later in LATER:
         memories = [a_memory(earlier, "old")]
         amended[relation] += any(revised.files for revised in find(conversation(later), memories.copy).written)
     assert len(LATER) == 247
     assert amended["other"] <= 1
-    assert amended["change"] >= 20
+    assert amended["change"] >= 35
 
 
 @pytest.mark.parametrize(

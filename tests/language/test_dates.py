@@ -252,3 +252,22 @@ def test_no_text_takes_long(unit: str) -> None:
 @pytest.mark.parametrize("said_at", [1e18, -1e18, float("inf"), float("nan")])
 def test_a_time_beyond_the_calendar_has_no_day(said_at: float) -> None:
     assert day_of(said_at) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("the comp is the last saturday this month", "the comp is the last saturday this month (2026-08-29)"),
+        ("we ship on the last friday of october", "we ship on the last friday of october (2026-10-30)"),
+        ("der letzte Freitag im November", "der letzte Freitag im November (2026-11-27)"),
+        ("le dernier vendredi de novembre", "le dernier vendredi de novembre (2026-11-27)"),
+        ("el último viernes de octubre", "el último viernes de octubre (2026-10-30)"),
+        ("we ship on the last friday of the month", "we ship on the last friday of the month"),
+        ("jeden letzten Freitag im Monat", "jeden letzten Freitag im Monat"),
+        ("le dernier vendredi du mois", "le dernier vendredi du mois"),
+        ("on the 3rd friday this month", "on the 3rd friday this month"),
+        ("it broke last friday", "it broke last friday (2026-07-31)"),
+    ],
+)
+def test_the_last_weekday_of_a_month_is_not_last_week(said: str, told: str) -> None:
+    assert with_absolute_dates(said, MONDAY) == told
