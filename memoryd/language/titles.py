@@ -9,11 +9,13 @@ from memoryd.language.lexicon import pattern
 from memoryd.language.tokens import is_stop, is_without_spaces
 
 LONGEST_TITLE = 60
+LONGEST_SLUG = 40
+"""A line of the index has title, file name and what the title does not say: a long name would take the place of that."""
 _LEAST_SENTENCE = 12
 _LEAST_CLAUSE = 40
 """A shorter clause seldom tells the rule, but a condition, or what holds no longer: words of the next one join it."""
 _SENTENCE_ENDS = ".!?。！？"  # noqa: RUF001
-_CLAUSE_END = re.compile(r"[,;!?—–.]+(?=\s)|\s-(?=\s)|\s(?=\(\D)|[，。；、！？]")  # noqa: RUF001
+_CLAUSE_END = re.compile(r"[,;!?—–.]+(?=\s(?!\(\d))|\s-(?=\s)|\s(?=\(\D)|[，。；、！？]")  # noqa: RUF001
 _IN_BRACKETS = re.compile(r"\([^()]*\)?|（[^（）]*）?")  # noqa: RUF001
 _AROUND = " \t,;:.!-–—，。；：、！"  # noqa: RUF001
 _BRACKETS = re.compile(r"[(（](?!\d{4}-)[^()（）]*[)）]|…")  # noqa: RUF001 - what is no date that was resolved
@@ -81,8 +83,9 @@ def without_fillers(text: str) -> str:
 def slug_of(title: str) -> str:
     """The short form of a title that names a file: words joined by hyphens."""
     slug = _SLUG.sub("-", _BRACKETS.sub("", title.lower().replace("'", ""))).strip("-_")
-    if len(slug) > LONGEST_TITLE:
-        slug = slug[:LONGEST_TITLE].rsplit("-", 1)[0] if "-" in slug[:LONGEST_TITLE] else slug[:LONGEST_TITLE]
+    if len(slug) > LONGEST_SLUG:
+        cut = slug[: LONGEST_SLUG + 1]
+        slug = cut.rsplit("-", 1)[0] if "-" in cut else cut[:-1]
         slug = _without_open_end(slug, "-")
     return slug.strip("-_") or "note"
 
