@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.rules.calls import is_reading, is_run, with_home
+from memoryd.rules.calls import is_run, with_home
+from memoryd.rules.evidence import WORDS, evidence_of
 from memoryd.rules.programs import READERS
 from memoryd.rules.work import FILES, is_in_language, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.rules.calls import Call, ShellCommand
+    from memoryd.rules.calls import Call
+    from memoryd.rules.evidence import CallEvidence
 
-ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "about", "folder")
-"""The plainer a memory names a call, the sooner it is handed over."""
+LEAST_PROBABILITY = 0.65
+"""That a memory speaks of a call, for it to be handed over."""
+
+
+WRITTEN = "\1"
+"""Key of what is looked for in the text that a call writes."""
 
 
 class StoredTrigger(NamedTuple):
@@ -42,38 +48,41 @@ class Forbidden(NamedTuple):
         return any(is_at(self.pattern, path, call.root) for path in call.changed)
 
 
-def keys_of(call: Call) -> set[str]:
+def keys_of(call: Call) -> tuple[str, ...]:
     """What the triggers that may fit are looked up by."""
     paths = (*call.changed, *call.named)
     works = work_of(call)
-    folders = {part for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
-    extensions = {part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:]}
-    return {
-        *(name for command in (*call.commands, *call.elsewhere, *call.scripted) for name in _names_of(command)),
+    extensions = (part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:])
+    keys = (
+        *([WORDS] if paths or call.commands else []),
+        *(command.program for command in (*call.commands, *call.elsewhere, *call.scripted)),
         *works,
-        *([f"secret{FILES}"] if call.written else []),
-        *(["\1"] if call.written or "dependency" in works else []),
-        *folders,
+        *([f"secret{FILES}", WRITTEN] if call.written else []),
         *extensions,
         *call.names,
         *([""] if paths else []),
-    }
-
-
-def _names_of(command: ShellCommand, *, with_maker: bool = True) -> tuple[str, ...]:
-    """A program may be one of several of its maker: `kafka-topics.sh`, `ansible-playbook`."""
-    name = command.program.removesuffix(".sh").removesuffix(".py")
-    return (command.program, name, name.partition("-")[0] if with_maker else name)
+    )
+    return tuple(dict.fromkeys(keys))
 
 
 def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
-    """The memories that speak of a call, the plainest first; among those the newest, which has the highest number."""
+    """The memories that speak of a call, the surest first; of two that are as sure the newer, which has the higher number."""
+    probable = [(one.probability, one.memory_id) for one in found_evidence(call, triggers)]
+    return [number for chance, number in sorted(probable, reverse=True) if chance >= LEAST_PROBABILITY]
+
+
+def found_evidence(call: Call, triggers: Iterable[StoredTrigger]) -> list[CallEvidence]:
+    """What tells that memories speak of a call: which of their triggers fit, and the words that they have in common with it."""
     works = work_of(call)
-    best: dict[int, int] = {}
+    fitting: dict[int, set[str]] = {}
+    rows = []
     for trigger in triggers:
-        if _fits(trigger, call, works):
-            best[trigger.memory_id] = min(best.get(trigger.memory_id, len(ORDER)), ORDER.index(trigger.kind))
-    return sorted(best, key=lambda memory_id: (best[memory_id], -memory_id))
+        if trigger.kind == "words":
+            rows.append((trigger.memory_id, trigger.pattern, trigger.scope))
+        elif _fits(trigger, call, works):
+            is_test = trigger.kind == "work" and trigger.key.removesuffix(FILES) == "test"
+            fitting.setdefault(trigger.memory_id, set()).add("test" if is_test else trigger.kind)
+    return evidence_of(call, rows, fitting) if rows else []
 
 
 def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
@@ -89,10 +98,6 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
                 for word in command.words
             )
         return bool(found) and _may_hold(trigger.scope, call)
-    if kind == "program":
-        return any(
-            key in _names_of(command, with_maker="lint" not in works) and not is_reading(command) for command in run
-        )
     if kind == "edit":
         return any(is_at(trigger.pattern, path, call.root) for path in (*call.changed, *call.named))
     if kind == "name":
@@ -106,18 +111,9 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
         )
     if kind == "files":
         return any(path.lower().endswith(f".{key}") or f"/.{key}." in f"/{path.lower()}" for path in call.changed)
-    if kind in ("text", "words", "about"):
-        from memoryd.rules import written  # noqa: PLC0415 - few calls write something
+    from memoryd.rules import written  # noqa: PLC0415 - few calls write something
 
-        return written.has(trigger, call, works)
-    # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
-    return any(key in _folders(path) or path.startswith(f"{key}/") for path in call.changed)
-
-
-def _folders(path: str) -> list[str]:
-    """Names of the folders that a file is in, and of the kinds that its name has inside: `cart.blade.php`."""
-    *folders, name = path.split("/")
-    return folders[1:] + name.split(".")[1:-1]
+    return kind == "text" and written.has(trigger, call)
 
 
 def _may_hold(scope: str, call: Call, *, is_path_known: bool = False) -> bool:
