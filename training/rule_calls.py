@@ -77,14 +77,14 @@ def judged(rules: Sequence[dict[str, str]], calls: Sequence[dict[str, Any]]) -> 
         for number, rule in enumerate(rules)
         for trigger in triggers_of(rule["description"], rule["body"])
     ]
-    ids = {rule["id"] for rule in rules}
+    ids = frozenset(rule["id"] for rule in rules)
     found = []
     for labelled in calls:
         call = call_of(action_in(labelled["tool"], labelled["input"]), "/repo")
         keys = frozenset(keys_of(call))
         evidence = found_evidence(call, [trigger for trigger in stored if trigger.key in keys])
         named = [(rules[one.memory_id]["id"], one) for one in evidence]
-        found.append(Judged(ids & {*labelled["rules"]}, ids & {*labelled["fine"]}, named))
+        found.append(Judged(ids.intersection(labelled["rules"]), ids.intersection(labelled["fine"]), named))
     return found
 
 

@@ -143,8 +143,9 @@ def evidence_of(
 
 
 def read(pattern: str, scope: str) -> RuleWords:
-    *stems, written = (part.split() for part in pattern.split(BETWEEN))
-    return RuleWords(*map(frozenset, stems), written=tuple(written), pieces=tuple(filter(None, scope.split("\n"))))
+    groups = [part.split() for part in pattern.split(BETWEEN)]
+    head, every, forbidden, objects, kinds = map(frozenset, groups[:-1])
+    return RuleWords(head, every, forbidden, objects, kinds, tuple(groups[-1]), tuple(filter(None, scope.split("\n"))))
 
 
 class _Weights:

@@ -73,16 +73,20 @@ def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
 
 def found_evidence(call: Call, triggers: Iterable[StoredTrigger]) -> list[CallEvidence]:
     """What tells that memories speak of a call: which of their triggers fit, and the words that they have in common with it."""
+    triggers = list(triggers)
+    rows = [(one.memory_id, one.pattern, one.scope) for one in triggers if one.kind == "words"]
+    return evidence_of(call, rows, fitting_kinds(call, triggers)) if rows else []
+
+
+def fitting_kinds(call: Call, triggers: Iterable[StoredTrigger]) -> dict[int, set[str]]:
+    """The kinds of triggers that fit a call, by memory; those of tests apart from other work."""
     works = work_of(call)
-    fitting: dict[int, set[str]] = {}
-    rows = []
+    found: dict[int, set[str]] = {}
     for trigger in triggers:
-        if trigger.kind == "words":
-            rows.append((trigger.memory_id, trigger.pattern, trigger.scope))
-        elif _fits(trigger, call, works):
+        if trigger.kind != "words" and _fits(trigger, call, works):
             is_test = trigger.kind == "work" and trigger.key.removesuffix(FILES) == "test"
-            fitting.setdefault(trigger.memory_id, set()).add("test" if is_test else trigger.kind)
-    return evidence_of(call, rows, fitting) if rows else []
+            found.setdefault(trigger.memory_id, set()).add("test" if is_test else trigger.kind)
+    return found
 
 
 def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
