@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.stems import stem
@@ -59,9 +60,9 @@ _LANGUAGES = frozenset(map(stem, FILE_KINDS))
 class RuleWords(NamedTuple):
     """Stems, but for the last two."""
 
+    all: frozenset[str]
     head: frozenset[str]
     """Of its description."""
-    all: frozenset[str]
     forbidden: frozenset[str]
     """Those behind its negations,"""
     objects: frozenset[str]
@@ -109,13 +110,15 @@ def evidence_of(
     """
     words = words_of(call)
     live = words.live
-    rules = {number: read(pattern, scope) for number, pattern, scope in rows}
-    weights = _Weights(rules.values())
+    kept = [(number, pattern, pattern.partition(BETWEEN)[0].split(), scope) for number, pattern, scope in rows]
+    weights = _Weights([every for _, _, every, _ in kept])
     shared = []
-    for number, rule in rules.items():
-        found = rule.all & live
-        weight = weights.sum(found)
-        if found or number in fitting or rule.all & words.told or _has_any(rule.pieces, words.text):
+    for number, pattern, every, scope in kept:
+        is_near = number in fitting or not live.isdisjoint(every)
+        if is_near or (scope and _has_any(scope.split("\n"), words.text)):
+            rule = read(pattern, scope)
+            found = rule.all & live
+            weight = weights.sum(found)
             shared.append(_Shared(number, rule, found, weight, weight / (weights.sum(rule.all) or 1)))
     heaviest = max((one.weight for one in shared), default=0.0)
     most_covered = max((one.covered for one in shared), default=0.0)
@@ -144,20 +147,16 @@ def evidence_of(
 
 def read(pattern: str, scope: str) -> RuleWords:
     groups = [part.split() for part in pattern.split(BETWEEN)]
-    head, every, forbidden, objects, kinds = map(frozenset, groups[:-1])
-    return RuleWords(head, every, forbidden, objects, kinds, tuple(groups[-1]), tuple(filter(None, scope.split("\n"))))
+    every, head, forbidden, objects, kinds = map(frozenset, groups[:-1])
+    return RuleWords(every, head, forbidden, objects, kinds, tuple(groups[-1]), tuple(filter(None, scope.split("\n"))))
 
 
 class _Weights:
     """What a word tells: from nothing, where every call or rule has it, to one."""
 
-    def __init__(self, rules: Iterable[RuleWords]) -> None:
-        self._in_rules: Counter[str] = Counter()
-        count = 0
-        for rule in rules:
-            self._in_rules.update(rule.all)
-            count += 1
-        self._all = math.log(count + 1)
+    def __init__(self, rules: Sequence[Sequence[str]]) -> None:
+        self._in_rules = Counter(chain.from_iterable(rules))
+        self._all = math.log(len(rules) + 1)
         self._common = common()
         self._known: dict[str, float] = {}
 

@@ -40,7 +40,7 @@ def trigger_of(description: str, body: str, passages: list[Passage], kinds: Iter
         found = [word for word in _OBJECT.findall(span) if not is_stop(word.lower()) or word == "any"][:_OBJECT_WORDS]
         objects |= stems_of(" ".join(found))
         written.update(dict.fromkeys(word for word in found if word.isascii() and len(word) > 1))
-    groups = (head, head | stems_of(body) - wanted, forbidden, objects, kinds, written)
+    groups = (head | stems_of(body) - wanted, head, forbidden, objects, kinds, written)
     pattern = BETWEEN.join(" ".join(word for word in group if BETWEEN not in word) for group in groups)
     pieces = dict.fromkeys(piece for text in (description, body) for piece in _pieces_of(text) if len(piece) > 1)
     return Trigger("words", WORDS, pattern, "\n".join(pieces)[:_MOST_CHARACTERS])
