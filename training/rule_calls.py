@@ -21,8 +21,8 @@ from sklearn.linear_model import LogisticRegression
 from memoryd.clients.tool_actions import action_in
 from memoryd.rules.call_words import words_of
 from memoryd.rules.calls import call_of
-from memoryd.rules.evidence import COMMON_FILE, FEATURES, MODEL_FILE, common
-from memoryd.rules.match import StoredTrigger, found_evidence, keys_of
+from memoryd.rules.evidence import COMMON_FILE, FEATURES, MODEL_FILE, common, evidence_of
+from memoryd.rules.match import StoredTrigger, fitting_kinds, keys_of, rows_of
 from memoryd.rules.triggers import triggers_of
 from training.labels import sessions_in
 
@@ -82,7 +82,8 @@ def judged(rules: Sequence[dict[str, str]], calls: Sequence[dict[str, Any]]) -> 
     for labelled in calls:
         call = call_of(action_in(labelled["tool"], labelled["input"]), "/repo")
         keys = frozenset(keys_of(call))
-        evidence = found_evidence(call, [trigger for trigger in stored if trigger.key in keys])
+        some = [trigger for trigger in stored if trigger.key in keys]
+        evidence = evidence_of(call, rows_of(stored), fitting_kinds(call, some))
         named = [(rules[one.memory_id]["id"], one) for one in evidence]
         found.append(Judged(ids.intersection(labelled["rules"]), ids.intersection(labelled["fine"]), named))
     return found

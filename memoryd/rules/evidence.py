@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.stems import stem
 from memoryd.rules.call_words import is_prose, only_looks, stems_of, words_of
+from memoryd.rules.match import PLAIN
 from memoryd.rules.programs import FILE_KINDS
 
 if TYPE_CHECKING:
@@ -45,15 +46,11 @@ FEATURES = (
     *("same_language", "other_language"),
     *("is_negated", "is_prose", "only_looks", "named_and_only_looks", "words_written"),
 )
-WORDS = "\2"
-"""Key of the words of all rules: a call is compared with each of them."""
 BETWEEN = "|"
 """Between the groups of words of a rule, as they are kept."""
 MODEL_FILE = os.path.join(os.path.dirname(__file__), "model.json")
 COMMON_FILE = os.path.join(os.path.dirname(__file__), "common.txt")
 _RARE = 0.6
-PLAIN = ("run", "edit", "text", "name")
-"""Kinds of triggers by which a rule names what it is about."""
 _LANGUAGES = frozenset(map(stem, FILE_KINDS))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.rules.calls import is_run, with_home
-from memoryd.rules.evidence import WORDS, evidence_of
+from memoryd.rules.calls import is_reading, is_run, with_home
 from memoryd.rules.programs import READERS
 from memoryd.rules.work import FILES, is_in_language, work_of
 
@@ -14,12 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoryd.rules.calls import Call
-    from memoryd.rules.evidence import CallEvidence
 
-LEAST_PROBABILITY = 0.65
+LEAST_PROBABILITY = 0.66
 """That a memory speaks of a call, for it to be handed over."""
 
 
+WORDS = "\2"
+"""Key of the words of all rules: a call that does something is compared with each of them."""
+PLAIN = ("run", "edit", "text", "name")
+"""Kinds of triggers by which a rule names what it is about."""
 WRITTEN = "\1"
 """Key of what is looked for in the text that a call writes."""
 
@@ -54,7 +56,7 @@ def keys_of(call: Call) -> tuple[str, ...]:
     works = work_of(call)
     extensions = (part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:])
     keys = (
-        *([WORDS] if paths or call.commands else []),
+        *([WORDS] if paths or not all(map(is_reading, call.commands)) else []),
         *(command.program for command in (*call.commands, *call.elsewhere, *call.scripted)),
         *works,
         *([f"secret{FILES}", WRITTEN] if call.written else []),
@@ -66,16 +68,25 @@ def keys_of(call: Call) -> tuple[str, ...]:
 
 
 def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
-    """The memories that speak of a call, the surest first; of two that are as sure the newer, which has the higher number."""
-    probable = [(one.probability, one.memory_id) for one in found_evidence(call, triggers)]
-    return [number for chance, number in sorted(probable, reverse=True) if chance >= LEAST_PROBABILITY]
-
-
-def found_evidence(call: Call, triggers: Iterable[StoredTrigger]) -> list[CallEvidence]:
-    """What tells that memories speak of a call: which of their triggers fit, and the words that they have in common with it."""
+    """The memories that speak of a call: those that name it, then the others, the surest first. Of two the newer, which has the
+    higher number.
+    """
     triggers = list(triggers)
-    rows = [(one.memory_id, one.pattern, one.scope) for one in triggers if one.kind == "words"]
-    return evidence_of(call, rows, fitting_kinds(call, triggers)) if rows else []
+    fitting = fitting_kinds(call, triggers)
+    chances = {number: 1.0 for number, kinds in fitting.items() if not kinds.isdisjoint(PLAIN)}
+    rows = rows_of(triggers)
+    if rows:
+        from memoryd.rules.evidence import evidence_of  # noqa: PLC0415 - what only looks at something needs none
+
+        for one in evidence_of(call, rows, fitting):
+            chances[one.memory_id] = one.probability
+    probable = sorted(((chance, number) for number, chance in chances.items()), reverse=True)
+    return [number for chance, number in probable if chance >= LEAST_PROBABILITY]
+
+
+def rows_of(triggers: Iterable[StoredTrigger]) -> list[tuple[int, str, str]]:
+    """Memory, words and pieces of code of each rule."""
+    return [(one.memory_id, one.pattern, one.scope) for one in triggers if one.kind == "words"]
 
 
 def fitting_kinds(call: Call, triggers: Iterable[StoredTrigger]) -> dict[int, set[str]]:

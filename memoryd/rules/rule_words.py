@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from memoryd.language.forbidden import forbidden_spans
 from memoryd.language.tokens import is_stop
 from memoryd.rules.call_words import stems_of
-from memoryd.rules.evidence import BETWEEN, WORDS
+from memoryd.rules.evidence import BETWEEN
+from memoryd.rules.match import WORDS
 from memoryd.rules.named import Trigger
 from memoryd.rules.written_terms import CODE, CODE_LIKE
 

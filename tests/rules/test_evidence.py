@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from memoryd.clients.tool_actions import action_in
 from memoryd.rules.calls import call_of
-from memoryd.rules.evidence import FEATURES, model
-from memoryd.rules.match import StoredTrigger, found_evidence, keys_of, matched
+from memoryd.rules.evidence import FEATURES, evidence_of, model
+from memoryd.rules.match import StoredTrigger, fitting_kinds, keys_of, matched, rows_of
 from memoryd.rules.triggers import triggers_of
+
+if TYPE_CHECKING:
+    from memoryd.rules.evidence import CallEvidence
 
 RULES = (
     "We do not use Lombok",
@@ -61,15 +66,19 @@ def test_a_rule_that_names_the_call_comes_before_one_that_only_resembles_it() ->
     assert matched(call_of(action_in("Bash", {"command": "npm publish"}), "/repo"), stored)[0] == 1
 
 
+def evidence_for(rule: str, line: str) -> list[CallEvidence]:
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of(rule, "")]
+    call = call_of(action_in("Bash", {"command": line}), "/repo")
+    return evidence_of(call, rows_of(stored), fitting_kinds(call, stored))
+
+
 def test_the_model_weighs_what_is_found() -> None:
     assert set(model()) == {"run", "edit"}
-    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of("Never run npm install", "")]
-    (found,) = found_evidence(call_of(action_in("Bash", {"command": "npm install"}), "/repo"), stored)
+    (found,) = evidence_for("Never run npm install", "npm install")
     assert len(found.values) == len(FEATURES)
     assert found.is_named
     assert found.probability == 1
 
 
 def test_a_memory_without_anything_in_common_costs_no_weighing() -> None:
-    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of("Answer in one paragraph", "")]
-    assert found_evidence(call_of(action_in("Bash", {"command": "npm install"}), "/repo"), stored) == []
+    assert evidence_for("Answer in one paragraph", "npm install") == []

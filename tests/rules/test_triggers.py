@@ -92,7 +92,7 @@ def test_labelled_calls_get_their_rules_and_few_others() -> None:
     """The figures of docs/quality.md."""
     scores = [score(half, file) for file, halves in FILES.items() for half in halves]
     right, wanted = sum(one.right for one in scores), sum(one.wanted for one in scores)
-    assert right / wanted >= 0.72
+    assert right / wanted >= 0.7
     assert sum(one.calls_with_wrong for one in scores) / sum(one.calls for one in scores) <= 0.03
 
 
