@@ -2,8 +2,8 @@
 
 Writes memoryd/rules/common.txt (words that calls are full of, from training/sessions) and model.json: a logistic regression for
 commands and one for edits, on the labelled calls in training/rules. Prints what a model finds in each set that has not seen it,
-and the threshold that this takes. The sets in evaluation/ count little: the triggers were made with them, and look surer there
-than they are.
+and the limit that this takes (for memoryd/rules/match.py). The sets in evaluation/ count little: the triggers were made with them,
+and look surer there than they are.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from memoryd.clients.tool_actions import action_in
 from memoryd.rules.call_words import words_of
 from memoryd.rules.calls import call_of
 from memoryd.rules.evidence import COMMON_FILE, FEATURES, MODEL_FILE, common, evidence_of
-from memoryd.rules.match import StoredTrigger, fitting_kinds, keys_of, rows_of
+from memoryd.rules.match import StoredTrigger, fitting_kinds, keys_of, least_probability, rows_of
 from memoryd.rules.triggers import triggers_of
 from training.labels import sessions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from memoryd.rules.evidence import CallEvidence
 
 _SETS = Path(__file__).parent / "rules"
 _SEEN = Path(__file__).parent.parent / "evaluation"
 _STRENGTH = 0.05
-_SIZES = (1000, 8, 2)
-"""Of the directories that are scored; larger than a set is: all of it, and only that is fitted to."""
+_SIZES = (28, 20, 14, 8, 4, 2)
+"""Numbers of rules that sets are cut down to, to choose the limit; only whole sets are fitted to."""
+_CUTS = 8
+"""At random, of each set to each size."""
 _SHARE_OF_SEEN = 0.2
 """What a call counts by which the triggers were made."""
 _MOST_WRONG = 0.05
@@ -50,6 +52,12 @@ class Judged(NamedTuple):
     rules: frozenset[str]
     fine: frozenset[str]
     found: list[tuple[str, CallEvidence]]
+    directory: int
+    """Number of rules there."""
+
+
+_Unseen = list[tuple[Judged, dict[str, float]]]
+"""Calls, and how probable a model that has not seen them finds each rule."""
 
 
 def common_words() -> str:
@@ -85,23 +93,17 @@ def judged(rules: Sequence[dict[str, str]], calls: Sequence[dict[str, Any]]) -> 
         some = [trigger for trigger in stored if trigger.key in keys]
         evidence = evidence_of(call, rows_of(stored), fitting_kinds(call, some))
         named = [(rules[one.memory_id]["id"], one) for one in evidence]
-        found.append(Judged(ids.intersection(labelled["rules"]), ids.intersection(labelled["fine"]), named))
+        found.append(Judged(ids.intersection(labelled["rules"]), ids.intersection(labelled["fine"]), named, len(rules)))
     return found
 
 
-def parts_of(labelled: dict[str, Any]) -> dict[int, list[Judged]]:
-    """The set, and smaller directories made of its rules, by their size."""
+def cuts_of(labelled: dict[str, Any]) -> dict[int, list[Judged]]:
+    """The calls of a set in smaller directories made of its rules, by their size."""
     chance = random.Random(1)  # noqa: S311 - the same ones each time
-    parts = {}
-    for size in _SIZES:
-        rules = (
-            labelled["rules"]
-            if size >= len(labelled["rules"])
-            else chance.sample(labelled["rules"], len(labelled["rules"]))
-        )
-        groups = [rules[at : at + size] for at in range(0, len(rules), size)]
-        parts[size] = [one for group in groups for one in judged(group, labelled["calls"])]
-    return parts
+    return {
+        size: [call for _ in range(_CUTS) for call in judged(chance.sample(labelled["rules"], size), labelled["calls"])]
+        for size in _SIZES
+    }
 
 
 def fitted(calls: Sequence[Judged], seen: Sequence[Judged]) -> _Model:
@@ -134,10 +136,13 @@ def probabilities(call: Judged, model: _Model) -> dict[str, float]:
     return found
 
 
-def scored(calls: Sequence[tuple[Judged, dict[str, float]]], least: float) -> tuple[float, float]:
-    """Share of the wanted rules that are handed over, and of the calls that come with a wrong one."""
+def scored(calls: _Unseen, limit: tuple[float, float]) -> tuple[float, float]:
+    """Share of the wanted rules that are handed over, and of the calls that come with a wrong one; `limit`: its odds for one rule,
+    and the power by which they grow with the number of rules.
+    """
     wanted = right = wrong = 0
     for call, chances in calls:
+        least = least_probability(call.directory, *limit)
         handed = {name for name, chance in chances.items() if chance >= least}
         wanted += len(call.rules)
         right += len(handed & call.rules)
@@ -145,29 +150,49 @@ def scored(calls: Sequence[tuple[Judged, dict[str, float]]], least: float) -> tu
     return right / wanted, wrong / len(calls)
 
 
+def limit_of(by_size: Iterable[_Unseen]) -> tuple[float, float]:
+    """The limit that finds the most rules, each size counting the same, with no more wrong ones at any than are allowed."""
+    sizes = list(by_size)
+
+    def found(limit: tuple[float, float]) -> float:
+        right = 0.0
+        for calls in sizes:
+            share, wrong = scored(calls, limit)
+            if wrong > _MOST_WRONG:
+                return -1.0
+            right += share
+        return right
+
+    return max(((odds / 50, growth / 50) for odds in range(2, 26) for growth in range(15, 51, 2)), key=found)
+
+
 def main() -> None:
     Path(COMMON_FILE).write_text(common_words(), encoding="utf-8")
     common.cache_clear()
-    sets = {path.stem: parts_of(_read(path)) for path in sorted(_SETS.glob("*.json"))}
+    sets = {path.stem: _read(path) for path in sorted(_SETS.glob("*.json"))}
+    whole = {name: judged(labelled["rules"], labelled["calls"]) for name, labelled in sets.items()}
     seen = [call for path in sorted(_SEEN.glob("rule_calls*.json")) for call in judged(**_read(path))]
-    unseen: dict[int, dict[str, list[tuple[Judged, dict[str, float]]]]] = {size: {} for size in _SIZES}
-    for name, parts_of_set in sets.items():
-        model = fitted([call for other, parts in sets.items() if other != name for call in parts[_SIZES[0]]], seen)
-        for size, part in parts_of_set.items():
-            unseen[size][name] = [(call, probabilities(call, model)) for call in part]
-    everything = [call for calls in unseen[_SIZES[0]].values() for call in calls]
+    unseen: dict[str, _Unseen] = {}
+    cut: dict[int, _Unseen] = {size: [] for size in _SIZES}
+    for name, labelled in sets.items():
+        model = fitted([call for other, calls in whole.items() if other != name for call in calls], seen)
+        unseen[name] = [(call, probabilities(call, model)) for call in whole[name]]
+        for size, some in cuts_of(labelled).items():
+            cut[size] += [(call, probabilities(call, model)) for call in some]
+    everything = [call for calls in unseen.values() for call in calls]
+    limit = limit_of([everything, *cut.values()])
+    print(
+        f"limit: odds {limit[0]:.2f} for one rule, growing by the power {limit[1]:.2f}; each set by a model that has not seen it"
+    )
+    for label, calls in (
+        *unseen.items(),
+        ("all", everything),
+        *((f"cut to {size}", calls) for size, calls in cut.items()),
+    ):
+        print(f"  {label:12}", _in_words(scored(calls, limit)))
     for least in (number / 100 for number in range(30, 96, 5)):
-        print(f"  from {least:.2f}:", _in_words(scored(everything, least)))
-    least = min((number / 100 for number in range(10, 100)), key=lambda number: _distance(scored(everything, number)))
-    print(f"threshold {least:.2f}: each set by a model that has not seen it")
-    for name, calls in unseen[_SIZES[0]].items():
-        print(f"  {name:12}", _in_words(scored(calls, least)))
-    for size in _SIZES:
-        print(
-            f"  directories of {size:4}",
-            _in_words(scored([call for calls in unseen[size].values() for call in calls], least)),
-        )
-    model = fitted([call for parts in sets.values() for call in parts[_SIZES[0]]], seen)
+        print(f"  all from {least:.2f}:", _in_words(scored(everything, (least / (1 - least), 0.0))))
+    model = fitted([call for calls in whole.values() for call in calls], seen)
     kept = {
         kind: {
             "bias": round(bias, 4),
@@ -181,11 +206,6 @@ def main() -> None:
 def _read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
-
-
-def _distance(score: tuple[float, float]) -> tuple[bool, float]:
-    """Least where the most rules are found with no more wrong ones than are allowed."""
-    return score[1] > _MOST_WRONG, -score[0]
 
 
 def _in_words(score: tuple[float, float]) -> str:

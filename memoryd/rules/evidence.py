@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections import Counter
 from functools import cache
 from itertools import chain
@@ -148,26 +147,26 @@ def read(pattern: str, scope: str) -> RuleWords:
     return RuleWords(every, head, forbidden, objects, kinds, tuple(groups[-1]), tuple(filter(None, scope.split("\n"))))
 
 
-class _Weights:
-    """What a word tells: from nothing, where every call or rule has it, to one."""
+class _Weights(dict[str, float]):
+    """What a word tells: from nothing, where every call or rule has it, to one. A word is weighed when it is first looked up."""
 
     def __init__(self, rules: Sequence[Sequence[str]]) -> None:
+        super().__init__()
         self._in_rules = Counter(chain.from_iterable(rules))
         self._all = math.log(len(rules) + 1)
         self._common = common()
-        self._known: dict[str, float] = {}
 
-    def of(self, word: str) -> float:
-        if word not in self._known:
-            rare = 1 - math.log(max(1, self._in_rules[word])) / self._all
-            self._known[word] = rare * self._common.get(word, 1.0)
-        return self._known[word]
+    def __missing__(self, word: str) -> float:
+        number = self._in_rules[word]
+        rare = 1 - math.log(number) / self._all if number > 1 else 1.0
+        weight = self[word] = rare * float(self._common[word]) if word in self._common else rare
+        return weight
 
     def sum(self, words: Iterable[str]) -> float:
-        return sum(map(self.of, words))
+        return math.fsum(map(self.__getitem__, words))  # exact: the same in any order, as sets have none
 
     def most(self, words: Iterable[str]) -> float:
-        return max(map(self.of, words), default=0.0)
+        return max(map(self.__getitem__, words), default=0.0)
 
 
 def _of_triggers(rule: RuleWords, fitting: set[str], *, has_piece: bool) -> list[float]:
@@ -197,7 +196,7 @@ def _of_words(one: _Shared, words: CallWords, weights: _Weights) -> list[float]:
         head,
         head / (weights.sum(rule.head) or 1),
         one.covered,
-        float(sum(weights.of(word) > _RARE for word in live)),
+        float(sum(weights[word] > _RARE for word in live)),
         one.weight,
     ]
 
@@ -212,12 +211,19 @@ def _has_any(pieces: Sequence[str], text: str) -> bool:
 
 
 def _has_piece(piece: str, text: str) -> bool:
-    """Whether a text has a piece of code, as a whole word."""
-    if piece not in text:  # a pattern takes long to make
-        return False
-    before = r"(?<!\w)" if piece[0].isalnum() else ""
-    behind = r"(?!\w)" if piece[-1].isalnum() else ""
-    return re.search(f"{before}{re.escape(piece)}{behind}", text) is not None
+    """Whether a text has a piece of code, as a whole word. Without a pattern: to make one takes longer than to look."""
+    at = text.find(piece)
+    while at >= 0:
+        end = at + len(piece)
+        is_joined_before = piece[0].isalnum() and _is_of_word(text[at - 1 : at])
+        if not is_joined_before and not (piece[-1].isalnum() and _is_of_word(text[end : end + 1])):
+            return True
+        at = text.find(piece, at + 1)
+    return False
+
+
+def _is_of_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
 @cache
@@ -233,7 +239,7 @@ def model() -> dict[str, tuple[float, tuple[float, ...]]]:
 
 
 @cache
-def common() -> Mapping[str, float]:
-    """Words that calls are full of, and what is left of their weight: `src` and `test` name nothing."""
+def common() -> Mapping[str, str]:
+    """Words that calls are full of, and what is left of their weight, as it stands there: `src` and `test` name nothing."""
     with open(COMMON_FILE, encoding="utf-8") as file:
-        return {word: float(left) for word, left in (line.split("\t") for line in file.read().splitlines())}
+        return dict(line.split("\t") for line in file.read().splitlines())

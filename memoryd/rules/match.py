@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from memoryd.rules.calls import Call
 
-LEAST_PROBABILITY = 0.66
-"""That a memory speaks of a call, for it to be handed over."""
-
-
+_ODDS_OF_ONE, _GROWTH = 0.22, 0.62
+"""How surely a rule has to speak of a call to be handed over: the odds where it is the only one, and the power by which they grow
+with the number of rules, since the more there are, the more likely is a wrong one among them. `python -m training.rule_calls`
+prints them.
+"""
 WORDS = "\2"
 """Key of the words of all rules: a call that does something is compared with each of them."""
 PLAIN = ("run", "edit", "text", "name")
@@ -67,9 +68,15 @@ def keys_of(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keys))
 
 
-def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
+def least_probability(rules: int, odds_of_one: float = _ODDS_OF_ONE, growth: float = _GROWTH) -> float:
+    """Among so many rules, that one of them speaks of a call, for it to be handed over."""
+    odds: float = odds_of_one * max(1, rules) ** growth
+    return odds / (1 + odds)
+
+
+def matched(call: Call, triggers: Iterable[StoredTrigger], rules: int | None = None) -> list[int]:
     """The memories that speak of a call: those that name it, then the others, the surest first. Of two the newer, which has the
-    higher number.
+    higher number. `rules`: how many there are; None: those of `triggers`.
     """
     triggers = list(triggers)
     fitting = fitting_kinds(call, triggers)
@@ -81,7 +88,8 @@ def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
         for one in evidence_of(call, rows, fitting):
             chances[one.memory_id] = one.probability
     probable = sorted(((chance, number) for number, chance in chances.items()), reverse=True)
-    return [number for chance, number in probable if chance >= LEAST_PROBABILITY]
+    least = least_probability(len(rows) if rules is None else rules)
+    return [number for chance, number in probable if chance >= least]
 
 
 def rows_of(triggers: Iterable[StoredTrigger]) -> list[tuple[int, str, str]]:

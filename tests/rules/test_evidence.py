@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from memoryd.clients.tool_actions import action_in
 from memoryd.rules.calls import call_of
 from memoryd.rules.evidence import FEATURES, evidence_of, model
-from memoryd.rules.match import StoredTrigger, fitting_kinds, keys_of, matched, rows_of
+from memoryd.rules.match import StoredTrigger, fitting_kinds, keys_of, least_probability, matched, rows_of
 from memoryd.rules.triggers import triggers_of
 
 if TYPE_CHECKING:
@@ -82,3 +83,31 @@ def test_the_model_weighs_what_is_found() -> None:
 
 def test_a_memory_without_anything_in_common_costs_no_weighing() -> None:
     assert evidence_for("Answer in one paragraph", "npm install") == []
+
+
+def test_the_more_rules_there_are_the_surer_one_has_to_be() -> None:
+    least = [least_probability(rules) for rules in (0, 1, 2, 8, 40, 500)]
+    assert least[0] == least[1]
+    assert all(few < more < 1 for few, more in pairwise(least[1:]))
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of("Terragrunt: plan first", "")]
+    call = call_of(action_in("Bash", {"command": "terragrunt apply"}), "/repo")
+    (chance,) = (one.probability for one in evidence_of(call, rows_of(stored), {}))
+    for rules in (1, 4, 40, 10_000):
+        assert matched(call, stored, rules) == ([1] if chance >= least_probability(rules) else [])
+    assert matched(call, stored) == [1]
+    assert matched(call, stored, 10_000) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_there"),
+    [
+        ("node tool db.connect", True),
+        ("node tool mydb.connect db.connect", True),
+        ("node tool db.connects", False),
+        ("node tool my_db.connect", False),
+        ("node tool db.connect_all", False),
+    ],
+)
+def test_a_piece_of_code_counts_as_a_whole_word(line: str, is_there: bool) -> None:
+    (found,) = evidence_for("Node leaves db.connect to the pool", line)
+    assert found.values[FEATURES.index("piece")] == is_there
