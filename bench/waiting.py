@@ -1,7 +1,8 @@
 """A hook that tells on stderr how long it waited for its database: `python -m bench.waiting`.
 
 What the processor did for others meanwhile is not counted: with hundreds of processes on a few cores that is nearly all of
-the time. Who waits for a lock goes to sleep, and the kernel counts that.
+the time. Who waits for a lock goes to sleep, and the kernel counts that; it also counts how long a process that could go on
+again waited for a processor, which after a millisecond of sleep may be seconds (Linux only).
 """
 
 from __future__ import annotations
@@ -24,14 +25,23 @@ def _sleeps() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
 
 
+def _queued() -> float:
+    """Seconds that this process has waited for a processor so far."""
+    try:
+        with open("/proc/self/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
 def _timed(work: Any, *arguments: Any) -> Any:
     global waited  # noqa: PLW0603 - one process, one figure
-    sleeps, began = _sleeps(), time.perf_counter()
+    sleeps, queued, began = _sleeps(), _queued(), time.perf_counter()
     try:
         return work(*arguments)
     finally:
         if _sleeps() > sleeps:
-            waited += time.perf_counter() - began
+            waited += max(0.0, time.perf_counter() - began - (_queued() - queued))
 
 
 if __name__ == "__main__":

@@ -224,14 +224,14 @@ class UserMessage(NamedTuple):
     cwd: str = ""
     after: tuple[str, ...] = ()
     """The messages before it in the session, the last one first; a few are enough."""
+    reply: str = ""
+    """The assistant's last words in the same turn: what is only told gets another reply than what is to be done."""
 
 
 class Exchange(NamedTuple):
     """One turn, as an engine with a model sees it."""
 
     said: UserMessage
-    reply: str = ""
-    """The assistant's last words in it."""
     calls: tuple[str, ...] = ()
     """What it did meanwhile, a few words for each tool call."""
 

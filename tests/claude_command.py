@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 Block = dict[str, Any]
@@ -286,8 +287,10 @@ def main() -> int:
         case "garbage":
             sys.stdout.write("\0\0 not json\n[1]\n{}\n" + json.dumps({"type": "new"}) + "\n")
         case "endless":
-            while True:
-                sys.stdout.write("x" * 1_000_000)
+            with suppress(BrokenPipeError):  # who reads it may be gone before it hears that it is to end
+                while True:
+                    sys.stdout.write("x" * 1_000_000)
+            on_term()
         case "mute":
             sys.stdin.readline()
             say(type="result", subtype="success", is_error=False, result="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from memoryd.config import Config
 from memoryd.paths import paths_from
 from memoryd.state.database import open_database
+from tests.acceptance.command import STARTED_BEFORE
 from tests.jobs.dream_workspace import DreamWorkspace
 from tests.jobs.workspace import Workspace
 from tests.torture.campaign import PROPERTY, Campaign, Tally
@@ -59,7 +61,7 @@ def _use_memory_disk() -> None:
 _use_memory_disk()
 
 settings.register_profile(
-    "test", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "test", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("torture", deadline=None, max_examples=3000, suppress_health_check=list(HealthCheck))
 
@@ -81,6 +83,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("torture" if config.getoption("--torture") else "test")
     if not hasattr(config, "workerinput"):  # the process that hears of all tests
         config.pluginmanager.register(Tally(config))
+        started = tempfile.TemporaryDirectory()
+        config.add_cleanup(started.cleanup)
+        os.environ[STARTED_BEFORE] = started.name  # workers inherit it
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: looking through it for garbage, again and again, would take a fifth as long."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -41,21 +41,35 @@ class Request(NamedTuple):
 
 
 class Forked:
-    """A process that was started; `pid` is its number."""
+    """A process that was started, with what is asked of a `Popen`; `pid` is its number."""
 
     def __init__(self, reply: int) -> None:
         self._reply = reply
+        self._code: int | None = None
         self.pid = int(os.read(reply, _NUMBER_BYTES))
 
-    def wait(self, seconds: float) -> int:
-        """Its exit code, or the negative number of the signal that ended it. Kills it where that takes too long."""
-        try:
-            if not select.select([self._reply], [], [], seconds)[0]:
-                os.kill(self.pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(str(self.pid), seconds)
-            return int(os.read(self._reply, _NUMBER_BYTES))
-        finally:
+    def poll(self) -> int | None:
+        """Its exit code, or the negative number of the signal that ended it; None while it runs."""
+        if self._code is None and select.select([self._reply], [], [], 0)[0]:
+            self._code = int(os.read(self._reply, _NUMBER_BYTES))
             os.close(self._reply)
+        return self._code
+
+    def wait(self, seconds: float) -> int:
+        """The same when it has ended. Kills it where that takes too long."""
+        if self._code is None and not select.select([self._reply], [], [], seconds)[0]:
+            self.kill()
+            raise subprocess.TimeoutExpired(str(self.pid), seconds)
+        code = self.poll()
+        assert code is not None
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 class ForkServer:

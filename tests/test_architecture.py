@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"engines/base"}),
     frozenset({"engines/offline", "engines/model"}),
     frozenset({"engines/choose"}),
-    frozenset({"recall/concepts", "rot/naming"}),
+    frozenset({"recall/concepts", "recall/terms", "rot/naming"}),
     frozenset({"rules"}),
     frozenset({"recall", "rot"}),
     frozenset({"mcp/resources"}),

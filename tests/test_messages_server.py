@@ -5,24 +5,17 @@ from __future__ import annotations
 import copy
 import http.client
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import anthropic
-import httpx2
 import pytest
 
 from tests.messages_server import (
     Drop,
-    Garbage,
-    Hang,
     MessagesServer,
     Reply,
-    SlowHead,
     Status,
-    StreamError,
-    Trickle,
     call,
     last_text,
     raw_block,
@@ -103,36 +96,6 @@ def test_the_sdk_reads_what_was_answered(streamed: bool) -> None:
     assert message.usage.to_dict() == server.requests[0].usage
 
 
-def test_a_stream_gives_the_same_message() -> None:
-    messages = []
-    for streamed in (False, True):
-        with MessagesServer(always(FULL)) as server, sdk(server) as client:
-            messages.append(
-                ask(client, streamed=streamed).model_dump(exclude={"content": {"__all__": {"parsed_output"}}})
-            )
-    assert messages[0] == messages[1]
-
-
-def test_a_stream_comes_in_pieces() -> None:
-    with MessagesServer(always(FULL)) as server, sdk(server) as client, client.messages.stream(**ASKED) as stream:
-        kinds = [(event.type, getattr(getattr(event, "delta", None), "type", "")) for event in stream]
-    for kind in ("text_delta", "input_json_delta", "thinking_delta"):
-        assert kinds.count(("content_block_delta", kind)) > 2, kind
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_type_of_block_that_the_sdk_does_not_know(streamed: bool) -> None:
-    with MessagesServer(always(Reply(raw_block({"type": "hologram", "x": 1})))) as server, sdk(server) as client:
-        (block,) = ask(client, streamed=streamed).content
-    assert (block.type, block.x) == ("hologram", 1)
-
-
-def test_stop_reason_and_tokens_can_be_said() -> None:
-    with MessagesServer(always(Reply(text("…"), stop_reason="max_tokens", output_tokens=7))) as server:
-        _, message = post(server, ASKED)
-    assert (message["stop_reason"], message["usage"]["output_tokens"]) == ("max_tokens", 7)
-
-
 def test_output_is_counted_in_bytes() -> None:
     with MessagesServer(always(Reply(text("ü" * 1000))), bytes_per_token=100) as server:
         _, message = post(server, ASKED)
@@ -164,224 +127,6 @@ def test_a_conversation_with_tools_and_thoughts(streamed: bool) -> None:
         assert server.violations == []
     assert second.content[0].text == "Read, Write: go\non"
     assert second.stop_reason == "end_turn"
-
-
-def test_the_last_text_of_a_plain_message() -> None:
-    with MessagesServer(lambda request: Reply(text(last_text(request)))) as server:
-        assert post(server, ASKED)[1]["content"] == [text("Grüß dich")]
-
-
-STATUSES = [
-    (400, "invalid_request_error", anthropic.BadRequestError),
-    (401, "authentication_error", anthropic.AuthenticationError),
-    (403, "permission_error", anthropic.PermissionDeniedError),
-    (404, "not_found_error", anthropic.NotFoundError),
-    (413, "request_too_large", anthropic.ContentTooLargeError),
-    (429, "rate_limit_error", anthropic.RateLimitError),
-    (500, "api_error", anthropic.InternalServerError),
-    (529, "overloaded_error", anthropic.OverloadedError),
-]
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize(("code", "kind", "expected"), STATUSES)
-def test_errors_of_the_api(code: int, kind: str, expected: type[anthropic.APIStatusError], streamed: bool) -> None:
-    status = Status(code, kind, "no", headers={"retry-after": "7"})
-    with MessagesServer(always(status)) as server, sdk(server) as client, pytest.raises(expected) as caught:
-        ask(client, streamed=streamed)
-    assert (caught.value.type, caught.value.api_message) == (kind, "no")
-    assert caught.value.response.headers["retry-after"] == "7"
-    assert caught.value.body == {"type": "error", "error": {"type": kind, "message": "no"}, "request_id": "req_0"}
-    assert (server.violations, server.answered, server.requests[0].usage) == ([], [], {})
-
-
-# The SDK wraps what fails before the head of an answer. What fails in a stream comes as the HTTP library raised it.
-MISBEHAVIOURS: list[tuple[Answer, bool, type[Exception]]] = [
-    (Drop(FULL, after_bytes=50), False, anthropic.APIConnectionError),
-    (Drop(FULL, after_bytes=0), False, anthropic.APIConnectionError),
-    (Drop(FULL, after_bytes=600), True, httpx2.RemoteProtocolError),
-    (Drop(FULL, after_bytes=0), True, httpx2.RemoteProtocolError),
-    (Garbage(b"{"), False, json.JSONDecodeError),
-    (Garbage(b"event: message_start\ndata: {\n\n", "text/event-stream"), True, json.JSONDecodeError),
-    (Garbage(b"<html>", "text/html"), True, AssertionError),
-    (StreamError(FULL, after_events=4), False, anthropic.OverloadedError),
-    (StreamError(FULL, after_events=4, type="api_error"), False, anthropic.InternalServerError),
-]
-
-
-@pytest.mark.parametrize(("answer", "streamed", "expected"), MISBEHAVIOURS)
-def test_misbehaviour(answer: Answer, streamed: bool, expected: type[Exception]) -> None:
-    with MessagesServer(always(answer)) as server, sdk(server) as client, pytest.raises(expected):
-        ask(client, streamed=streamed)
-    assert (server.violations, server.answered) == ([], [])
-
-
-def test_a_page_for_people_is_not_noticed_by_the_sdk() -> None:
-    with MessagesServer(always(Garbage(b"<html>", "text/html"))) as server, sdk(server) as client:
-        assert ask(client, streamed=False) == "<html>"
-
-
-def test_an_error_within_a_stream() -> None:
-    """It has the status of the stream's head, so that its type alone says what it is."""
-    kinds: list[str] = []
-    with (
-        MessagesServer(always(StreamError(FULL, after_events=4))) as server,
-        sdk(server) as client,
-        pytest.raises(anthropic.APIStatusError) as caught,
-        client.messages.stream(**ASKED) as stream,
-    ):
-        kinds.extend(event.type for event in stream)
-    assert kinds[:2] == ["message_start", "content_block_start"]
-    assert "message_stop" not in kinds
-    assert (caught.value.type, caught.value.status_code) == ("overloaded_error", 200)
-    assert server.requests[0].usage["output_tokens"] > 1
-
-
-def test_a_drop_sends_the_beginning() -> None:
-    whole = b"".join(streamed_bytes(FULL))
-    cut = b"".join(streamed_bytes(Drop(FULL, after_bytes=700)))
-    assert cut == whole[:700]
-
-
-def streamed_bytes(answer: Answer) -> list[bytes]:
-    with MessagesServer(always(answer)) as server:
-        connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
-        connection.request("POST", "/v1/messages", json.dumps(ASKED | {"stream": True}), HEADERS)
-        response = connection.getresponse()
-        found = []
-        try:
-            while piece := response.read(1):
-                found.append(piece)
-        except http.client.IncompleteRead as error:
-            found.append(error.partial)
-        connection.close()
-    return found
-
-
-def test_a_trickle_comes_to_its_end_when_the_gate_opens() -> None:
-    gate = threading.Event()
-    with MessagesServer(always(Trickle(FULL, gate))) as server, sdk(server) as client:
-        with client.messages.stream(**ASKED) as stream:
-            assert server.answered == []
-            gate.set()
-            assert stream.get_final_message().content[1].text == "Größe: 5 µm"  # type: ignore[union-attr]
-        assert server.answered == server.requests
-
-
-class Asking:
-    """A client that has asked and reads at will."""
-
-    def __init__(self, server: MessagesServer) -> None:
-        self._before = set(threading.enumerate())
-        self.connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
-        self.connection.request("POST", "/v1/messages", json.dumps(ASKED), HEADERS)
-
-    def threads(self) -> list[threading.Thread]:
-        """Those that serve it."""
-        return [thread for thread in threading.enumerate() if thread not in self._before]
-
-
-def test_a_trickle_is_read_byte_by_byte_and_does_not_outlive_the_client() -> None:
-    with MessagesServer(always(Trickle(FULL, threading.Event()))) as server:
-        asking = Asking(server)
-        response = asking.connection.getresponse()
-        assert response.read(2) == b'{"'
-        (thread,) = asking.threads()
-        response.close()
-        asking.connection.close()
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()
-        assert server.answered == []
-
-
-def test_a_trickle_never_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.messages_server.PAUSE_SECONDS", 0.0005)
-    with MessagesServer(always(Trickle(Reply(text(".")), threading.Event()))) as server:
-        asking = Asking(server)
-        response = asking.connection.getresponse()
-        length = int(response.headers["content-length"])
-        assert len(response.read(length - 2)) == length - 2
-        assert server.answered == []
-        server.stop()
-        with pytest.raises(http.client.IncompleteRead):
-            response.read()
-        asking.connection.close()
-
-
-def test_a_trickle_ends_with_the_server() -> None:
-    with MessagesServer(always(Trickle(FULL, threading.Event()))) as server:
-        asking = Asking(server)
-        response = asking.connection.getresponse()
-        server.stop()
-        with pytest.raises(http.client.IncompleteRead):
-            response.read()
-        asking.connection.close()
-        assert asking.threads() == []
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_slow_head_comes_to_its_end_when_the_gate_opens(streamed: bool) -> None:
-    gate = threading.Event()
-    with MessagesServer(always(SlowHead(FULL, gate))) as server, sdk(server) as client:
-        gate.set()
-        assert ask(client, streamed=streamed).content[1].text == "Größe: 5 µm"
-        assert (server.answered, server.violations) == (server.requests, [])
-
-
-def test_a_slow_head_is_read_byte_by_byte_and_ends_with_the_server() -> None:
-    with MessagesServer(always(SlowHead(FULL, threading.Event()))) as server:
-        asking = Asking(server)
-        assert [asking.connection.sock.recv(1) for _ in range(4)] == [b"H", b"T", b"T", b"P"]
-        server.stop()
-        asking.connection.close()
-        assert asking.threads() == []
-        assert server.answered == []
-
-
-def test_a_hang_is_a_timeout() -> None:
-    reached = threading.Event()
-
-    def answer(_: Request) -> Answer:
-        reached.set()
-        return Hang(threading.Event())
-
-    with (
-        MessagesServer(answer) as server,
-        sdk(server, timeout=anthropic.Timeout(PATIENCE_SECONDS, read=0.05)) as client,
-    ):
-        with pytest.raises(anthropic.APITimeoutError):
-            ask(client, streamed=True)
-        assert reached.wait(PATIENCE_SECONDS)
-        assert (server.answered, server.requests[0].usage) == ([], {})
-
-
-def test_a_hang_is_cut_when_the_gate_opens() -> None:
-    gate = threading.Event()
-
-    def answer(_: Request) -> Answer:
-        gate.set()
-        return Hang(gate)
-
-    with MessagesServer(answer) as server, sdk(server) as client, pytest.raises(anthropic.APIConnectionError) as caught:
-        ask(client, streamed=True)
-    assert not isinstance(caught.value, anthropic.APITimeoutError)
-
-
-def test_a_hang_ends_with_the_server() -> None:
-    reached = threading.Event()
-
-    def answer(_: Request) -> Answer:
-        reached.set()
-        return Hang(threading.Event())
-
-    with MessagesServer(answer) as server:
-        asking = Asking(server)
-        assert reached.wait(PATIENCE_SECONDS)
-        server.stop()
-        with pytest.raises(ConnectionError):
-            asking.connection.getresponse()
-        asking.connection.close()
-        assert asking.threads() == []
 
 
 # --- what is recorded -------------------------------------------------------------------------------------------------

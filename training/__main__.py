@@ -14,28 +14,37 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
 from memoryd.engines.offline import classifier
-from memoryd.engines.offline.features import pair_features, sentence_features, text_features
+from memoryd.engines.offline.features import change_features, pair_features, sentence_features, text_features
 from training.labels import (
     asked_messages,
     casual_messages,
     facts_of,
     following_in,
     following_messages,
+    later_in_story,
     messages_of,
     sentences_of_scope,
     sessions_in,
+    stories_in,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from training.labels import Following, Message
+    from training.labels import Following, Message, StoryMessage
 
-BUCKETS = 1 << 16
+BUCKETS = 1 << 18
 FOLDS = 5
+RARITY = 5.0
+"""Makes the weight of a feature that stands in one of 150 examples 1."""
 LEAST_SEEN = 2
 """A feature that was seen only once says nothing."""
+LEAST_SEEN_WORTH = 8
+"""Among many examples, one that was seen so seldom tells nothing either; chosen by cross-validation."""
+LEAST_WEIGHT = 3
+"""A weight of less than this many of 127 steps is left out: it changes nothing, and the file is half as long."""
 STRENGTH = 10.0
+WORTH_STRENGTH = 4.0
 """How little the weights are held back; chosen by cross-validation."""
 CASUAL = 3.0
 """How much a casual message counts beside one of a whole session: there are fewer of them, and more are typed."""
@@ -52,9 +61,13 @@ Labelled = tuple[list[str], Any, float]
 
 
 def worth_examples(messages: Iterable[Message], weight: float) -> Iterator[Labelled]:
+    """Each sentence with the reply to it and without: what a reply tells must not be needed, and replies differ by agent."""
     for message in messages:
+        replies = {message.reply, ""}
         for number, fact in enumerate(message.facts):
-            yield sentence_features(message.sentences, number, message.answer), fact is not None, weight
+            for reply in sorted(replies):
+                features = sentence_features(message.sentences, number, message.answer, reply)
+                yield features, fact is not None, weight / len(replies)
 
 
 def joined_examples(messages: Iterable[Message], following: Iterable[Following]) -> Iterator[Labelled]:
@@ -108,6 +121,12 @@ def listed_scope_examples() -> Iterator[Labelled]:
             yield text_features(sentence), scope == "global", CASUAL
 
 
+def change_examples(stories: Iterable[list[StoryMessage]]) -> Iterator[Labelled]:
+    for story in stories:
+        for later in later_in_story(story):
+            yield change_features(later.older, later.newer, later.others), later.is_change, 1.0
+
+
 def matrix(examples: list[Labelled]) -> Any:
     """One row an example, of length one."""
     rows, places, values = [0], [], []
@@ -122,37 +141,71 @@ def matrix(examples: list[Labelled]) -> Any:
 def fitted(examples: list[Labelled], *, balanced: bool = False, strength: float = STRENGTH) -> Any:
     data = matrix(examples)
     seen = np.asarray((data > 0).sum(axis=0)).ravel() >= LEAST_SEEN
-    data = data.multiply(sparse.csr_matrix(seen.astype(float))).tocsr()
+    return _fitted(data, seen.astype(float), examples, balanced=balanced, strength=strength)
+
+
+def fitted_by_rarity(examples: list[Labelled], *, strength: float) -> Any:
+    """The same, a feature held back by how common it is: among many examples, what is rare tells more."""
+    data = matrix(examples)
+    number = np.asarray((data > 0).sum(axis=0)).ravel()
+    rarity = (number >= LEAST_SEEN_WORTH) * np.log(data.shape[0] / (number + 1.0)) / RARITY
+    model = _fitted(data, rarity, examples, balanced=False, strength=strength)
+    model.coef_ = model.coef_ * rarity
+    return model
+
+
+def _fitted(data: Any, scale: Any, examples: list[Labelled], *, balanced: bool, strength: float) -> Any:
+    data = data.multiply(sparse.csr_matrix(scale)).tocsr()
     labels, weights = np.array([label for _, label, _ in examples]), np.array([weight for _, _, weight in examples])
-    model = LogisticRegression(C=strength, max_iter=800, class_weight="balanced" if balanced else None)
+    is_binary = labels.dtype == bool
+    model = LogisticRegression(
+        C=strength,
+        max_iter=800,
+        class_weight="balanced" if balanced else None,
+        solver="liblinear" if is_binary else "lbfgs",
+    )
     return model.fit(data, labels, sample_weight=weights)
 
 
-def fit(messages: list[Message], casual: list[Message], following: list[Following]) -> classifier.Model:
-    both = [*messages, *casual]
+def fit(
+    messages: list[Message],
+    casual: list[Message],
+    stories: list[list[StoryMessage]],
+    following: list[Following],
+) -> classifier.Model:
+    """Which sentences belong together is not marked in stories, so that is not fitted to them."""
+    both, told = [*messages, *casual], [message.said for story in stories for message in story]
     single = [
-        fitted(
+        fitted_by_rarity(
             [
                 *worth_examples(messages, 1.0),
-                *worth_examples(casual, CASUAL),
+                *worth_examples([*casual, *told], CASUAL),
                 *worth_examples(asked_messages(), ASKED),
-            ]
+            ],
+            strength=WORTH_STRENGTH,
         ),
         fitted(list(joined_examples(both, following))),
         fitted(list(joined_before_examples(both))),
         fitted(list(reason_examples(both, following))),
     ]
-    kinds = fitted([*type_examples(messages, 1.0), *type_examples(casual, CASUAL)], balanced=True)
+    kinds = fitted([*type_examples(messages, 1.0), *type_examples([*casual, *told], CASUAL)], balanced=True)
     order = [list(kinds.classes_).index(kind) for kind in classifier.TYPES]
     scope = fitted([*scope_examples(both), *listed_scope_examples()], strength=SCOPE_STRENGTH)
-    weights = [*(model.coef_[0] for model in single), *(kinds.coef_[at] for at in order), scope.coef_[0]]
-    biases = [*(model.intercept_[0] for model in single), *(kinds.intercept_[at] for at in order), scope.intercept_[0]]
+    last = [scope, fitted(list(change_examples(stories)))]
+    weights = [
+        *(model.coef_[0] for model in single),
+        *(kinds.coef_[at] for at in order),
+        *(model.coef_[0] for model in last),
+    ]
+    biases = [
+        *(model.intercept_[0] for model in single),
+        *(kinds.intercept_[at] for at in order),
+        *(model.intercept_[0] for model in last),
+    ]
     biases[classifier.TABLES.index("project")] += PROJECT_BIAS
     scales = [float(np.abs(weight).max()) / 127 for weight in weights]
-    tables = [
-        array("b", np.round(weight / scale).astype(np.int8).tobytes())
-        for weight, scale in zip(weights, scales, strict=True)
-    ]
+    steps = [np.round(weight / scale) for weight, scale in zip(weights, scales, strict=True)]
+    tables = [array("b", (told * (np.abs(told) >= LEAST_WEIGHT)).astype(np.int8).tobytes()) for told in steps]
     return classifier.Model(BUCKETS, tuple(float(bias) for bias in biases), tuple(scales), tuple(tables))
 
 
@@ -174,6 +227,7 @@ def report(messages: list[Message], model: classifier.Model) -> str:
 def main() -> None:
     sessions = [messages_of(session) for session in sessions_in("sessions")]
     casual = casual_messages()
+    stories = stories_in()
     following = [*following_messages(), *(pair for session in sessions for pair in following_in(session))]
     for fold in range(FOLDS if "--folds" in sys.argv else 0):
         rest = [message for number, messages in enumerate(sessions) if number % FOLDS != fold for message in messages]
@@ -181,15 +235,17 @@ def main() -> None:
             message for number, messages in enumerate(sessions) if number % FOLDS == fold for message in messages
         ]
         other = [message for number, message in enumerate(casual) if number % FOLDS != fold]
-        model = fit(rest, other, following)
+        model = fit(rest, other, stories, following)
         print(f"fold {fold + 1}: {report(left_out, model)}", flush=True)
         print(f"  casual: {report(casual[fold::FOLDS], model)}", flush=True)
-    model = fit([message for session in sessions for message in session], casual, following)
+    model = fit([message for session in sessions for message in session], casual, stories, following)
     heldout = [message for session in sessions_in("heldout") for message in messages_of(session)]
     print(f"held out: {report(heldout, model)}")
     file = Path(classifier.__file__).with_name(classifier.WEIGHTS_FILE)
     file.write_bytes(classifier.dump(model))
-    print(f"{file.name}: {file.stat().st_size:,} bytes from {len(sessions):,} sessions and {len(casual):,} messages")
+    print(
+        f"{file.name}: {file.stat().st_size:,} bytes from {len(sessions):,} sessions, {len(casual):,} messages, {len(stories):,} stories"
+    )
 
 
 if __name__ == "__main__":

@@ -9,21 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from memoryd.language.sentences import sentences_of
+from memoryd.language.subjects import shared_subjects
 from memoryd.memory_types import MemoryType
 from memoryd.security.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Relation = Literal["first", "new", "more", "again", "ends", "why"]
 HERE = Path(__file__).parent
 _MOST_OF_IT = 0.35
 _LONG_ENOUGH = 40
 _ALMOST_ALL = 0.8
 _RARE = 4.0
 """How much a pair counts that was written for this purpose: in sessions hardly any message belongs to the one before it."""
-_MARKED = re.compile(r"\{(?P<type>[ufprw]): (?P<words>[^{}]*)\}")
+_MARKED = re.compile(
+    r"\{(?P<type>[ufprwx])(?: (?P<number>\d+))?(?: (?P<relation>new|more|again))?: (?P<words>[^{}]*)\}"
+)
 _REASON = "w"
 """Marks words that are nothing but the reason of the marked ones before them."""
+_ENDS = "x"
+"""Marks words that end or take back what an earlier message of the story had told, with nothing in its place."""
 _TYPES: dict[str, MemoryType] = {kind[0]: kind for kind in get_args(MemoryType)}
 
 
@@ -43,6 +49,27 @@ class Message(NamedTuple):
     """What the assistant had said before."""
     reasons: frozenset[int] = frozenset()
     """Sentences that are nothing but the reason of their fact."""
+    reply: str = ""
+    """What the assistant said to it."""
+
+
+class Told(NamedTuple):
+    """Marked words of a story."""
+
+    words: str
+    number: int | None
+    """What it is about, where the story speaks of that more than once."""
+    relation: Relation
+    """What it is to the words before it with the same number."""
+
+
+class StoryMessage(NamedTuple):
+    """A message of a story, with what is marked in it."""
+
+    said: Message
+    told: tuple[Told, ...]
+    is_first: bool
+    """It begins a session."""
 
 
 class Following(NamedTuple):
@@ -81,8 +108,9 @@ def messages_of(session: dict[str, Any]) -> list[Message]:
                         facts[at] = Fact(number, fact["type"])
                     if quote in fact.get("reason_quotes", ()) and _is_all_of(sentence, words):
                         reasons.add(at)
-        found.append(Message(session["id"], sentences, facts, redact(answer), frozenset(reasons)))
-        answer = turn["assistant"]
+        reply = redact(turn["assistant"])
+        found.append(Message(session["id"], sentences, facts, answer, frozenset(reasons), reply))
+        answer = reply
     return found
 
 
@@ -105,6 +133,65 @@ def casual_messages(part: str = "casual") -> list[Message]:
     ]
 
 
+def stories_in(part: str = "stories") -> list[list[StoryMessage]]:
+    """The stories below `stories`, each with its messages in order; training/stories/README.md tells how they are marked."""
+    found: list[list[StoryMessage]] = []
+    is_first = True
+    for file in sorted((HERE / part).glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.startswith("= "):
+                found.append([])
+            elif line.startswith("- "):
+                is_first = True
+            elif line.strip():
+                said = _casual(line)
+                if not is_first:  # what stands before these words is the reply to the message before
+                    before = found[-1].pop()
+                    found[-1].append(before._replace(said=before.said._replace(reply=said.answer)))
+                found[-1].append(StoryMessage(said, tuple(_told_in(line)), is_first))
+                is_first = False
+    return found
+
+
+def _told_in(line: str) -> Iterator[Told]:
+    for match in _MARKED.finditer(line):
+        relation = {_REASON: "why", _ENDS: "ends"}.get(match["type"], match["relation"] or "first")
+        yield Told(match["words"], int(match["number"]) if match["number"] else None, relation)  # type: ignore[arg-type] # as matched
+
+
+class Later(NamedTuple):
+    """A sentence of a story beside something worth keeping that an earlier message of it had told."""
+
+    older: str
+    newer: str
+    others: tuple[str, ...]
+    """What else was known then."""
+    is_change: bool
+    """It says that the older words hold otherwise now, or no longer."""
+
+
+def later_in_story(story: list[StoryMessage]) -> Iterator[Later]:
+    """Each sentence beside each fact that stood before its message and that it shares a word with."""
+    standing: dict[int, str] = {}
+    for message in story:
+        known = dict(standing)
+        for sentence in message.said.sentences if known else ():
+            told = next((one for one in message.told if one.words in sentence or sentence in one.words), None)
+            changed = told.number if told is not None and told.relation in ("new", "ends") else None
+            for number, older in known.items():
+                if shared_subjects(older, sentence):
+                    others = tuple(text for other, text in known.items() if other != number)
+                    yield Later(older, sentence, others, number == changed)
+        for one in message.told:
+            number = one.number if one.number is not None else -len(standing) - 1  # the story does not come back to it
+            if one.relation == "ends":
+                standing.pop(number, None)
+            elif one.relation == "more":
+                standing[number] = f"{standing[number]}. {one.words}" if number in standing else one.words
+            elif one.relation in ("first", "new"):
+                standing[number] = one.words
+
+
 def asked_messages() -> Iterator[Message]:
     """What is worth keeping in the casual messages, each once more as an explicit request, in turn in all the ways people ask."""
     ways: dict[str, list[str]] = {}
@@ -122,11 +209,13 @@ def asked_messages() -> Iterator[Message]:
 
 
 def _casual(line: str) -> Message:
-    answer, _, text = line.rpartition(" >> ")
+    answer, _, text = line.replace(" / ", "\n").rpartition(" >> ")
     spans: list[tuple[int, int, Fact, bool]] = []
     for match in _MARKED.finditer(text):
         start = len(_MARKED.sub(lambda one: one["words"], text[: match.start()]))
         is_reason = match["type"] == _REASON
+        if match["type"] == _ENDS or (is_reason and not spans):
+            continue  # it tells nothing that could be kept by itself
         fact = spans[-1][2] if is_reason else Fact(len(spans), _TYPES[match["type"]])
         spans.append((start, start + len(match["words"]), fact, is_reason))
     plain = _MARKED.sub(lambda one: one["words"], text)
@@ -135,7 +224,7 @@ def _casual(line: str) -> Message:
     reasons: set[int] = set()
     end = 0
     for number, sentence in enumerate(sentences):
-        start = plain.index(sentence, end)
+        start = max(plain.find(sentence, end), end)  # one that was wrapped is not found as it stands
         end = start + len(sentence)
         inside = [
             (fact, is_reason)

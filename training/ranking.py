@@ -2,7 +2,7 @@
 
 Writes memoryd/recall/common.txt (words that prompts are full of, from training/sessions) and model.json (a logistic
 regression on the labelled prompts in training/recall). Prints, for each set, what a model that has not seen it achieves, and
-the same for the sets in training/recall-heldout, which nothing is fitted to.
+the same for the sets in training/recall-heldout and training/recall-actions, which nothing is fitted to.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from sklearn.linear_model import LogisticRegression
 from memoryd.config import Config
 from memoryd.memory.quick_parse import QuickParse
 from memoryd.paths import Paths
-from memoryd.recall.choose import LEAST_PROBABILITY, SHARE_BESIDE
+from memoryd.recall.choose import Floor, floor_of
 from memoryd.recall.rank import COMMON_FILE, FEATURES, MODEL_FILE, candidates, query_of
+from memoryd.recall.reading import with_prompts
 from memoryd.recall.store import open_store
 from memoryd.recall.weights import learnt_memory
+from memoryd.rules.triggers import triggers_of_memory
 from training.common import common_terms
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def _learnt(memory: dict[str, Any]) -> LearntMemory:
     glance = QuickParse(
         memory["name"], memory["description"], memory["type"], tuple(memory.get("keys", ())), memory["body"]
     )
-    return learnt_memory(memory["file"], (0, 0, 0), glance)
+    return learnt_memory(memory["file"], (0, 0, 0), glance, triggers=with_prompts(glance, triggers_of_memory(glance)))
 
 
 def fitted(sets: list[list[Asked]]) -> tuple[float, list[float]]:
@@ -98,16 +100,17 @@ def fitted(sets: list[list[Asked]]) -> tuple[float, list[float]]:
     return float(model.intercept_[0] - (weights * middle).sum()), [float(weight) for weight in weights]
 
 
-def scored(asked: list[Asked], bias: float, weights: list[float], least: float = LEAST_PROBABILITY) -> dict[str, float]:
+def scored(asked: list[Asked], bias: float, weights: list[float], floor: Floor) -> dict[str, float]:
     """As shared scorers count: recall among five, noise among what was picked, silence where nothing is relevant."""
     recall, picked, noise, nothing, silent = [], 0, 0, 0, 0
     for query, found in asked:
-        chance = {candidate.memory.name: bias + float(np.dot(weights, candidate.values)) for candidate in found}
-        is_said = max(chance.values(), default=-math.inf) >= _as_odds(least)
-        best = 1 / (1 + math.exp(-max(chance.values(), default=0.0)))
-        bound = _as_odds(SHARE_BESIDE * best if least else 0.0)
-        ranked = sorted(chance, key=lambda name: -chance[name]) if is_said else []
-        chosen = [name for name in ranked if chance[name] >= bound][:MOST_CHOSEN]
+        likely = [
+            floor.raised(one._replace(probability=1 / (1 + math.exp(-bias - float(np.dot(weights, one.values))))))
+            for one in found
+        ]
+        best = max((one.probability for one in likely), default=0.0)
+        ranked = sorted(likely, key=lambda one: -one.probability) if best >= floor.best else []
+        chosen = [one.memory.name for one in ranked if one.probability >= floor.share * best][:MOST_CHOSEN]
         wrong = set(chosen) - set(query["relevant"]) - set(query.get("acceptable", ()))
         picked += len(chosen)
         noise += len(wrong)
@@ -119,8 +122,10 @@ def scored(asked: list[Asked], bias: float, weights: list[float], least: float =
     return {"recall": sum(recall) / max(1, len(recall)), "noise": noise / max(1, picked), "silence": silent / nothing}
 
 
-def _as_odds(probability: float) -> float:
-    return math.log(probability / (1 - probability)) if probability else -math.inf
+def _told(labelled: dict[str, Any], asked: list[Asked], bias: float, weights: list[float]) -> str:
+    floor = floor_of(len(labelled["memories"]))
+    told = {"ranking": scored(asked, bias, weights, Floor(0.0, 0.0, share=0.0))["recall"]}
+    return "  ".join(f"{key} {value:.3f}" for key, value in {**told, **scored(asked, bias, weights, floor)}.items())
 
 
 def main() -> None:
@@ -130,27 +135,24 @@ def main() -> None:
     sets = {
         path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((HERE / "recall").glob("*.json"))
     }
-    asked = {name: [asked_of(part) for part in parts_of(labelled)] for name, labelled in sets.items()}
+    parts = {name: parts_of(labelled) for name, labelled in sets.items()}
+    asked = {name: [asked_of(part) for part in some] for name, some in parts.items()}
     for name in sets:
-        bias, weights = fitted([part for label, parts in asked.items() if label != name for part in parts])
+        bias, weights = fitted([part for label, some in asked.items() if label != name for part in some])
         print(name)
-        for size, part in dict(zip(SIZES, asked[name], strict=True)).items():
-            told = {"ranking": scored(part, bias, weights, 0.0)["recall"], **scored(part, bias, weights)}
-            print(f"  {min(size, len(sets[name]['memories'])):4} memories ", _in_words(told))
-    bias, weights = fitted([part for parts in asked.values() for part in parts])
-    for path in sorted((HERE / "recall-heldout").glob("*.json")):
-        never_seen = asked_of(json.loads(path.read_text(encoding="utf-8")))
-        told = {"ranking": scored(never_seen, bias, weights, 0.0)["recall"], **scored(never_seen, bias, weights)}
-        print(f"{path.stem}, which nothing is fitted to\n  ", _in_words(told))
+        for part, its_asked in {
+            len(part["memories"]): (part, one) for part, one in zip(parts[name], asked[name], strict=True)
+        }.values():
+            print(f"  {len(part['memories']):4} memories ", _told(part, its_asked, bias, weights))
+    bias, weights = fitted([part for some in asked.values() for part in some])
+    for path in sorted([*(HERE / "recall-heldout").glob("*.json"), *(HERE / "recall-actions").glob("*.json")]):
+        never_seen = json.loads(path.read_text(encoding="utf-8"))
+        print(f"{path.stem}, which nothing is fitted to\n  ", _told(never_seen, asked_of(never_seen), bias, weights))
     model = {
         "bias": round(bias, 4),
         "weights": {name: round(weight, 4) for name, weight in zip(FEATURES, weights, strict=True)},
     }
     Path(MODEL_FILE).write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
-
-
-def _in_words(told: dict[str, float]) -> str:
-    return "  ".join(f"{key} {value:.3f}" for key, value in told.items())
 
 
 if __name__ == "__main__":

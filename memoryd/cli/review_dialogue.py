@@ -158,7 +158,7 @@ class Dialogue:
             read = read_turns(client_named(place.client), place.path, [turn], memory_dir).get(piece.message_id)
         except (OSError, NotATranscriptError):
             return None
-        return (redact(read.said.answer), redact(read.said.text), redact(read.reply)) if read else None
+        return (redact(read.said.answer), redact(read.said.text), redact(read.said.reply)) if read else None
 
     def _print(self, words: Words) -> None:
         self._screen.show([Paragraph(words)])

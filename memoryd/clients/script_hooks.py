@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 from memoryd.clients.hook_dialect import HookDialect, command_of
+
+if TYPE_CHECKING:
+    from memoryd.clients.connections import Obstacle
+    from memoryd.paths import Paths
 
 _COMMAND = '["memoryd"]'
 
@@ -20,6 +25,9 @@ class ScriptHooks(HookDialect):
 
     def hook_refusal(self, event: str, reason: str) -> str:  # noqa: ARG002 - only one event can be refused
         return json.dumps({"refusal": reason})
+
+    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002 - their clients load all scripts
+        return None
 
 
 def script_text(file: str, python: str) -> str:

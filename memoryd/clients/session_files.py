@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from memoryd.clients.base import RecentActivity
     from memoryd.model import Inventory, ToolCall
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
@@ -20,6 +21,12 @@ class SessionFiles:
     deletes_early = False
     counts_rows = False
     moved_by: tuple[str, ...] = ()
+    resume_arguments: tuple[str, ...] = ()
+    """The command that goes on with a session, before the id of the session."""
+    call_pattern = b""
+    """Finds a call of a tool in a line, with its name behind it."""
+    compaction_mark = b""
+    """Stands in the line that a compaction writes."""
 
     def is_session(self, name: str) -> bool:
         return name.endswith(".jsonl")
@@ -36,6 +43,19 @@ class SessionFiles:
         from memoryd.sources.session import SessionFile
 
         return SessionFile(path)
+
+    def resume_words(self, session_id: str) -> tuple[str, ...]:
+        return (*self.resume_arguments, session_id)
+
+    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
+        import re
+
+        from memoryd.clients.recent_activity import recent_activity
+
+        return recent_activity(data, directory, re.compile(self.call_pattern), self.compaction_mark)
+
+    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - most clients have none
+        return []
 
     def summarize_call(self, call: ToolCall) -> str:
         from memoryd.clients.tool_calls import summarize_call

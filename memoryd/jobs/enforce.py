@@ -62,19 +62,25 @@ def release(paths: Paths, database: Database, directory: MemoryDirectory, name: 
 def withdraw_unasked(paths: Paths) -> None:
     """Take back what is confirmed of memories that no longer ask to be binding, or are gone: undone, forgotten, edited.
 
-    A directory that cannot be read tells nothing.
+    A directory that cannot be read, or in which nothing stands, tells nothing: its disk may not be mounted.
 
     If such a memory asks again, whoever wrote that, the person is asked again.
     """
     for memory_dir, name in confirmed.all_confirmed(paths):
-        if problem_of(memory_dir, os.R_OK | os.X_OK) is not None:
-            continue  # it may be there again in a moment: a disk that is not mounted
+        if problem_of(memory_dir, os.R_OK | os.X_OK) is not None or _is_empty(memory_dir):
+            continue
         with suppress(OSError, MemorydError):
             state = None
             with suppress(FileNotFoundError), open_directory(memory_dir) as directory:
                 state = directory.read(name)
             if state is None or not parse(state.data).enforce:
                 confirmed.withdraw(paths, memory_dir, name)
+
+
+def _is_empty(memory_dir: str) -> bool:
+    with suppress(OSError), os.scandir(memory_dir) as entries:
+        return next(entries, None) is None
+    return False
 
 
 def _edit(

@@ -314,10 +314,11 @@ def _waiting(held: Sequence[HeldGroup]) -> int:
 
 
 def redacted_exchange(read: ReadTurn) -> Exchange:
-    said = read.said._replace(text=redact(read.said.text), answer=redact(read.said.answer))
+    said = read.said
+    said = said._replace(text=redact(said.text), answer=redact(said.answer), reply=redact(said.reply))
     # A call may hold half an emoji, which no request can.
     calls = tuple(redact(call.encode("utf-8", "replace").decode()) for call in read.calls)
-    return Exchange(said, redact(read.reply), calls)
+    return Exchange(said, calls)
 
 
 def _is_refused(task: _Task, evidence: Evidence) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _CLOSED = re.compile(r"[^()]*(?=\))")
 """The rest of what stands in brackets."""
+_LONGEST_SPAN = 700
 
 
 class Prohibition(NamedTuple):
@@ -55,13 +56,13 @@ def is_behind_place_word(text: str, at: int) -> bool:
 def forbidden_spans(text: str) -> list[str]:
     """The parts of a sentence that its negations are about: up to where it begins to tell what to use, or a bracket ends.
 
-    What "must not" be is named before it.
+    What "must not" be is named before it. No further than a sentence is long, so that the time grows with the text.
     """
     found = []
     for negation in _negation().finditer(text):
-        rest = text[negation.end() :]
+        rest = text[negation.end() : negation.end() + _LONGEST_SPAN]
         if _modal().match(negation[0]):
-            found.append(text[: negation.start()])
+            found.append(text[max(0, negation.start() - _LONGEST_SPAN) : negation.start()])
         end = min(
             (match.start() for match in (_wanted().search(rest), _CLOSED.match(rest)) if match), default=len(rest)
         )

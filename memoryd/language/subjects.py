@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from memoryd.language.date_words import month_names, number_words, weekday_names
+from memoryd.language.date_words import month_names, month_numbers, number_words, weekday_names
 from memoryd.language.lexicon import pattern, small
 from memoryd.language.sentences import joining_words
 from memoryd.language.stems import stem
@@ -23,6 +23,7 @@ _TAKEN_BACK = re.compile(
 )
 
 
+_NUMBERED = re.compile(r"(?<![^\W_])(?P<word>[^\W\d_]+)[ -]?#?(?P<number>\d[\d.]*)(?!\d)")
 _MEASURE = re.compile(r"(?<![\w.-])\d[\d.,:]*\s?(?P<unit>%|[a-zA-Z]+(?:/[a-zA-Z]+)?)")
 """A number and what it counts: "30s", "5 req/s"."""
 _CONTRACTED = ("s", "re", "ve", "ll")
@@ -135,6 +136,21 @@ def is_about(text: str, words: frozenset[str]) -> bool:
         if any(is_unspaced(word) or not content_words(word).isdisjoint(words) for word in found):
             return True
     return False
+
+
+def is_numbered_otherwise(text: str, other: str) -> bool:
+    """Whether two texts give one word another number behind it: "tenant 300" and "tenant 301" are two things."""
+    first, second = _numbers_behind(text), _numbers_behind(other)
+    return any(first[word].isdisjoint(second[word]) for word in first.keys() & second.keys())
+
+
+@lru_cache(maxsize=2048)
+def _numbers_behind(text: str) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for match in _NUMBERED.finditer(text.lower()):
+        if match["word"] not in month_numbers() and not is_stop(match["word"]):
+            found[match["word"]] = found.get(match["word"], frozenset()) | {match["number"]}
+    return found
 
 
 def is_contrasted(text: str, other: str) -> bool:

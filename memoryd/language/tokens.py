@@ -34,7 +34,7 @@ def split(text: str) -> list[str]:
     if text.isascii():
         return _WORD.findall(_HUMP.sub(r" \1", text).lower())
     text = _HUMP.sub(r" \1", unicodedata.normalize("NFKC", text)).lower()
-    if not _unspaced().search(text):
+    if not (_may_have_runs(text) and _unspaced().search(text)):
         return _WORD.findall(text)
     found = []
     for word in _WORD.findall(text):
@@ -66,12 +66,12 @@ def _stop_words() -> frozenset[str]:
 
 def is_unspaced(word: str) -> bool:
     """Whether a word of `split` is a run of a script without spaces."""
-    return not word.isascii() and bool(_unspaced().match(word))
+    return not word.isascii() and _may_have_runs(word) and bool(_unspaced().match(word))
 
 
 def runs_in(text: str) -> list[str]:
     """The runs of a script without spaces."""
-    return [] if text.isascii() else _unspaced().findall(text)
+    return _unspaced().findall(text) if _may_have_runs(text) else []
 
 
 def is_without_spaces(text: str) -> bool:
@@ -79,9 +79,15 @@ def is_without_spaces(text: str) -> bool:
     return 2 * sum(map(len, runs_in(text))) > sum(letter.isalpha() for letter in text)
 
 
+def _may_have_runs(text: str) -> bool:
+    """Whether to look for letters of UNSPACED at all: a dash or an umlaut is none, and to compile the pattern takes longer than
+    most prompts do.
+    """
+    return not text.isascii() and any(letter >= "\u3005" or "\u0e00" <= letter <= "\u0e7f" for letter in set(text))
+
+
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """To compile it takes longer than most prompts do."""
     return re.compile(f"[{UNSPACED}]+")
 
 

@@ -21,31 +21,6 @@ OLD_FILES = 3
 LEVELS = ("debug", "info", "warning", "error", "critical")
 PLACES = frozenset({"project", "memory_dir", "root", "kept"})
 """Names of facts that are paths."""
-JOB_FIELDS = (
-    "job",
-    "kind",
-    "project",
-    "session",
-    "memory_dir",
-    "engine",
-    "outcome",
-    "detail",
-    "saved",
-    "removed",
-    "refused",
-    "cache_breaks",
-    "unknown_blocks",
-    "turns",
-    "input_tokens",
-    "cache_read_tokens",
-    "cache_created_tokens",
-    "output_tokens",
-    "hit_rate",
-    "usd",
-    "seconds",
-    "ended_at",
-)
-"""Facts of a job's line."""
 
 _LINE_BYTES = 1 << 20
 """Longest line that memoryd writes."""

@@ -16,14 +16,12 @@ MOST_LINES = 200
 _DESCRIPTION_CHARACTERS = 200
 
 
-def manifest_of(
-    memories: Iterable[StoredMemory], most: int = MOST_LINES, *, with_unknown_times: bool = False
-) -> list[str]:
+def manifest_of(memories: Iterable[StoredMemory], *, with_unknown_times: bool = False) -> list[str]:
     """`- [type] file.md (2026-10-30T12:00:00Z): description`, without secrets; the time is when it was said.
 
     `with_unknown_times`: a time that is only that of the file is told as such, for who counts days from it.
     """
-    newest = sorted(memories, key=lambda memory: (-memory.written_at, memory.name))[:most]
+    newest = sorted(memories, key=lambda memory: (-memory.written_at, memory.name))[:MOST_LINES]
     return [_line(memory, is_time_told=with_unknown_times and not memory.is_time_known) for memory in newest]
 
 

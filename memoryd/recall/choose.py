@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.language.lexicon import pattern, words
+from memoryd.language.lexicon import DATA, pattern
 from memoryd.language.tokens import token_count
 
 if TYPE_CHECKING:
@@ -15,14 +18,15 @@ if TYPE_CHECKING:
     from memoryd.recall.rank import Candidate
 
 LEAST_PROBABILITY = 0.21
-"""Of the best memory; where it is less, nothing is said. `recall --min-score` sets another."""
-LEAST_OF_FEW = 0.1
-"""The same where there are FEW memories or less: to be shown one in vain costs little, and "commit this" is all one types."""
-LEAST_COVERING = 0.03
-"""Of a memory that has all words of the prompt, where there are FEW: of several rules about commits none is ahead of the others
-for "commit this", and all of them are meant."""
-FEW, MANY = 10, 40
-"""Between these both rise with each memory, so that one more never silences recall."""
+"""Of the best memory, among many; where it is less, nothing is said. `recall --min-score` sets another."""
+_LEAST_OF_HANDFUL, _HANDFUL = 0.1, 5
+"""The same among a handful: the more memories there are, the more probable is the best one by chance, so that one limit would
+be silent too often in a small project, or speak too often in a large one."""
+_EACH_TIMES = 0.035
+"""How much it rises for each time that there are 2.7 (e) times as many."""
+_FEW, _MANY = 10, 40
+"""Up to so many, every memory about the work that is asked for is handed over, and from so many on those that are probable
+enough anyway; in between it takes ever more, so that one memory more never silences recall."""
 SHARE_BESIDE = 0.3
 """Of the probability of the best, that the others need: silence is broken already, but beside one that is meant for sure, a
 doubtful one is noise."""
@@ -40,12 +44,12 @@ class Floor(NamedTuple):
     others: float
     share: float = SHARE_BESIDE
     """Of the best one's probability, that the others need."""
-    covering: float | None = None
-    """What is enough for a memory that has all words of the prompt; None: the same as for the others."""
+    asked: float | None = None
+    """What is enough for a memory about the work that the prompt asks for; None: the same as for the others."""
 
     def raised(self, candidate: Candidate) -> Candidate:
-        """A candidate as probable as it has to be, where it has all words of the prompt and that is enough."""
-        if self.covering is None or not candidate.covers_prompt or candidate.probability < self.covering:
+        """A candidate as probable as it has to be, where it is about the work that is asked for and that is enough."""
+        if self.asked is None or not candidate.is_asked or candidate.probability < self.asked:
             return candidate
         return candidate._replace(probability=max(candidate.probability, self.best))
 
@@ -54,9 +58,9 @@ def floor_of(memories: int, *, is_model_to_follow: bool = False) -> Floor:
     """The floor among so many memories."""
     if is_model_to_follow:
         return Floor(LEAST_BEFORE_MODEL, LEAST_BEFORE_MODEL)
-    share = min(1.0, max(0.0, (memories - FEW) / (MANY - FEW)))
-    best = LEAST_OF_FEW + share * (LEAST_PROBABILITY - LEAST_OF_FEW)
-    return Floor(best, SHARE_BESIDE * best, covering=LEAST_COVERING + share * (best - LEAST_COVERING))
+    best = min(LEAST_PROBABILITY, _LEAST_OF_HANDFUL + _EACH_TIMES * math.log(max(1.0, memories / _HANDFUL)))
+    share = min(1.0, max(0.0, (memories - _FEW) / (_MANY - _FEW)))
+    return Floor(best, SHARE_BESIDE * best, asked=share * best)
 
 
 def is_worth_asking(prompt: str) -> bool:
@@ -72,7 +76,14 @@ def names_of_tools(tools: Iterable[str]) -> frozenset[str]:
         names |= {whole, whole.rpartition("__")[2]}
         if whole.startswith("mcp__") and (server := whole.split("__")[1]):
             names.add(f"{server} mcp")
-    return frozenset(names - words("choose", "plain_tools") - {""})
+    return frozenset(names - _plain_tools() - {""}) if names else frozenset()
+
+
+@cache
+def _plain_tools() -> frozenset[str]:
+    """Plain text: to import a parser of tables takes longer than to rank."""
+    with open(os.path.join(DATA, "plain_tools.txt"), encoding="utf-8") as file:
+        return frozenset(file.read().split())
 
 
 def speaks_of(glance: QuickParse, tools: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memoryd.errors import BusyError
 from memoryd.memory.quick_parse import quick_parse
 from memoryd.memory_types import MEMORY_TYPES
-from memoryd.recall.reading import with_every_answer, with_kept_keys
+from memoryd.recall.reading import with_kept_keys, with_prompts
 from memoryd.recall.weights import learnt_memory
 
 if TYPE_CHECKING:
@@ -75,6 +75,6 @@ def _up_to_date(
 def _learnt(store: Store, quotes: Mapping[str, QuickParse]) -> list[LearntMemory]:
     parsed = with_kept_keys(store.paths, list(quotes.values()))
     return [
-        learnt_memory(name, (0, 0, 0), memory, triggers=with_every_answer(memory))
+        learnt_memory(name, (0, 0, 0), memory, triggers=with_prompts(memory))
         for name, memory in zip(quotes, parsed, strict=True)
     ]

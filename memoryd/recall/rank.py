@@ -12,6 +12,7 @@ import math
 import os
 from bisect import bisect_left
 from functools import cache
+from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.recall.concepts import terms_with_concepts
@@ -47,10 +48,10 @@ _MOST_COUNTED = 8
 _ASKED_CHARACTERS = 1500
 _BY_CONCEPT = 0.8
 """What a word counts that is found only by another word for it."""
-_AROUND_REQUESTS = 0.75
-"""A word of whose weight so much is left says that something is wanted, and not what: `change`, `add`, `fix`."""
-_COMMON_SHARE = 0.25
-"""A piece of a word that stands in so many memories tells nothing, and costs the most,"""
+_REQUEST_WORDS = 4
+"""What asks for work in so few words says little else: "commit my changes please"."""
+_COMMON_SHARE, _COMMON = 0.25, 1000
+"""A piece of a word that stands in such a part of the memories, or in so many, tells nothing, and costs the most,"""
 _FEW = 100
 """once there are more memories than so many."""
 
@@ -69,8 +70,8 @@ class Candidate(NamedTuple):
     """That this memory is meant."""
     values: tuple[float, ...]
     """Of FEATURES."""
-    covers_prompt: bool = False
-    """Whether it has all words of the prompt that tell something here."""
+    is_asked: bool = False
+    """Whether it is about work that the prompt asks for."""
 
 
 def query_of(prompt: str) -> Query:
@@ -87,15 +88,7 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
     """The memories that a prompt may mean, the most probable first."""
     with store.snapshot():
         found = _Search(store, directory, query)
-        best = sorted(found.sums, key=lambda number: (-found.sums[number], -number))
-        ranked: list[IndexedMemory] = []
-        for at in range(0, len(best), _AT_ONCE):
-            some = best[at : at + _AT_ONCE]
-            alive = {one.id: one for one in store.known(directory.id, some)}
-            ranked += [alive[number] for number in some if number in alive]
-            if len(ranked) >= CANDIDATES:
-                break
-        del ranked[CANDIDATES:]
+        ranked = _best_alive(store, directory, found.sums)
         uses = store.uses(directory.id, [one.name for one in ranked])
     sums = [found.sums[one.id] for one in ranked]
     first_two = sorted((0.0, 0.0, *(found.weight_of_words(one.id) for one in ranked)))[-2:]
@@ -107,12 +100,26 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
                 memory,
                 _after_use(probability(values), *uses.get(memory.name, (0, 0))),
                 values,
-                found.covers_prompt(memory.id),
+                memory.id in found.asked,
             )
             for memory, values in told
         ),
         key=lambda one: -one.probability,
     )
+
+
+def _best_alive(store: Store, directory: Directory, sums: Mapping[int, float]) -> list[IndexedMemory]:
+    """The memories with the highest sums, of several with the same the newest first, without those that have gone."""
+    ranked: list[IndexedMemory] = []
+    # Of thousands, few are wanted; more only where many of the first have gone.
+    for first, last in ((0, _AT_ONCE), (_AT_ONCE, len(sums))):
+        some = [number for _, number in nlargest(last, zip(sums.values(), sums, strict=True))][first:]
+        for at in range(0, len(some), _AT_ONCE):
+            alive = {one.id: one for one in store.known(directory.id, some[at : at + _AT_ONCE])}
+            ranked += [alive[number] for number in some[at : at + _AT_ONCE] if number in alive]
+            if len(ranked) >= CANDIDATES:
+                return ranked[:CANDIDATES]
+    return ranked
 
 
 def _after_use(probable: float, sessions: int, used: int) -> float:
@@ -148,13 +155,16 @@ class _Search:
         self._count = directory.memories
         concepts = {concept for concepts in query.words.values() for concept in concepts}
         self._entries = store.postings(directory.id, [*query.words, *concepts, *query.pieces])
+        is_request = len(query.words) <= _REQUEST_WORDS
+        self.asked = store.asked(directory.id, [*query.words, *concepts]) if is_request else set()
+        """The memories about work that the prompt asks for."""
         self._words = self._word_sums()
         self._pieces = self._piece_sums()
         best_words = max(self._words.values(), default=0.0) or 1.0
         best_pieces = max(self._pieces.values(), default=0.0) or 1.0
         self.sums = {
             number: self._words.get(number, 0.0) / best_words + self._pieces.get(number, 0.0) / best_pieces
-            for number in {*self._words, *self._pieces}
+            for number in {*self._words, *self._pieces, *self.asked}
         }
         self._said = sum(map(self._rarity, query.words))
 
@@ -181,16 +191,6 @@ class _Search:
             (words / (first_two[1] or 1.0)) ** 2,
             math.log1p(place),
         )
-
-    def covers_prompt(self, number: int) -> bool:
-        """Whether a memory has all words of the prompt, but for those around every request that no memory has."""
-        told = [
-            word for word in self._query.words if _common().get(word, 1.0) > _AROUND_REQUESTS or self._is_known(word)
-        ]
-        return bool(told) and all(self._weight(word, number) for word in told)
-
-    def _is_known(self, word: str) -> bool:
-        return any(term in self._entries for term in (word, *self._query.words[word]))
 
     def _rarity(self, term: str) -> float:
         """How much it tells that a memory has a term: less if many have it, or if prompts are full of it."""
@@ -227,10 +227,11 @@ class _Search:
 
     def _piece_sums(self) -> dict[int, float]:
         sums: dict[int, float] = {}
+        most = min(self._count * _COMMON_SHARE, _COMMON) if self._count > _FEW else self._count
         for piece in self._query.pieces:
             # In their order, the heaviest of a memory's entries comes last: of several words with a piece, one counts.
             heaviest = {entry >> WEIGHT_BITS: entry & HEAVIEST for entry in sorted(self._entries.get(piece, ()))}
-            if self._count > _FEW and len(heaviest) > self._count * _COMMON_SHARE:
+            if len(heaviest) > most:
                 continue
             share = self._idf_of(len(heaviest)) / SCALE
             for number, weight in heaviest.items():

@@ -94,13 +94,16 @@ def _without_secrets(memory: QuickParse) -> QuickParse:
 def _triggers(memory: QuickParse) -> Sequence[_Trigger]:
     from memoryd.rules.triggers import triggers_of_memory  # noqa: PLC0415 - mostly nothing has changed
 
-    return with_every_answer(memory, triggers_of_memory(memory))
+    return with_prompts(memory, triggers_of_memory(memory))
 
 
-def with_every_answer(memory: QuickParse, triggers: Sequence[_Trigger] = ()) -> Sequence[_Trigger]:
-    """What a memory speaks of, and whether that is every answer, where it is no call."""
+def with_prompts(memory: QuickParse, triggers: Sequence[_Trigger] = ()) -> Sequence[_Trigger]:
+    """What a memory speaks of, with the work that prompts ask for, and whether it is about every answer, where it is no call."""
+    from memoryd.rules.asked_work import asked_triggers  # noqa: PLC0415 - mostly nothing has changed
+
     is_about_call = any(trigger[0] in PLAIN_CALLS for trigger in triggers)
-    return (*triggers, EVERY_ANSWER) if not is_about_call and is_about_every_answer(memory) else triggers
+    about_answers = (EVERY_ANSWER,) if not is_about_call and is_about_every_answer(memory) else ()
+    return (*triggers, *asked_triggers(memory, triggers), *about_answers)
 
 
 def read_memory(memory_dir: str, name: str) -> QuickParse:

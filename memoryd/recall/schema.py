@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 10
+VERSION = 11
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (
@@ -34,7 +34,7 @@ CREATE TABLE postings (                      -- which memories have a term, and 
 CREATE TABLE triggers (                      -- what a memory speaks of: which tool calls it is handed over with
     directory_id INTEGER NOT NULL REFERENCES directories (id),
     memory_id INTEGER NOT NULL,
-    kind TEXT NOT NULL,                      -- run, edit, text, name, work, files, …; deny-run and deny-edit bind
+    kind TEXT NOT NULL,                      -- run, edit, text, name, work, files, …; deny-run and deny-edit bind; asked: by a prompt
     key TEXT NOT NULL,                       -- that a call is looked up by: a program, a kind of work, an extension, a folder
     pattern TEXT NOT NULL,                   -- a command, a path, a piece of code, words
     scope TEXT NOT NULL                      -- folders that it holds in; empty: everywhere

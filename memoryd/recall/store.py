@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.errors import BusyError, StateError
 from memoryd.recall import schema
-from memoryd.recall.terms import pieces_of
+from memoryd.recall.terms import ASKED, pieces_of
 from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
@@ -89,6 +89,9 @@ class Store:
 
     def transaction(self, *, wait: bool = True) -> AbstractContextManager[None]:
         """All or nothing. Without `wait`, BusyError at once where another writes."""
+        if not self._database.is_writable:
+            readable, self._database = self._database, Database.open(_file(self.paths))
+            readable.close()
         return self._database.transaction(wait=wait)
 
     def check(self) -> None:
@@ -235,6 +238,12 @@ class Store:
         sql = f"SELECT memory_id, kind, key, pattern, scope FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
         return [tuple(row) for row in self._database.query(sql, (directory_id, *wanted))]
 
+    def asked(self, directory_id: int, terms: Iterable[str]) -> set[int]:
+        """The memories about work that is asked for with one of these terms."""
+        wanted = [ASKED + term for term in terms]
+        sql = f"SELECT memory_id FROM triggers WHERE directory_id = ? AND key IN ({_places(wanted)})"  # noqa: S608
+        return {number for (number,) in self._database.query(sql, (directory_id, *wanted))}
+
     def without_calls(self, directory_id: int) -> list[IndexedMemory]:
         """The memories that no tool call is about, as far as they name one plainly."""
         rows = self._database.query(
@@ -343,8 +352,18 @@ class Store:
 
 
 def open_store(paths: Paths) -> Store:
-    """Close it. Makes the file where there is none, and anew where it cannot be used. Raises StateError, BusyError."""
-    return Store(Database.open(_file(paths)), paths)
+    """Close it. Makes the file where there is none, and anew where it cannot be used. Raises StateError, BusyError.
+
+    It is opened for writing with the first transaction, which hardly any prompt needs. The last writer that closes a file of
+    SQLite locks out everybody until it has moved the write-ahead log into it; a hook that is put to sleep by then, among hundreds,
+    lets all others wait for it.
+    """
+    file = _file(paths)
+    try:
+        database = Database.open_for_reading(file, BUSY_SECONDS, is_left_open=True)
+    except StateError:  # of another version, or damaged
+        database = None
+    return Store(database or Database.open(file), paths)
 
 
 def store_to_look(paths: Paths) -> Store | None:
@@ -358,7 +377,7 @@ def store_to_look(paths: Paths) -> Store | None:
 
 def _file(paths: Paths) -> DatabaseFile:
     return DatabaseFile(
-        paths.recall_file, "recall database", (schema.TABLES,), schema.VERSION, BUSY_SECONDS, is_disposable=True
+        paths.recall_file, "recall database", lambda: (schema.TABLES,), schema.VERSION, BUSY_SECONDS, is_disposable=True
     )
 
 

@@ -9,6 +9,8 @@ from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, split
 
 PIECE, CONCEPT = "~", "="
 """What the terms for pieces of words and for concepts begin with; no word does."""
+ASKED = "asked "
+"""What the keys for terms begin with that a prompt asks for work with; a tool call is looked up by none of them."""
 _LETTERS = 4
 
 

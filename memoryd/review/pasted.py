@@ -10,11 +10,14 @@ from memoryd.language.statements import plain
 
 _SPEAKER = re.compile(r"\s*[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?(?=: \S)")
 """Who says a line of a chat; two of them below each other may also be headings of the user's own."""
-_HEADER = r"[^\W\d_][\w-]{0,20}: \S[^\n]*"
+_HEADER = r"[^\W\d_][\w-]{0,20}: \S[^\n]*(?<![.!?])"
+"""A line of a mail's head is no sentence."""
 _ABOVE_A_TEXT = re.compile(
     rf"[:\uff1a?\uff1f]\s*\Z|(?:\A|\s)<[a-zA-Z][\w-]{{0,40}}>\s*\Z|(?:\A|\n){_HEADER}\n{_HEADER}\s*\Z"
 )
 """The end of a paragraph below which a text begins: a colon, a question, a tag that nothing closes, two headers of a mail."""
+_ABOVE_A_LINE = re.compile(r"\s*(?:\[[^\]\n]+\]\s*|[\w.-]+@[\w.-]+[^\s$#%]{0,80}[$#%] .*)")
+"""The same for the lines of a paragraph: a heading in brackets, the prompt of a shell."""
 _END_OF_QUOTE = 24
 
 
@@ -32,6 +35,9 @@ def is_pasted(quote: str, message: str) -> bool:
         return True
     lines = [line for line in blocks[at].splitlines() if line.strip()]
     if lines[1:] and lines[0].rstrip().endswith(("?", "\uff1f")) and end not in plain(lines[0]):
+        return True
+    above = next((number for number, line in enumerate(lines) if end in plain(line)), len(lines))
+    if any(map(_ABOVE_A_LINE.fullmatch, lines[:above])):
         return True
     if len({label[0] for line in lines if (label := _SPEAKER.match(line))}) > 1:
         return True

@@ -22,6 +22,7 @@ Kind = Literal[
     "work",
     "files",
     "words",
+    "asked",
     "deny-run",
     "deny-edit",
     "deny-unknown",

@@ -55,6 +55,11 @@ def _parts_of(word: str) -> frozenset[str]:
     if word.startswith("<"):
         return frozenset({word})
     start = "^" if word.startswith("^") else ""
-    term = stem(word.removeprefix("^"))
-    numbers = meanings_by_dictionary(term)
-    return frozenset(f"{start}{part}" for part in (term, *(numbers if len(numbers) <= _MOST_MEANINGS else ())))
+    word = word.removeprefix("^")
+    return frozenset(f"{start}{part}" for part in (stem(word), *numbers_of(word)))
+
+
+def numbers_of(word: str) -> tuple[str, ...]:
+    """The concepts that a word names; none for a word of many meanings."""
+    numbers = meanings_by_dictionary(stem(word))
+    return numbers if len(numbers) <= _MOST_MEANINGS else ()

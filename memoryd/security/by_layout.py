@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from memoryd.security.nouns import Noun
 
 _SPACE = r"[^\S\n]"
-_BRACKETED = re.compile(rf"{_SPACE}{{0,2}}[(\[{{]")
-_LINE_BREAK = rf"{_SPACE}{{0,4}}\r?\n"
+_BRACKETED = re.compile(rf"{_SPACE}{{0,2}}[(\[{{]|,(?=\S)")
+_LINE_BREAK = rf"{_SPACE}{{0,4}}(?:\r?\n|(?:\\r)?\\n)"
 _NEXT_LINE = re.compile(
     rf"[*_`]{{0,3}}{_SPACE}{{0,2}}(?P<sign>[:=]?)[*_]{{0,3}}(?:{_LINE_BREAK}){{1,2}}{_SPACE}{{0,12}}(?:[-*>] )?"
 )
-_LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|\Z)")
+_LINE_ENDS = re.compile(rf"[\"'`*]{{0,3}}[.,;]?{_SPACE}{{0,4}}(?:\r?\n|(?:\\r)?\\n|\Z)")
 _SEPARATOR_LINE = re.compile(r"[ \t]{0,8}\|?(?:[ \t]{0,8}:?-{1,80}:?[ \t]{0,8}\|){1,20}[ \t:-]{0,80}\r?\n")
 _ROWS, _LONGEST_ROW, _CELL_END = 500, 400, 40
 _ARROWS = ("<-", "<--", "←")
@@ -29,7 +29,7 @@ _WORDS_BACK = 5
 
 
 def apart(text: str, noun: Noun) -> Span | None:
-    """In a bracket, or alone on one of the next lines. As nothing says that it is meant, it must look like a secret itself."""
+    """In a bracket, behind a comma without a space, or alone on one of the next lines. As nothing says that it is meant, it must look like a secret itself."""
     match = _BRACKETED.match(text, noun.end)
     is_line = match is None
     if match is None:
@@ -47,10 +47,13 @@ def apart(text: str, noun: Noun) -> Span | None:
     return span_of(text, value, noun.kind) if _looks_secret(value.text, much) else None
 
 
+def heads_column(text: str, noun: Noun) -> bool:
+    """Whether a noun may be the head of a column in a table: its cell or its line ends with it."""
+    return noun.is_sure and text[noun.end : noun.end + _CELL_END].lstrip(" \t*`_")[:1] in ("|", "\r", "\n")
+
+
 def in_column(text: str, noun: Noun) -> Iterator[Span]:
-    """Below its noun, in a table: every cell that looks like a secret, up to the end of the table or to the head of another one."""
-    if not noun.is_sure or text[noun.end : noun.end + _CELL_END].lstrip(" \t*`_")[:1] not in ("|", "\r", "\n"):
-        return
+    """Below the head of a column: every cell that looks like a secret, up to the end of the table or to the head of another one."""
     line_start = text.rfind("\n", max(0, noun.start - _LONGEST_ROW), noun.start) + 1
     line_end = text.find("\n", noun.end, noun.end + _LONGEST_ROW)
     if (

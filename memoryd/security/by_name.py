@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memoryd.security.by_format import Span
-from memoryd.security.by_layout import apart, before_noun, in_column
+from memoryd.security.by_layout import apart, before_noun, heads_column, in_column
 from memoryd.security.nouns import (
     EASTERN_PASSWORDS,
     EASTERN_SECRETS,
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 _SPACE = r"[^\S\n]"
 
 _ASSIGNED = re.compile(
-    rf"(?:{_SPACE}?\([^()\n]{{1,24}}\)(?={_SPACE}?[:=]))?\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
+    rf"(?:{_SPACE}?\([^()\n]{{1,24}}\)(?={_SPACE}?[:=]))?\\{{0,2}}[\"'`\])*_]{{0,4}}(?P<before>{_SPACE}{{0,8}})(?P<sign>:=|\?=|=>|=(?![=>~])|:(?![:/=])|：|＝|(?<=[\s*`])\|(?=\s)|>)"  # noqa: RUF001
     rf"(?:{_SPACE}{{0,4}}[A-Za-z][\w.]{{0,30}}(?:\[\w+\])?{_SPACE}{{0,4}}=(?!=))?[*_]{{0,3}}(?P<after>{_SPACE}{{0,8}})"
 )
-# <add key="DbPassword" value="…">, {"name": "DB_PASSWORD", "value": "…"}, setenv("API_KEY", "…")
+# <add key="DbPassword" value="…">, {"name": "DB_PASSWORD", "value": "…"}, <meta name="csrf-token" content="…">,
+# setenv("API_KEY", "…"), variable "db_password" { default = "…" }
 _ELSEWHERE = re.compile(
-    r"\\{0,2}[\"']?\s{0,3},?\s{0,40}[\"']?value[\"']?\s{0,3}[:=]\s{0,3}|\\{0,2}[\"'],\s{0,3}(?=\\{0,2}[\"'])"
+    r"\\{0,2}[\"']?\s{0,3},?\s{0,40}[\"']?(?:value|content)[\"']?\s{0,3}[:=]\s{0,3}|[\"']\s{0,3}\{[^{}]{0,200}?\sdefault\s{1,20}=\s{0,3}|\\{0,2}[\"'],\s{0,3}(?=\\{0,2}[\"'])"
 )
 _FLAG = re.compile(rf"(?:=|{_SPACE}{{1,4}})(?!-)")
 _IS = r"(?:is|was|are|be|ist|war|lautet|lautete|heißt|wird|es|era|será|fue|sigue|est|était|sera|c['’]est|é|è|это|to|auf|como|as|je|jest|är|هي|هو|[—–])"  # noqa: RUF001
@@ -51,7 +52,7 @@ _STILL = (
 )
 _WORD = rf"(?:{_SPACE}{{1,3}}[\w'’/@-]{{1,25}}(?:\.[\w-]{{1,20}})?)"  # noqa: RUF001
 _SAID = re.compile(
-    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?{_SPACE}?:)"  # noqa: RUF001
+    rf"(?i)(?:['’]?s)?(?:{_WORD}{{0,6}}?{_SPACE}{{1,3}}{_IS}|['’]s|{_WORD}{{1,6}}?(?:{_SPACE}\([^()\n]{{1,24}}\))?{_SPACE}?:)"  # noqa: RUF001
     rf"(?:{_SPACE}{{1,3}}{_STILL}){{0,3}}:?{_SPACE}{{1,3}}(?=\S{{0,80}}[^\sA-Za-z.,;:]|(?:[A-Za-z]+-){{3}}|[A-Za-z]{{20}})"
 )
 _SAID_IN_THE_EAST = re.compile(
@@ -92,7 +93,7 @@ def _named(forms: SearchedText) -> Iterator[Span]:
         for match in matches:
             if match.start() < past:
                 continue
-            noun, span = nearby.at(match)
+            span, noun = nearby.at(match)
             if span is not None:
                 past = span.end
                 yield span
@@ -107,27 +108,29 @@ def _named(forms: SearchedText) -> Iterator[Span]:
 
 
 class _Nearby:
-    """The noun at a place and the secret near it. Where the same text stands around a place as around the one before, the same is
-    found there: a text that says one thing again and again takes no time.
+    """The secret near a noun, or else the noun if it heads a column of a table. Where the same text stands around a place as around
+    the one before, the same is found there: a text that says one thing again and again takes no time.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._around, self._before = "", 0
-        self._found: tuple[Noun | None, Span | None] = None, None
+        self._found: tuple[Span | None, Noun | None] = None, None
 
-    def at(self, match: re.Match[bytes] | re.Match[str]) -> tuple[Noun | None, Span | None]:
+    def at(self, match: re.Match[bytes] | re.Match[str]) -> tuple[Span | None, Noun | None]:
         place = match.start()
         if self._around and self._text.startswith(self._around, place - _LOOKS_BACK):
-            noun, span = self._found
+            span, noun = self._found
             ahead = place - self._before
-            return noun and noun.moved(ahead), span and Span(span.start + ahead, span.end + ahead, span.kind)
+            return span and Span(span.start + ahead, span.end + ahead, span.kind), noun and noun.moved(ahead)
         noun = noun_at(self._text, match)
         span = _near(self._text, noun) if noun is not None else None
-        self._found, self._before, self._around = (noun, span), place, ""
+        if noun is not None and not heads_column(self._text, noun):
+            noun = None
+        self._found, self._before, self._around = (span, noun), place, ""
         if place >= _LOOKS_BACK and (span is None or span.end < place + _LOOKS_AHEAD):
             self._around = self._text[place - _LOOKS_BACK : place + _LOOKS_AHEAD]
-        return noun, span
+        return span, noun
 
 
 def _near(text: str, noun: Noun) -> Span | None:
@@ -236,7 +239,7 @@ def _next(text: str, noun: Noun) -> Span | None:
         return None
     much = strength(value.text)
     if is_login:
-        is_secret = much >= LIKELY or "machine" in words
+        is_secret = much >= LIKELY or "machine" in words[-6:]  # machine … login … account … password …
     elif noun.is_verb:
         is_secret = much >= STRONG and not value.text.isalnum()
     elif noun.is_password:
@@ -269,5 +272,5 @@ def _in_the_east(text: str) -> Iterator[Span]:
                 noun = Noun(word, place, place + len(word), word in EASTERN_PASSWORDS, is_sure=True)
                 if span := _near(text, noun):
                     yield span
-                else:
+                elif heads_column(text, noun):
                     yield from in_column(text, noun)

@@ -22,21 +22,24 @@ _IN_URL = re.compile(
 # What stands before it where that is no place on the web: name and password of a database are one credential.
 _SCHEME = re.compile(r"(?<![\w+.-])(?!https?\Z)[A-Za-z][\w+.-]{1,24}\Z")
 _LONGEST_SCHEME = 26
-_ALONE_IN_URL = re.compile(r"://([\w.~-]{16,256})@(?=[\w\[.-])")
+_NAME_IN_URL = re.compile(r"://([\w.~-]{16,256})(?::[^\s/?#@:\"'`<>\[]{0,128})?@(?=[\w\[.-])")
+"""A token where the name would stand, alone or with a password that says nothing."""
 
 _FLAG = re.compile(r" -(?:[upaU]|-user|-proxy-user)")
-# A command, the flag behind which its password stands, and how far behind the beginning of the command that may be.
+# What cannot be missing, a command, the flag behind which its password stands, and how far behind the beginning of the command
+# that may be.
 _COMMANDS = (
     (
+        b"curl",
         re.compile(r"curl\b"),
         re.compile(r" (?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"']{3,200})"),
         210,
     ),
-    (re.compile(r"mysql\w{0,8}\s"), re.compile(r" -p[\"']?((?!\d+:)[^\s\"'=]{3,200})"), 210),
-    (re.compile(r"sshpass\s"), re.compile(r" -p\s{0,4}[\"']?([^\s\"']{3,200})"), 11),
-    (re.compile(r"redis-cli\b"), re.compile(r" -a\s{1,4}[\"']?([^\s\"']{3,200})"), 210),
-    (re.compile(r"login\s(?<=\slogin\s)"), re.compile(r" -p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})"), 210),
-    (re.compile(r"\s"), re.compile(r" -U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})"), 1),  # smbclient
+    (b"mysql", re.compile(r"mysql\w{0,8}\s"), re.compile(r" -p[\"']?((?!\d+:)[^\s\"'=]{3,200})"), 210),
+    (b"sshpass", re.compile(r"sshpass\s"), re.compile(r" -p\s{0,4}[\"']?([^\s\"']{3,200})"), 11),
+    (b"redis-cli", re.compile(r"redis-cli\b"), re.compile(r" -a\s{1,4}[\"']?([^\s\"']{3,200})"), 210),
+    (b"login", re.compile(r"login\s(?<=\slogin\s)"), re.compile(r" -p\s{1,4}[\"']?([^\s\"'-][^\s\"']{3,200})"), 210),
+    (b" -U", re.compile(r"\s"), re.compile(r" -U\s{0,4}[\"']?[\w.@\\-]{1,80}%([^\s\"']{3,200})"), 1),  # smbclient
 )
 
 _QUOTE = r"\\{0,2}[\"'`]?"
@@ -45,6 +48,12 @@ _BEARER = re.compile(rf"(?i)\bbearer{_CREDENTIALS}")
 _AUTHORIZATION = re.compile(
     rf"(?i)authorization{_QUOTE}[\])]?\s{{0,4}}[:=,]\s{{0,4}}[bfru]?{_QUOTE}(?P<scheme>basic|token|api-?key|key){_CREDENTIALS}"
 )
+_AUTH_PAIR = re.compile(r"auth\s{0,2}=\s{0,2}\(\s{0,2}[\"'][^\s\"']{1,80}[\"'],\s{0,2}[\"']([^\s\"']{5,200})[\"']")
+_PIPED = re.compile(
+    rf"(?:echo|printf)\s(?:-\w\s|{_QUOTE}%s{_QUOTE}\s)?{_QUOTE}([^\s\"'`|]{{5,200}}){_QUOTE}\s?\|[^|\n]{{0,80}}"
+    r"(?:\ssudo\s(?:-\w\s)?-S|passw(?:or)?d)"
+)
+"""What is piped into a program that asks for a password."""
 _DOCKER_AUTH = re.compile(rf"\"auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9+/=]{{8,400}})")
 _SHORTEST_BEARER = 16
 _COOKIES = re.compile(
@@ -58,11 +67,11 @@ def secrets_by_position(forms: SearchedText) -> list[Span]:
     """Every password in such a place, in no order; spans may overlap."""
     text, letters, words = forms.text, forms.letters, forms.words
     found: list[Span] = []
-    if b"://" in letters:
+    if b"://" in letters and b"@" in letters:
         found += _in_urls(text)
     has_flags = b" -" in letters
     if has_flags and _FLAG.search(text):
-        found += _behind_flags(text)
+        found += _behind_flags(text, letters)
     if b"bearer" in words:
         matches = [match for match in _BEARER.finditer(text) if len(match[1]) >= _SHORTEST_BEARER]
         found += [Span(*match.span(1), "a bearer token") for match in matches if _is_credible(match[1])]
@@ -70,7 +79,16 @@ def secrets_by_position(forms: SearchedText) -> list[Span]:
         found += _cookies(text)
     if b"auth" in words:
         found += _in_headers(text, forms.lowered)
+        found += _likely(_AUTH_PAIR, text)
+    if has_flags and b"|" in letters and (b"echo " in letters or b"printf " in letters):
+        found += _likely(_PIPED, text)
     return found
+
+
+def _likely(place: re.Pattern[str], text: str) -> Iterator[Span]:
+    for match in place.finditer(text):
+        if _is_credible(match[1]):
+            yield Span(*match.span(1), "a password")
 
 
 def _in_urls(text: str) -> Iterator[Span]:
@@ -78,14 +96,14 @@ def _in_urls(text: str) -> Iterator[Span]:
         if not is_masked(match[1]):
             scheme = _SCHEME.search(text, max(match.start() - _LONGEST_SCHEME, 0), match.start())
             yield Span(scheme.start() if scheme else match.start(1), match.end(1), "a password in a URL")
-    for match in _ALONE_IN_URL.finditer(text):
+    for match in _NAME_IN_URL.finditer(text):
         if strength(match[1]) >= RANDOM:
             yield Span(*match.span(1), "a password in a URL")
 
 
-def _behind_flags(text: str) -> Iterator[Span]:
-    for command, flag, most in _COMMANDS:
-        for match in flag.finditer(text):
+def _behind_flags(text: str, letters: bytes) -> Iterator[Span]:
+    for word, command, flag, most in _COMMANDS:
+        for match in flag.finditer(text) if word in letters else ():
             if _is_behind(text, match.start(), command, most) and not is_masked(match[1]):
                 yield Span(*match.span(1), "a password")
 

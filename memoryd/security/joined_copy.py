@@ -28,6 +28,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=\s]")
 _BEFORE_NEWLINE = b"\r\\"
 _FOLDED = bytes(ord(" " if chr(at).isspace() else "0" if chr(at) in "0123456789?" else "x") for at in range(256))
 """For `bytes.translate`: what a letter is. A question mark stands for any letter that is not ASCII."""
+_FOLDED_DIGIT = b"0"
 _LONGEST_RUN, _SHORTEST_SECRET = 80, 16
 _AROUND = 300
 """So much of the text around what is split is in a copy: a secret, and the words that call it one."""
@@ -106,26 +107,18 @@ def _copy(text: str, gaps: list[tuple[int, int]]) -> JoinedCopy:
 
 def _wraps(searched: SearchedText) -> list[tuple[int, int]]:
     text, letters = searched.text, searched.letters
-    folded = b""
+    folded = letters.translate(_FOLDED)
     wraps = []
-    for match in _WRAP.finditer(letters):
-        folded = folded or letters.translate(_FOLDED)
+    for match in _WRAP.finditer(letters) if _FOLDED_DIGIT in folded else ():
         start, end = match.span()
         if letters[start - 1] in _BEFORE_NEWLINE:
             start -= 1
-        if _may_be_torn(folded, start, end) and _is_torn(text, start, end):
+        # As `_is_torn`, and ten times as fast; yes, where a letter that is not ASCII could be a digit or a space.
+        before = folded[start - _LONGEST_RUN if start > _LONGEST_RUN else 0 : start].rpartition(b" ")[2]
+        both = before + folded[end : end + _LONGEST_RUN].partition(b" ")[0]
+        if len(both) >= _SHORTEST_SECRET and _FOLDED_DIGIT in both and _is_torn(text, start, end):
             wraps.append((start, end))
     return wraps
-
-
-def _may_be_torn(folded: bytes, start: int, end: int) -> bool:
-    """As `_is_torn`, and ten times as fast; yes, where a letter that is not ASCII could be a digit or a space."""
-    begin = max(0, start - _LONGEST_RUN, folded.rfind(b" ", max(0, start - _LONGEST_RUN), start) + 1)
-    stop = folded.find(b" ", end, end + _LONGEST_RUN)
-    if stop < 0:
-        stop = min(end + _LONGEST_RUN, len(folded))
-    is_long = start - begin + stop - end >= _SHORTEST_SECRET
-    return is_long and (folded.find(b"0", begin, start) >= 0 or folded.find(b"0", end, stop) >= 0)
 
 
 def _is_torn(text: str, start: int, end: int) -> bool:

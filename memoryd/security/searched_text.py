@@ -7,6 +7,7 @@ from typing import NamedTuple
 from memoryd.security.many_words import places_of_words
 
 _ASCII = bytes(range(128))
+_LOWERED = bytes(range(256)).lower().replace(b"\n", b" ")
 IN_RUNS = bytes(chr(place).isascii() and (chr(place).isalnum() or chr(place) in "_.-") for place in range(256))
 """Letters that stand in keys and tokens; a run of them is at least as long as LONG_RUN."""
 AS_RUNS = bytes(ord("x" if inside else " ") for inside in IN_RUNS)
@@ -23,7 +24,7 @@ class SearchedText(NamedTuple):
     """In ASCII, with a question mark for every other letter. Half of what is searched for has nothing else in it, and bytes are
     searched faster than a text with letters of other scripts."""
     lowered: bytes
-    """`letters` in lower case."""
+    """`letters` in lower case, and a space for each newline."""
     others: str
     """Only the letters that are not ASCII, in their order: nearly always none or a few."""
     words: dict[bytes, list[int]]
@@ -46,7 +47,7 @@ class SearchedText(NamedTuple):
 
 def searched(text: str) -> SearchedText:
     letters = text.encode("ascii", "replace")
-    lowered = letters.lower()
+    lowered = letters.translate(_LOWERED)
     others = ""
     if not text.isascii():
         others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")

@@ -34,7 +34,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)
 _CODE = re.compile(
     r"-{0,2}[A-Za-z_]\w*=[^=].*|[A-Za-z_$!@&*][\w$.:!-]*[(\[{].*|.*(?:=>|[=!]=[^=]|&&|\|\||->|\w\(|\);).*|[({\[!&*|\\/].*|.*[|{}].*"
 )
-_SAYS_SECRET = re.compile(r"(?i)pass|pwd|pw\d|secret|token|key|cred|auth|value|param|arg|config|settings|env")
+_SAYS_SECRET = re.compile(
+    r"(?i)pass|pwd|(?<![a-z\d]{6})pw\d|secret|token|key|cred|auth|value|param|arg|config|settings|env"
+)
 
 # Instead of a secret: a piece that no secret holds, and what it is as a whole.
 _HOLDS_MASK = re.compile(r"\[redacted:|\.{3}|…|\$\{[^}]*\}|\{\{|%\(\w+\)|<[\w -]*>|\{\w*\}")

@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clock import elapsed, rest
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
-from memoryd.state.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
     from memoryd.paths import Paths
 
 SQLITE_VERSION = sqlite3.sqlite_version
+VERSION = 16
+"""Of the state database: how many steps its schema has. A hook compares it with the file's without reading them."""
 BUSY_SECONDS = 10.0
 READING_SECONDS = 2.0
 """Wait of commands that only read: a person looks at the terminal."""
+_NO_WAIT_SECONDS = 10.0
+_waited_at: dict[str, float] = {}  # when this process waited for a database in vain
 _RETRY_SECONDS = 0.01
 _SUFFIXES = ("-shm", "-wal", "")
 """Side files are removed first: a WAL left beside a new database could be replayed into it."""
@@ -38,8 +41,8 @@ class DatabaseFile(NamedTuple):
     path: str
     title: str
     """Name in messages."""
-    steps: tuple[str, ...]
-    """The scripts that make its tables, in order."""
+    steps: Callable[[], tuple[str, ...]]
+    """Gives the scripts that make its tables, in order; asked only where a file is made or brought up to date."""
     version: int
     """Version of the file after all steps."""
     busy_seconds: float
@@ -55,7 +58,8 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, file: DatabaseFile, *, is_writable: bool) -> None:
         self._connection = connection
         self._file = file
-        self._is_writable = is_writable
+        self.is_writable = is_writable
+        self._may_begin_anew = is_writable
         self._identity = _identity(file.path)
         self.path = file.path
         self.paths: Paths | None = None
@@ -92,22 +96,25 @@ class Database:
         return database
 
     @classmethod
-    def open_for_reading(cls, file: DatabaseFile, wait_seconds: float) -> Self | None:
+    def open_for_reading(cls, file: DatabaseFile, wait_seconds: float, *, is_left_open: bool = False) -> Self | None:
         """Open an existing file without ever changing what it holds; None where there is none.
 
         A disposable one is opened as a writer opens it: SQLite removes its side files when the last connection is closed, but not
-        if that one could only read, and a daemon that had looked last would leave them.
+        if that one could only read. `is_left_open`: they stay, as to remove them takes longer than to read.
         """
         try:
+            if is_left_open and not stat.S_ISREG(os.lstat(file.path).st_mode):
+                return None  # `open` tells why
             os.stat(file.path)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _unusable(file, "read", error) from error
         path = file.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # all that ends a path for SQLite
-        address = f"file:{path}?mode={'rw' if file.is_disposable else 'ro'}"
+        address = f"file:{path}?mode={'rw' if file.is_disposable and not is_left_open else 'ro'}"
         try:
             database = cls._connect(file, address, wait_seconds)
+            database._may_begin_anew = is_left_open  # noqa: SLF001 - of this class
             database.execute("PRAGMA query_only = ON")
             version = database.version()
         except StateError:
@@ -217,7 +224,7 @@ class Database:
 
     def _remove_if_disposable(self) -> None:
         """Remove a disposable file, so that the next process begins a new one."""
-        if self._file.is_disposable and self._is_writable and self.is_in_place():
+        if self._file.is_disposable and self._may_begin_anew and self.is_in_place():
             for suffix in _SUFFIXES:
                 with suppress(FileNotFoundError):
                     os.remove(self.path + suffix)
@@ -246,7 +253,7 @@ class Database:
             if self._file.is_disposable:
                 self._drop_tables()
                 version = 0
-            for step in self._file.steps[version:]:
+            for step in self._file.steps()[version:]:
                 for statement in _statements(step):
                     self.execute(statement)
             self.execute(f"PRAGMA user_version = {self._file.version}")
@@ -284,10 +291,17 @@ def open_database(paths: Paths, wait_seconds: float = BUSY_SECONDS) -> Database:
 
 
 def open_for_reading(paths: Paths) -> Database | None:
-    """Open the state database without ever writing to it; None where there is none."""
-    database = Database.open_for_reading(state_file(paths), READING_SECONDS)
+    """Open the state database without ever writing to it; None where there is none. Who has just waited in vain does not again."""
+    waits = elapsed() - _waited_at.get(paths.database, float("-inf")) > _NO_WAIT_SECONDS
+    try:
+        database = Database.open_for_reading(state_file(paths), READING_SECONDS if waits else 0)
+    except BusyError:
+        if waits:
+            _waited_at[paths.database] = elapsed()
+        raise
     if database is not None:
         database.paths = paths
+        database.execute(f"PRAGMA busy_timeout = {round(READING_SECONDS * 1000)}")
     return database
 
 
@@ -315,7 +329,13 @@ def set_aside(paths: Paths, now: float) -> str:
 
 
 def state_file(paths: Paths) -> DatabaseFile:
-    return DatabaseFile(paths.database, "state database", MIGRATIONS, len(MIGRATIONS), BUSY_SECONDS)
+    return DatabaseFile(paths.database, "state database", _migrations, VERSION, BUSY_SECONDS)
+
+
+def _migrations() -> tuple[str, ...]:
+    from memoryd.state.schema import MIGRATIONS  # noqa: PLC0415 - ten modules, which hardly any process needs
+
+    return MIGRATIONS
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------

@@ -25,5 +25,3 @@ MIGRATIONS: tuple[str, ...] = (
     read_log_lines.STEP,
     notes_on_branches.STEP,
 )
-
-VERSION = len(MIGRATIONS)

@@ -56,6 +56,8 @@ def digest_of(client: CodingClient, path: str) -> Digest | None:
         elif isinstance(entry, Reply):
             for words in filter(str.strip, entry.texts):
                 answer = redacted_excerpt(words, _ANSWER_CHARACTERS)
+                if said:
+                    said[-1] = said[-1]._replace(reply=answer)
                 lines += _lines("agent", at, answer)  # replies have no time of their own: that of the prompt
         else:
             continue

@@ -31,11 +31,10 @@ class TurnPlace(NamedTuple):
 
 
 class ReadTurn(NamedTuple):
-    """One turn: what the user said, what the assistant did and answered, and the memories that it wrote itself."""
+    """One turn: what the user said and got as a reply, what the assistant did, and the memories that it wrote itself."""
 
     said: UserMessage
     saved: tuple[str, ...] = ()
-    reply: str = ""
     calls: tuple[str, ...] = ()
 
 
@@ -76,9 +75,16 @@ def read_turns(
                 read[place.before] = reader.read(place.before, place.start)
             answer = read[place.before].answer if place.before is not None else ""
             said = UserMessage(
-                prompt.session_id, place.prompt_id, prompt.said_at, prompt.text, answer, prompt.cwd, place.before_ids
+                prompt.session_id,
+                place.prompt_id,
+                prompt.said_at,
+                prompt.text,
+                answer,
+                prompt.cwd,
+                place.before_ids,
+                turn.answer,
             )
-            found[place.prompt_id] = ReadTurn(said, turn.saved, turn.answer, turn.calls)
+            found[place.prompt_id] = ReadTurn(said, turn.saved, turn.calls)
     return found
 
 

@@ -10,6 +10,7 @@ import threading
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
 
 from tests.fork_server import ForkServer, Request
 
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from tests.fork_server import Forked
+
 PATIENCE_SECONDS = 180
-_SERVER = ForkServer("anthropic", "httpx2")
-_started: set[tuple[str, ...]] = set()
+STARTED_BEFORE = "STARTED_BEFORE"
+"""The variable with a folder that all workers of a run of tests share: it has a file for each command that was started."""
+SERVER = ForkServer("anthropic", "httpx2")
 
 
-def memoryd(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    done = memoryd_given(environment, b"", *arguments)
+def memoryd(environment: dict[str, str], *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with these lines to read."""
+    done = memoryd_given(environment, lines.encode(), *arguments)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -33,13 +37,11 @@ def memoryd_given(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command with this on its standard input.
 
-    The first time that a command is used it is a new interpreter, afterwards a fork of one that has imported it all; a new one
-    too where the environment has a word for the interpreter itself.
+    The first time in a run of tests that a command is used it is a new interpreter, afterwards a fork of one that has imported
+    it all; a new one too where the environment has a word for the interpreter itself.
     """
-    command = module, *arguments[:1]
-    is_known = command in _started and _for_python(environment) == _for_python(os.environ)
-    _started.add(command)
-    if is_known:
+    is_known = _was_started(module, *arguments[:1])
+    if is_known and _for_python(environment) == _for_python(os.environ):
         return _forked(Request(module, arguments, environment, directory or os.getcwd()), given)
     return subprocess.run(
         [sys.executable, "-m", module, *arguments],
@@ -52,6 +54,15 @@ def memoryd_given(
     )
 
 
+def _was_started(*command: str) -> bool:
+    """Whether this was asked before, by this worker or another one."""
+    try:
+        os.mkdir(os.path.join(os.environ[STARTED_BEFORE], quote(" ".join(command), safe="")))
+    except FileExistsError:
+        return True
+    return False
+
+
 def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
@@ -61,7 +72,7 @@ def _forked(request: Request, given: bytes) -> subprocess.CompletedProcess[bytes
         standard_input.write(given)
         standard_input.seek(0)
         streams = (standard_input.fileno(), output.fileno(), errors.fileno())
-        code = _SERVER.start(request, *streams).wait(PATIENCE_SECONDS)
+        code = SERVER.start(request, *streams).wait(PATIENCE_SECONDS)
         output.seek(0)
         errors.seek(0)
         return subprocess.CompletedProcess([request.module, *request.arguments], code, output.read(), errors.read())
@@ -74,7 +85,7 @@ def memoryd_at_once(environment: dict[str, str], *commands: tuple[str, ...]) -> 
         nothing = stack.enter_context(open(os.devnull, "rb")).fileno()
         said = [stack.enter_context(TemporaryFile()) for _ in commands]
         started = [
-            _SERVER.start(
+            SERVER.start(
                 Request("memoryd", command, environment, os.getcwd()), nothing, output.fileno(), output.fileno()
             )
             for command, output in zip(commands, said, strict=True)
@@ -93,23 +104,28 @@ def as_json(environment: dict[str, str], *arguments: str) -> Any:
 class Daemon:
     """A running `memoryd run`; what it says can be awaited."""
 
-    def __init__(self, environment: dict[str, str], *before: str) -> None:
-        """`before`: a command that becomes it, as `nice` does."""
-        self.process = subprocess.Popen(
-            [*before, sys.executable, "-m", "memoryd", "run"],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, environment: dict[str, str], *before: str, is_new: bool = False) -> None:
+        """`before`: a command that becomes it, as `nice` does; `is_new`: not a fork, so that its start is as for a user."""
+        stderr, its_stderr = os.pipe()
+        with open(os.devnull, "r+b") as nothing:
+            streams = (nothing.fileno(), nothing.fileno(), its_stderr)
+            self.process: subprocess.Popen[bytes] | Forked
+            if before or is_new or not _was_started("memoryd", "run"):
+                command = [*before, sys.executable, "-m", "memoryd", "run"]
+                self.process = subprocess.Popen(
+                    command, env=environment, stdin=streams[0], stdout=streams[1], stderr=streams[2]
+                )
+            else:
+                self.process = SERVER.start(Request("memoryd", ("run",), environment, os.getcwd()), *streams)
+        os.close(its_stderr)
+        self._stderr = open(stderr, encoding="utf-8")  # noqa: SIM115 - closed with the daemon
         self._lines: list[str] = []
         self._spoke = threading.Condition()
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
 
     def _listen(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        for line in self._stderr:
             with self._spoke:
                 self._lines.append(line.rstrip("\n"))
                 self._spoke.notify_all()
@@ -151,9 +167,6 @@ class Daemon:
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(PATIENCE_SECONDS)
         self._listener.join()
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self.process.stdout.close()
-        self.process.stderr.close()
+        self._stderr.close()

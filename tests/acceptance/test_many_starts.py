@@ -47,12 +47,12 @@ def quick(environment: dict[str, str], paths: Paths, tmp_path: Path) -> dict[str
 def test_of_many_started_at_once_one_lives_and_the_others_name_it(
     quick: dict[str, str], paths: Paths, torture: bool
 ) -> None:
-    with Daemon(quick) as killed:
+    with Daemon(quick, is_new=True) as killed:
         killed.says("watches")
     # Now the lock file names a process that is no more, and nobody may take it for the one that lives.
     started = [
         subprocess.Popen([sys.executable, "-m", "memoryd", "run"], env=quick, stderr=subprocess.PIPE, text=True)
-        for _ in range(40 if torture else 12)
+        for _ in range(40 if torture else 6)
     ]
     with ThreadPoolExecutor(len(started)) as pool:
         ends = {pool.submit(process.communicate): process for process in started}
@@ -96,7 +96,7 @@ class User:
     def see_one_well(self, number: int) -> None:
         """Run a daemon until it has read what was said, then end it."""
         self.say()
-        with Daemon(self._environment) as daemon:
+        with Daemon(self._environment, is_new=True) as daemon:
             daemon.says("read, nothing to keep")
             assert self._end(daemon, number) == (-number if number == signal.SIGKILL else 0)
         assert "Traceback" not in daemon.said
@@ -104,7 +104,7 @@ class User:
     def cut_one_short(self, number: int, behind: str, seconds: float) -> None:
         """Run a daemon and end it, wherever it is so long after it has said this; nothing stands for its very start."""
         self.say()
-        with Daemon(self._environment) as daemon:
+        with Daemon(self._environment, is_new=True) as daemon:
             if behind:
                 daemon.says(behind)
             threading.Event().wait(seconds)
@@ -198,6 +198,6 @@ def test_a_daemon_that_had_many_children_keeps_nothing_of_them(
         daemon.says("nothing there yet")
         have_read(0)
         descriptors, threads = process.num_fds(), process.num_threads()
-        for number in range(1, 60 if torture else 6):
+        for number in range(1, 60 if torture else 4):
             have_read(number)
         eventually(lambda: process.num_fds() <= descriptors and process.num_threads() <= threads)

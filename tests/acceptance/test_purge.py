@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,14 +162,8 @@ def test_nobody_to_ask_changes_nothing_and_transcripts_are_named(home: Home) -> 
     home.run("remember", "--type", "reference", "The door code is Quetzal-9931-Mordor")
     assert "nobody to ask" in home.run("purge", "--secret", "Quetzal-9931-Mordor", code=2)
     assert home.files_with("Quetzal-9931-Mordor")
-    asked = subprocess.run(
-        [sys.executable, "-m", "memoryd", "purge", "--secret", "-", "--yes", "--project", str(home.place)],
-        env=home.environment,
-        input="Quetzal-9931-Mordor\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    purge = ("purge", "--secret", "-", "--yes", "--project", str(home.place))
+    asked = memoryd(home.environment, *purge, lines="Quetzal-9931-Mordor\n")
     assert asked.returncode == 0, asked.stderr
     assert f"{session.id}.jsonl" in asked.stderr
     assert home.files_with("Quetzal-9931-Mordor") == []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,9 +27,10 @@ from tests.transcript import Session
 if TYPE_CHECKING:
     from memoryd.paths import Paths
     from tests.messages_server import Answer, Request
+    from tests.torture.campaign import Campaign
 
-KILLS, TORTURE_KILLS = 20, 1_000
-_KILLS_A_TURN = 10
+_REQUESTS = 3
+"""A job that is not killed makes so many."""
 
 
 def choose(paths: Paths, server: ClaudeServer, command: Path) -> None:
@@ -141,7 +141,7 @@ def processes_with(mark: str) -> dict[int, str]:
     return found
 
 
-class Campaign:
+class KilledJobs:
     """Jobs that are killed at a request: the victim dies while the model is asked, and nobody may be left of it."""
 
     def __init__(self, environment: dict[str, str], paths: Paths, command: Path) -> None:
@@ -199,26 +199,27 @@ class Campaign:
     ],
 )
 def test_a_job_that_is_killed_at_any_request_leaves_nobody(
-    environment: dict[str, str], paths: Paths, tmp_path: Path, which: str, torture: Any
+    environment: dict[str, str], paths: Paths, tmp_path: Path, which: str, campaign: Campaign
 ) -> None:
     """Neither a process nor a socket; and the next job goes on where the killed one was."""
-    if which == "torture" and not torture:
+    if which == "torture" and not campaign.is_long:
         pytest.skip("the long campaign")
     command = binary() if which == "real" else install_command(tmp_path / "bin")
-    campaign = Campaign(environment, paths, command)
-    chance = random.Random(7)
-    runs = {"small": 3, "real": KILLS, "torture": TORTURE_KILLS}[which]
-    with ClaudeServer(campaign.answer, reviewer=campaign.review) as server:
+    jobs = KilledJobs(environment, paths, command)
+    turns, kills = {"small": (1, 3), "real": (1, 3), "torture": (100, 10)}[which]
+    with ClaudeServer(jobs.answer, reviewer=jobs.review) as server:
         session = begun(environment, paths)
         choose(paths, server, command)
-        for number in range(runs):
-            if number % _KILLS_A_TURN == 0:
-                campaign.say(session)
-            campaign.kill(number % 3 if number < 3 else chance.randrange(3))
-            if number % _KILLS_A_TURN == _KILLS_A_TURN - 1 or number == runs - 1:
-                assert memoryd(environment, "extract-now").returncode == 0
-                assert f"project_nonce_{campaign.turn:08}.md" in memories(paths)
-                assert os.listdir(Path(paths.state_dir, "claude")) == ["lock"]
+        for turn in range(turns):
+            if turn and which == "torture" and not campaign.has_time:
+                break
+            jobs.say(session)
+            for number in range(kills):
+                jobs.kill(number if number < _REQUESTS else campaign.random.randrange(_REQUESTS))
+            assert memoryd(environment, "extract-now").returncode == 0
+            assert f"project_nonce_{jobs.turn:08}.md" in memories(paths)
+            assert os.listdir(Path(paths.state_dir, "claude")) == ["lock"]
         assert server.violations == []
-    assert len([name for name in memories(paths) if name != "MEMORY.md"]) == campaign.turn
+    assert len([name for name in memories(paths) if name != "MEMORY.md"]) == jobs.turn
     assert processes_with(paths.state_dir) == {}
+    campaign.tried("faults", "kill of a job in a request to claude", jobs.turn * kills)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import termios
 from contextlib import closing
 from pathlib import Path
@@ -15,12 +13,14 @@ import pytest
 
 from memoryd.clock import SystemClock
 from memoryd.state.database import open_database
-from tests.acceptance.command import PATIENCE_SECONDS, as_json, memoryd, memoryd_at_once
+from tests.acceptance.command import as_json, memoryd, memoryd_at_once
 from tests.acceptance.terminal import Terminal
 from tests.inbox_rows import DOUBT, held, memory, store, words
 from tests.transcript import Session, write
 
 if TYPE_CHECKING:
+    import subprocess
+
     from memoryd.model import HeldGroup
     from memoryd.paths import Paths
 
@@ -64,15 +64,7 @@ class Shell:
 
     def type(self, lines: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """With the answers in a pipe."""
-        return subprocess.run(
-            [sys.executable, "-m", "memoryd", "review", *arguments, *self.project],
-            env=self.environment,
-            input=lines,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_SECONDS,
-        )
+        return memoryd(self.environment, "review", *arguments, *self.project, lines=lines)
 
     def terminal(self, *arguments: str, columns: int = 80, **environment: str) -> Terminal:
         known = {**self.environment, **environment}

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tests.clients.samples import Sample
 
 MEMORY = "/home/ada/memories/acme"
-NOW = 1_790_000_000.0
 PYTHON = "/opt/memoryd/bin/python"
 
 WITH_LINES = [client for client in ALL if client.name in SAMPLES]
@@ -227,7 +226,7 @@ def test_a_call_that_writes_into_the_memory_is_seen_unless_it_failed(
         (turn,) = read_new_turns(client, str(path), Cursor(), ()).turns
         place = TurnPlace(turn.prompt_id, turn.start, turn.end)
         heard = read_turns(client, str(path), [place], MEMORY, with_calls=True)[turn.prompt_id]
-        assert (heard.said.text, heard.reply, heard.saved) == (PROMPT, ANSWER, expected)
+        assert (heard.said.text, heard.said.reply, heard.saved) == (PROMPT, ANSWER, expected)
         assert [target in call for call in heard.calls] == [True]
 
 

@@ -130,7 +130,11 @@ def test_resumed_and_compacted(scribe_of: type[Scribe], ingester: Ingester, data
         "SELECT path, prompt_id, start, end FROM turns JOIN transcripts ON transcripts.id = transcript_id"
     )
     read = [read_turns(client_named(scribe.client), path, [TurnPlace(*place)], "/m") for path, *place in rows]
-    assert [turn.reply for found in read for turn in found.values()] == ["done: first", "done: second", "done: third"]
+    assert [turn.said.reply for found in read for turn in found.values()] == [
+        "done: first",
+        "done: second",
+        "done: third",
+    ]
 
 
 @each_scribe

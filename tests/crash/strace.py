@@ -68,10 +68,12 @@ def run_module(home: str, module: tuple[str, ...], *inject: str, is_new: bool = 
     return Run(returncode, calls, marks)
 
 
-def run_traced(home: str, module: tuple[str, ...], log: str, *inject: str, is_new: bool = False) -> tuple[int, str]:
+def run_traced(
+    home: str, module: tuple[str, ...], log: str, *inject: str, is_new: bool = False, server: ForkServer = _SERVER
+) -> tuple[int, str]:
     """Run a module under strace; its exit code, and all that both of them said.
 
-    `is_new`: in a new interpreter, for what happens before SQLite is imported; else strace is attached to a fork of one.
+    `is_new`: in a new interpreter, for what happens before SQLite is imported; else strace is attached to a fork of `server`.
     """
     program = shutil.which("strace")
     assert program, "this test kills a process at every system call, which strace does: apt-get install strace"
@@ -84,15 +86,17 @@ def run_traced(home: str, module: tuple[str, ...], log: str, *inject: str, is_ne
             done = subprocess.run(argv, env=environment, cwd=_ROOT, stdout=said, stderr=said, timeout=60, check=False)
             returncode, told = done.returncode, ""
         else:
-            returncode, told = _attached(argv, Request(module[0], module[1:], environment, _ROOT, waits=True), said)
+            returncode, told = _attached(
+                server, argv, Request(module[0], module[1:], environment, _ROOT, waits=True), said
+            )
         said.seek(0)
         return returncode, said.read().decode("utf-8", "replace") + told
 
 
-def _attached(argv: list[str], request: Request, said: IO[bytes]) -> tuple[int, str]:
+def _attached(server: ForkServer, argv: list[str], request: Request, said: IO[bytes]) -> tuple[int, str]:
     """Its exit code, and what strace said."""
     waits, begin = os.pipe()
-    process = _SERVER.start(request, waits, said.fileno(), said.fileno())
+    process = server.start(request, waits, said.fileno(), said.fileno())
     os.close(waits)
     with subprocess.Popen([*argv, "-p", str(process.pid)], stderr=subprocess.PIPE, text=True) as strace:
         assert strace.stderr is not None

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,14 +27,13 @@ from tests.jobs.dream_workspace import NOW, FastClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from memoryd.state.database import Database
     from tests.crash.strace import Call
     from tests.torture.campaign import Campaign
 
-ROOT = Path(__file__).parent.parent.parent
 KERNELS = {"exchange": (), "three renames": ("renameat2:error=ENOSYS",)}
-NOW_NS = int(NOW * 1e9)
 LATER = NOW + 60
 
 Files = dict[str, tuple[bytes, int]]

@@ -73,7 +73,7 @@ def test_every_message_once_after_kills_at_random_moments(
     writer = Writer(tmp_path / "home" / ".claude" / "projects", seed, 0.02 if torture else 0.2)
     writer.start()
     try:
-        for _ in campaign.in_time(range(200 if torture else 8)):
+        for _ in campaign.in_time(range(200 if torture else 5)):
             with Daemon(environment) as daemon:
                 daemon.says("watches")
                 writer.quit.wait(moments.random() * 0.6)  # how long it lives; then leaving the block kills it

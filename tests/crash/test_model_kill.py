@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.acceptance.command import as_json
+from tests.acceptance.command import PATIENCE_SECONDS, SERVER, as_json
 from tests.acceptance.command import memoryd as run_memoryd
 from tests.acceptance.model import hire, memories, say
+from tests.crash.strace import run_traced
+from tests.fork_server import Request
 from tests.keeping_model import keeping_model
 from tests.messages_server import MessagesServer, Status, accept_changes
 from tests.transcript import Session
 
 if TYPE_CHECKING:
     from memoryd.paths import Paths
-    from tests.messages_server import Answer, Request
+    from tests.fork_server import Forked
+    from tests.messages_server import Answer
+    from tests.messages_server import Request as ModelRequest
 
 AUTHOR = 2
 """Reads, writes."""
@@ -32,13 +33,13 @@ class Killing:
     """The model that keeps sentences, until a certain request: then the client is killed while it waits."""
 
     def __init__(self) -> None:
-        self.victim: subprocess.Popen[bytes] | None = None
+        self.victim: Forked | None = None
         self.left = REQUESTS
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: ModelRequest) -> Answer:
         return self._killed() or keeping_model(request)
 
-    def review(self, request: Request) -> Answer:
+    def review(self, request: ModelRequest) -> Answer:
         return self._killed() or accept_changes(request)
 
     def _killed(self) -> Answer | None:
@@ -47,8 +48,8 @@ class Killing:
         self.left -= 1
         if self.left >= 0:
             return None
-        os.kill(self.victim.pid, signal.SIGKILL)
-        self.victim.wait()
+        self.victim.kill()
+        self.victim.wait(PATIENCE_SECONDS)
         self.victim = None
         return Status(500, "api_error", "nobody listens")
 
@@ -81,9 +82,12 @@ def test_no_answered_request_is_sent_again(environment: dict[str, str], paths: P
     with MessagesServer(killing, reviewer=killing.review) as server:
         before = begin(environment, paths, server)
         killing.left = killed_at
-        with subprocess.Popen([sys.executable, "-m", "memoryd", "extract-now"], env=environment) as victim:
-            killing.victim = victim
-        assert victim.returncode == -signal.SIGKILL
+        with open(os.devnull, "r+b") as nothing:
+            streams = [nothing.fileno()] * 3
+            killing.victim = victim = SERVER.start(
+                Request("memoryd", ("extract-now",), environment, os.getcwd()), *streams
+            )
+        assert victim.wait(PATIENCE_SECONDS) == -signal.SIGKILL
         done = run_memoryd(environment, "extract-now")
         assert (done.returncode, server.violations) == (0, [])
         bodies = [request.raw for request in (*server.requests[before:], *server.reviews[1:])]
@@ -104,16 +108,11 @@ def test_killed_between_the_review_and_the_end_of_its_commit_nothing_is_asked_ag
     environment: dict[str, str], paths: Paths, number: int
 ) -> None:
     """At the first, second and third file that the commit puts in its place."""
-    strace = shutil.which("strace")
-    assert strace, "this test kills a process at a system call, which strace does: apt-get install strace"
     with MessagesServer(keeping_model) as server:
         before = begin(environment, paths, server)
-        kill = f"inject=renameat2:signal=KILL:when={number}"
-        command = [strace, "-f", "-o", os.devnull, "-e", "trace=renameat2", "-e", kill]
-        done = subprocess.run(
-            [*command, sys.executable, "-m", "memoryd", "extract-now"], env=environment, check=False, timeout=120
-        )
-        assert done.returncode == -signal.SIGKILL
+        kill = f"renameat2:signal=KILL:when={number}"
+        returncode, _ = run_traced(paths.home, ("memoryd", "extract-now"), os.devnull, kill, server=SERVER)
+        assert returncode == -signal.SIGKILL
         assert (len(server.requests) - before, len(server.reviews)) == (AUTHOR, 2)
         assert run_memoryd(environment, "extract-now").returncode == 0
         assert (len(server.requests) - before, len(server.reviews), server.violations) == (AUTHOR, 2, [])

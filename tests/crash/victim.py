@@ -64,7 +64,6 @@ def new(name: str) -> bytes:
     return memory(name, f"new-{name} " + "words of after " * 60)
 
 
-EDITED = memory("edited.md", "edited by the user since it was read")
 BEFORE = {
     name: old(name)
     for name in (

@@ -17,7 +17,6 @@ from memoryd.model import Exchange, UserMessage
 from memoryd.review.context import ReviewContext
 from memoryd.review.review import Review
 from memoryd.state import jobs
-from tests.acceptance.client import binary
 from tests.claude_server import ClaudeServer, config_with_claude, install_command
 from tests.jobs.model_workspace import VARIABLE, ToldClock, config_with_model
 from tests.messages_server import MessagesServer, Reply, call, text
@@ -54,7 +53,8 @@ def _kept(wish: str) -> dict[str, object]:
     return call("Write", {"file_path": "feedback_wish.md", "content": f"{head}{rule}.\n", "quote": quote})
 
 
-@pytest.fixture(params=["offline", "model", "claude", pytest.param("real_claude", marks=pytest.mark.real)])
+# What the real `claude` does otherwise than the one of the tests is asked in test_transports.py.
+@pytest.fixture(params=["offline", "model", "claude"])
 def engine(
     request: pytest.FixtureRequest, environment: dict[str, str], database: Database, paths: Paths, tmp_path: Path
 ) -> Iterator[Engine]:
@@ -66,8 +66,7 @@ def engine(
         config = config_with_model(server)
     else:
         server = ClaudeServer(wish_keeping_model)
-        command = binary() if request.param == "real_claude" else install_command(tmp_path / "bin")
-        config = config_with_claude(command, server)
+        config = config_with_claude(install_command(tmp_path / "bin"), server)
     with server:
         made = ModelEngine(database, paths, config, environment | {VARIABLE: "test-key"}, ToldClock())
         yield made
@@ -111,12 +110,13 @@ class Job:
     def _inputs(self, kind: str, *texts: str) -> tuple[Snapshot, Signal, Review]:
         snapshot = DirectorySnapshot(self._database, str(self._memory))
         said = [
-            UserMessage("s", f"m{number}", NOW - 100 + number, words, cwd="/code") for number, words in enumerate(texts)
+            UserMessage("s", f"m{number}", NOW - 100 + number, words, cwd="/code", reply="Done.")
+            for number, words in enumerate(texts)
         ]
         job_id = jobs.begin_request(
             self._database, jobs.RECALL, str(self._memory), NOW
         )  # any row: calls are booked under its number
-        signal = Signal(job_id, NOW, [Exchange(message, "Done.") for message in said])
+        signal = Signal(job_id, NOW, [Exchange(message) for message in said])
         context = ReviewContext("extract" if kind == "extract" else "dream", snapshot, said, NOW)
         return snapshot, signal, Review(context, self._engine.meaning_asker(signal, str(self._memory)))
 

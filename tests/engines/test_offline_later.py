@@ -234,3 +234,20 @@ def test_a_unit_that_two_limits_share_is_not_what_they_are_about(older: str, new
 def test_nobody_is_asked_about_a_question_or_a_take_back(message: str) -> None:
     found = find(conversation(message))
     assert (found.written, found.unconfirmed) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("tenant 300 pays by card", "tenant 301 pays by invoice now"),
+        ("eu-west-1 keeps backups for 30 days", "eu-west-2 keeps backups for 60 days now"),
+        ("building 7 has no heating on weekends", "building 9 has heating on weekends again since monday"),
+    ],
+)
+def test_two_things_with_numbers_of_their_own_stay_two(earlier: str, later: str) -> None:
+    assert spoken_of(later, [earlier], [False]) is None
+
+
+def test_a_day_or_a_measure_of_the_same_thing_may_change() -> None:
+    assert spoken_of("code freeze is dec 12 now", ["code freeze is on dec 5"], [False]) == 0
+    assert spoken_of("upload limit is 8 mb now", ["the upload limit is 5 mb"], [False]) == 0

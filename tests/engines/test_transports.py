@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from tests.jobs.model_workspace import ModelWorkspace
     from tests.messages_server import Answer, Request
 
-Hired = "Callable[..., ModelWorkspace]"
+
+without_the_real_one = pytest.mark.parametrize("transport", ["messages", "claude"], indirect=True)
+"""For what another test asks of the real `claude` alike: a run without a write, a request without tools."""
 
 
 @pytest.fixture(params=["messages", "claude", pytest.param("real_claude", marks=pytest.mark.real)])
@@ -82,6 +84,7 @@ def test_a_wish_is_written_reviewed_and_kept_with_one_request(hire: Any) -> None
     assert RULE in last_text(request)
 
 
+@without_the_real_one
 def test_where_nothing_is_to_be_kept_one_request_is_all(hire: Any) -> None:
     workspace = hire(NOTHING)
     workspace.say("rename the variable")
@@ -177,10 +180,10 @@ def test_a_dream_of_ten_turns_with_a_repair_after_its_last_word(hire: Any) -> No
     workspace.memory.mkdir(parents=True)
     told: list[Progress] = []
     engine = workspace.with_model()
-    said = UserMessage("s", "m1", NOW - 100, RULE, cwd="/code")
+    said = UserMessage("s", "m1", NOW - 100, RULE, cwd="/code", reply="Done.")
     snapshot = DirectorySnapshot(workspace.database, str(workspace.memory))
     job_id = jobs.begin_request(workspace.database, jobs.RECALL, str(workspace.memory), NOW)
-    signal = Signal(job_id, NOW, [Exchange(said, "Done.")], deadline=NOW + 300, tell=told.append)
+    signal = Signal(job_id, NOW, [Exchange(said)], deadline=NOW + 300, tell=told.append)
     context = ReviewContext("dream", snapshot, [said], NOW)
     review = Review(context, engine.meaning_asker(signal, str(workspace.memory)))
     try:
@@ -217,6 +220,7 @@ def test_the_selector_picks_for_a_prompt(hire: Any, transport: str) -> None:
         assert "selected_memories" in json.dumps(request.body["system"])
 
 
+@without_the_real_one
 def test_memories_get_their_keys(hire: Any) -> None:
     workspace = hire(Reply(text(json.dumps({"notes": [{"number": 1, "keys": ["ship it", "Auslieferung"]}]}))))
     workspace.memory.mkdir(parents=True, exist_ok=True)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memoryd.jobs.due import due, extract_due
 from memoryd.jobs.holds import hold_of
 from memoryd.state import model_calls
-from tests.jobs.model_workspace import ModelWorkspace, ToldClock, config_with_model
-from tests.jobs.workspace import NOW
+from tests.jobs.model_workspace import ModelWorkspace, config_with_model
 from tests.messages_server import MessagesServer, Reply, call, text
 
 if TYPE_CHECKING:
@@ -110,16 +109,3 @@ def spent(model_workspace: ModelWorkspace) -> model_calls.Spent:
 
 def remarks(model_workspace: ModelWorkspace) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in model_workspace.database.query("SELECT kind, text FROM remarks ORDER BY rowid")]
-
-
-class Ticking(ToldClock):
-    """Time passes whenever somebody looks at the clock."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.at = NOW
-        self.seconds = seconds
-
-    def now(self) -> float:
-        self.at += self.seconds
-        return self.at

@@ -305,7 +305,7 @@ def test_what_was_distilled_and_undone_does_not_come_back_and_undoing_the_line_l
 
 def test_a_line_that_another_engine_wrote_is_not_dropped_where_this_one_cannot_tell(place: DailyLogWorkspace) -> None:
     """Words in which this engine finds nothing: a model had found them. What its line says waits for a yes or no."""
-    said = UserMessage("s", "m1", place.clock.at, "jo, machen wir so wie du sagst")
+    said = UserMessage("s", "m1", place.clock.at, "jo, passt")
     assert not any(find([said]))
     evidence = evidence_of(said, said.text)
     name = log_name(place.clock.at)

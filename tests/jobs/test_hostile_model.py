@@ -8,6 +8,7 @@ his yes lets no more through than he was asked about. Beside them some runs of a
 from __future__ import annotations
 
 import os
+from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -493,8 +494,9 @@ def test_a_hostile_model_with_a_hostile_reviewer_destroys_and_invents_nothing(
 PROBLEM = "The user never meant that."
 
 
-@pytest.mark.parametrize("verdict", ["repair", "hold", "reject"])
-@pytest.mark.parametrize("name", LEFT_TO_MEANING)
+@pytest.mark.parametrize(
+    ("name", "verdict"), list(zip(LEFT_TO_MEANING, cycle(["repair", "hold", "reject"]), strict=False))
+)
 def test_what_the_reviewer_says_no_to_waits_in_the_inbox_and_changes_nothing(
     database: Database, paths: Paths, tmp_path: Path, name: str, verdict: str
 ) -> None:

@@ -240,5 +240,9 @@ def test_what_was_confirmed_of_a_directory_that_cannot_be_reached_stays_confirme
     enforce.withdraw_unasked(project.paths)
     assert confirmed.all_confirmed(project.paths) == asked
     project.place.unlink()
+    project.place.mkdir()  # where the disk was mounted
+    enforce.withdraw_unasked(project.paths)
+    assert confirmed.all_confirmed(project.paths) == asked
+    (project.place / "MEMORY.md").touch()
     enforce.withdraw_unasked(project.paths)
     assert confirmed.all_confirmed(project.paths) == []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(lexicon.__file__).parent.parent
 FILES = sorted(path.stem for path in Path(lexicon.DATA).glob("*.toml"))
-MODULES = sorted(PACKAGE.rglob("*.py"))
+MODULES = {os.fspath(path.relative_to(PACKAGE)): path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SO_MANY = 8
 _MOST_OF_IT = 0.7
@@ -46,14 +46,14 @@ LISTS = {
     for file in FILES
     for name, entry in entries_of(lexicon.table(file))
     if len(listed := words_in(entry)) >= _SO_MANY
-} | {"stop_words": words_in(Path(lexicon.DATA, "stop_words.txt").read_text("utf-8"))}
+} | {path.stem: words_in(path.read_text("utf-8")) for path in Path(lexicon.DATA).glob("*.txt")}
 
 
-def literals_of(path: Path) -> Iterator[str]:
+def literals_of(code: str) -> Iterator[str]:
     """The strings of a module that are no docstrings; the members of a set or tuple of strings as one."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(code)))
+    told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
             if _DIVIDED.search(node.value) or _BARE.fullmatch(node.value):
                 yield node.value
@@ -65,12 +65,11 @@ def literals_of(path: Path) -> Iterator[str]:
             )
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_a_data_file_is_asked_for_by_one_module_that_has_its_name(file: str) -> None:
-    asks = re.compile(rf"\b(?:pattern|words|table)\(\"{file}\"")
-    askers = {os.fspath(path.relative_to(PACKAGE)) for path in MODULES if asks.search(path.read_text("utf-8"))}
-    owner = {"dates": {"dates", "date_words", "date_phrases"}}.get(file, {file})
-    assert {Path(asker).stem for asker in askers} == owner, askers
+def test_a_data_file_is_asked_for_by_one_module_that_has_its_name() -> None:
+    asks = re.compile(r"\b(?:pattern|words|table)\(\"(\w+)\"")
+    asked = {(file, Path(module).stem) for module, code in MODULES.items() for file in asks.findall(code)}
+    owners = {(file, file) for file in FILES if file != "dates"}
+    assert asked == owners | {("dates", owner) for owner in ("dates", "date_words", "date_phrases")}
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -80,16 +79,17 @@ def test_every_pattern_of_a_file_compiles(file: str) -> None:
             assert lexicon.pattern(file, name, month="may", weekday="monday").pattern
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: os.fspath(path.relative_to(PACKAGE)))
-def test_no_list_of_words_stands_in_code_a_second_time(path: Path) -> None:
-    if os.fspath(path.relative_to(PACKAGE)) in _GO_WITH_THEIR_CHECKS:
-        return
-    for literal in literals_of(path):
-        said = words_in(literal)
-        for name, listed in LISTS.items():
-            shared = said & listed
-            is_copy = len(shared) >= _SO_MANY and len(shared) >= _MOST_OF_IT * len(said)
-            assert not is_copy, f"{name} has these words: {literal[:200]}"
+def test_no_list_of_words_stands_in_code_a_second_time() -> None:
+    copies = [
+        (module, name, literal[:200])
+        for module, code in MODULES.items()
+        if module not in _GO_WITH_THEIR_CHECKS
+        for literal in literals_of(code)
+        if len(said := words_in(literal)) >= _SO_MANY
+        for name, listed in LISTS.items()
+        if len(said & listed) >= max(_SO_MANY, _MOST_OF_IT * len(said))
+    ]
+    assert copies == []
 
 
 def test_no_two_lists_of_the_data_are_the_same() -> None:

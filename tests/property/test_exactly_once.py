@@ -154,7 +154,7 @@ class Transcripts(RuleBasedStateMachine):
 def test_every_message_once(monkeypatch: pytest.MonkeyPatch, torture: bool) -> None:
     monkeypatch.setattr(ingest, "BATCH_BYTES", 1500)  # so that files are read in several pieces, each its own commit
     monkeypatch.setattr(tail, "WINDOW_BYTES", 256)  # so that a rewrite can be outside of what is hashed
-    limits = settings(max_examples=400 if torture else 120, stateful_step_count=60 if torture else 30, deadline=None)
+    limits = settings(max_examples=400 if torture else 60, stateful_step_count=60 if torture else 30, deadline=None)
     run_state_machine_as_test(Transcripts, settings=limits)
 
 

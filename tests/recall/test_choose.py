@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 from memoryd.memory.quick_parse import QuickParse
-from memoryd.recall.choose import FEW, MANY, floor_of, is_manual, is_pitfall, names_of_tools, speaks_of
+from memoryd.recall.choose import LEAST_PROBABILITY, floor_of, is_manual, is_pitfall, names_of_tools, speaks_of
+from memoryd.recall.rank import Candidate
+from memoryd.recall.store import IndexedMemory
 
 
 def memory(description: str, body: str = "", *, name: str = "", kind: str | None = "reference") -> QuickParse:
@@ -109,11 +111,20 @@ def test_where_things_are_is_neither(text: str) -> None:
 
 
 def test_one_memory_more_never_silences_recall() -> None:
-    floors = [floor_of(number) for number in range(MANY + 2)]
-    assert floors[0] == floors[FEW]
-    assert floors[MANY] == floors[MANY + 1]
-    for floor in ([each.best for each in floors], [each.covering or 0.0 for each in floors]):
+    floors = [floor_of(number) for number in range(200)]
+    assert floors[0] == floors[5]
+    assert floors[-1].best == LEAST_PROBABILITY
+    for floor in ([each.best for each in floors], [each.asked or 0.0 for each in floors]):
         steps = [later - earlier for earlier, later in pairwise(floor)]
         assert min(steps) >= 0
         assert max(steps) < 0.01
-    assert floors[MANY].covering == floors[MANY].best
+
+
+def test_what_is_about_the_work_that_is_asked_for_needs_less_among_few() -> None:
+    about_work = Candidate(IndexedMemory(1, "a.md", 0, 0, 0, "feedback", has_secret=False), 0.02, (), is_asked=True)
+    few, many = floor_of(10), floor_of(100)
+    assert few.raised(about_work).probability == few.best
+    assert many.raised(about_work) == about_work
+    assert many.asked == many.best
+    assert few.raised(about_work._replace(is_asked=False)).probability == 0.02
+    assert few.raised(about_work._replace(probability=0.9)).probability == 0.9

@@ -253,11 +253,13 @@ def test_a_file_that_was_just_written_is_read_once_more(library: Library, store:
 
 _AS_NOBODY = """
 import hashlib, os, sys, urllib.parse
-import memoryd.rules.triggers, memoryd.security.redact
+import memoryd.rules.asked_work, memoryd.rules.triggers, memoryd.security.redact
 from memoryd.paths import paths_from
 from memoryd.recall import reading
 from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.store import open_store
+from memoryd.memory.quick_parse import quick_parse
+reading.with_prompts(quick_parse(b"---\\ntype: feedback\\n---\\na"))  # reads the word lists
 os.setgid(65534); os.setuid(65534)
 store = open_store(paths_from(os.environ))
 for _ in range(3):

@@ -280,8 +280,9 @@ from memoryd.paths import paths_from
 from memoryd.recall.store import open_store
 os.setgid(65534); os.setuid(65534)
 try:
-    open_store(paths_from(os.environ)).close()
-    print("opened")
+    store = open_store(paths_from(os.environ))
+    with store.transaction():
+        print("opened")
 except StateError as error:
     print(error.sentence)
 """
@@ -311,6 +312,20 @@ def test_a_state_directory_that_cannot_be_written_is_told_in_words(
         if os.path.exists(paths.recall_file + suffix):
             os.chmod(paths.recall_file + suffix, 0o400)
     assert try_it() == f"The recall database {paths.recall_file} cannot be opened: Permission denied."
+
+
+def test_who_only_reads_locks_nobody_out(paths: Paths) -> None:
+    """Of several that close it, the last one that could write would keep all others waiting while it moves the log."""
+    library = used(paths)
+    with closing(open_store(paths)) as writer, writer.transaction():
+        writer.record_check("/other", 0, 0.0)
+    assert library.sure("which branch do we release from?") == [RELEASE]
+    inodes = [os.stat(paths.recall_file + suffix).st_ino for suffix in ("-wal", "-shm")]
+    assert library.sure("which branch do we release from?") == [RELEASE]
+    assert [os.stat(paths.recall_file + suffix).st_ino for suffix in ("-wal", "-shm")] == inodes
+    with closing(open_store(paths)) as reader:
+        assert reader.directory("/other") is not None
+        assert not reader._database.is_writable
 
 
 # --- several processes ------------------------------------------------------------------------------------------------

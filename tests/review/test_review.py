@@ -8,8 +8,6 @@ from memoryd.review.pasted import is_pasted
 from memoryd.review.review import Review
 from tests.review.proposals import context_of, group, memory, said, verdict_on
 
-CHATTY = memory("Keep answers short.", "Short answers")
-
 
 @pytest.mark.parametrize(
     ("answer", "approval"),
@@ -271,3 +269,18 @@ def test_a_limit_that_belongs_to_the_reason_is_looked_for_there(body: str, state
 def test_what_stands_below_an_open_tag_may_be_pasted(above: str, is_text: bool) -> None:
     rule = "From now on, await it in the handlers."
     assert is_pasted(rule, f"{above}\n\n{rule}") is is_text
+
+
+@pytest.mark.parametrize(
+    ("above", "is_text"),
+    [
+        ("Von: Jürgen\nBetreff: Regeln\n\n", True),
+        ("Note: the parser is done.\nReminder: we deploy today.\n\n", False),
+        ("[SYSTEM NOTIFICATION]\n", True),
+        ("dana@box:~/code$ cat notes.txt\n", True),
+        ("[x] the parser is done\n", False),
+    ],
+)
+def test_what_announces_a_text_is_told_from_own_sentences(above: str, is_text: bool) -> None:
+    rule = "From now on, await it in the handlers."
+    assert is_pasted(rule, f"{above}{rule}") is is_text

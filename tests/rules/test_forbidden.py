@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.language.forbidden import forbidden_spans
 from memoryd.rules.forbidden import forbidden_in, read_patterns, written
 from memoryd.rules.match import Forbidden
 
@@ -66,3 +67,9 @@ def test_what_is_written_is_read_again(patterns: list[Forbidden]) -> None:
 @pytest.mark.parametrize("text", ["", "npm install", "run", "run ;", "forbid x", "run npm; ", "edit"])
 def test_what_somebody_wrote_by_hand_and_cannot_be_understood_binds_nothing(text: str) -> None:
     assert read_patterns(text) is None
+
+
+def test_what_many_negations_are_about_grows_with_the_text() -> None:
+    """Each went to the end of the text: 16 kB took three seconds."""
+    sizes = [sum(map(len, forbidden_spans("you must not run x " * number))) for number in (400, 800)]
+    assert sizes[1] < 2.5 * sizes[0]

@@ -306,6 +306,7 @@ SECRETS: tuple[Sample, ...] = tuple(
             "and the admin pass for the local keystore is still ⟦changeit-9Qx7!vault⟧, can you list what's in it",
             "remember that the password for the VPN is ⟦Sommer2024!⟧",
             "the password is ⟦hunter22x⟧",
+            "set FINNHUB_TOKEN (⟦ktusma17odpw9qojtyny⟧) first",
             "The root password is ⟦hunter2⟧.",
             'the db password is "⟦abcdefgh⟧"',
             "you can log in with user admin and password ⟦Tr0ub4dor&3⟧",
@@ -506,6 +507,7 @@ PLAIN: tuple[Sample, ...] = tuple(
     sample(group, text)
     for group, texts in {
         "sentences about secrets": (
+            "on this machine the new build of today broke the login page. пароль нужно сменить",
             "the password is wrong",
             "the token is expired",
             "secret is rotated weekly",

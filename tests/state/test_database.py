@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,15 @@ import pytest
 
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
 from memoryd.state import database as module
-from memoryd.state.database import open_database, open_for_reading, set_aside
-from memoryd.state.schema import MIGRATIONS, VERSION
+from memoryd.state.database import VERSION, open_database, open_for_reading, set_aside
+from memoryd.state.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from memoryd.paths import Paths
     from memoryd.state.database import Database
+    from tests.conftest import PassingTime
 
 
 def insert_root(database: Database, name: str) -> None:
@@ -56,6 +58,36 @@ def test_a_locked_database_is_busy(paths: Paths, database: Database, monkeypatch
     with database.transaction(), pytest.raises(BusyError, match="locked"):
         insert_root(other, "r")
     other.close()
+
+
+def test_whoever_waited_in_vain_to_read_does_not_wait_again(
+    paths: Paths, database: Database, monkeypatch: pytest.MonkeyPatch, passing_time: PassingTime
+) -> None:
+    insert_root(database, "r")
+    database.close()
+    with closing(sqlite3.connect(paths.database, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("CREATE TABLE other (x)")
+        monkeypatch.setattr(module, "READING_SECONDS", 0.1)
+        with pytest.raises(BusyError, match="locked"):
+            open_for_reading(paths)
+        monkeypatch.setattr(module, "READING_SECONDS", 60.0)
+        began = time.monotonic()
+        with pytest.raises(BusyError, match="locked"):
+            open_for_reading(paths)
+        assert time.monotonic() - began < 30
+        passing_time.skip()
+        monkeypatch.setattr(module, "READING_SECONDS", 0.1)
+        began = time.monotonic()
+        with pytest.raises(BusyError, match="locked"):
+            open_for_reading(paths)
+        assert time.monotonic() - began >= 0.1, "later it waits again"
+        other.execute("ROLLBACK")
+    reading = open_for_reading(paths)
+    assert reading is not None
+    with closing(reading):
+        assert [row[0] for row in reading.query("PRAGMA busy_timeout")] == [100]
 
 
 @pytest.mark.parametrize("content", [b"this is no database, " * 100, b"SQLite format 3\0" + b"\xff" * 4000])
@@ -126,8 +158,14 @@ def test_an_older_database_is_brought_up_to_date(paths: Paths) -> None:
         os.remove(paths.database)
 
 
+def test_the_version_is_the_number_of_steps() -> None:
+    assert len(MIGRATIONS) == VERSION
+
+
 def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE extra (a);\nCREATE TABLE turns (b);\n"))
+    steps = (*MIGRATIONS, "CREATE TABLE extra (a);\nCREATE TABLE turns (b);\n")
+    monkeypatch.setattr(module, "_migrations", lambda: steps)
+    monkeypatch.setattr(module, "VERSION", len(steps))
     with pytest.raises(StateError, match="already exists"):
         open_database(paths)
     connection = sqlite3.connect(paths.database)

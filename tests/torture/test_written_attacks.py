@@ -11,7 +11,7 @@ import pytest
 from memoryd.language.sentences import sentences_of
 from memoryd.security.redact import redact
 from memoryd.stores.keys import refusal_of_name
-from tests.torture import written_attacks
+from tests.torture import written_attacks, written_secrets
 from tests.torture.test_paths import _tree, _try
 from tests.transcript import Session, line
 
@@ -28,6 +28,7 @@ _LETTERS = {
     "a": string.ascii_letters + string.digits,
     "h": "0123456789abcdef",
     "u": string.ascii_uppercase + string.digits,
+    "d": string.digits,
 }
 _MARKED = (
     {"isMeta": True},
@@ -76,18 +77,18 @@ def test_no_planted_sentence_becomes_a_memory(workspace: Workspace, campaign: Ca
 @pytest.mark.torture
 def test_no_secret_stays_in_a_text(campaign: Campaign) -> None:
     through = []
-    for written in written_attacks.SECRETS:
+    for written in written_secrets.SECRETS:
         text, shape = written.split(" ~ ")
-        value = re.sub(r"\{([ahu])(\d+)\}", lambda match: _random(campaign.random, match[1], int(match[2])), shape)
+        value = re.sub(r"\{([ahud])(\d+)\}", lambda match: _random(campaign.random, match[1], int(match[2])), shape)
         left = redact(text.replace("{}", value))
         if value[-8:] in left:
             through.append(f"{text}: {left!r}")
-    campaign.tried("secrets", "written one by one", len(written_attacks.SECRETS), through)
+    campaign.tried("secrets", "written one by one", len(written_secrets.SECRETS), through)
 
 
 def _random(dice: random.Random, kind: str, size: int) -> str:
     """Letters of a kind, with a digit and, where there are both, letters of both cases: so nearly every random value is."""
-    fixed = {"a": "aZ7", "h": "a7", "u": "Z7"}[kind]
+    fixed = {"a": "aZ7", "h": "a7", "u": "Z7", "d": ""}[kind]
     letters = dice.choices(_LETTERS[kind], k=size - len(fixed)) + list(fixed)
     return "".join(dice.sample(letters, size))
 

@@ -71,7 +71,7 @@ def test_calls_are_told_in_a_few_words_where_they_are_wanted(path: Path) -> None
     (place,) = places_in(path)
     told = read_turns(ALL[0], str(path), [place], MEMORY, with_calls=True)[place.prompt_id]
     assert told.calls == ("Bash: npm test --all", "Read: /code/acme/a.py", "TodoWrite")
-    assert (told.reply, heard_in(path)[0].calls) == ("All pass.", ())
+    assert (told.said.reply, heard_in(path)[0].calls) == ("All pass.", ())
 
 
 # --- what was said ----------------------------------------------------------------------------------------------------
@@ -85,8 +85,15 @@ def test_a_turn_has_the_words_the_answer_before_them_and_the_directory(path: Pat
     path.write_bytes(first + answer + two + session.reply("Done."))
     assert heard_in(path) == [
         ReadTurn(
-            UserMessage(session.id, id_of(first), parse_iso("2026-10-18T09:00:01Z"), "shall we?", "", "/code/acme"),
-            reply="Yes, with tabs.",
+            UserMessage(
+                session.id,
+                id_of(first),
+                parse_iso("2026-10-18T09:00:01Z"),
+                "shall we?",
+                "",
+                "/code/acme",
+                reply="Yes, with tabs.",
+            ),
         ),
         ReadTurn(
             UserMessage(
@@ -96,8 +103,8 @@ def test_a_turn_has_the_words_the_answer_before_them_and_the_directory(path: Pat
                 "do that always",
                 "Yes, with tabs.",
                 "/code/acme/sub",
+                reply="Done.",
             ),
-            reply="Done.",
         ),
     ]
 

@@ -80,6 +80,3 @@ class AiderClient(SessionFiles):
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:  # noqa: ARG002
         """None by itself: it reads what it is told to."""
         return []
-
-    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - it has none
-        return []

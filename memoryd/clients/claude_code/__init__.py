@@ -14,7 +14,7 @@ from memoryd.clients.session_files import SessionFiles
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.base import Decoder
     from memoryd.clients.settings import ClientSettings, HooksState, PluginChange, SettingsChange, State
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class ClaudeCodeClient(SessionFiles, ClaudeCodeHooks):
     name = "claude-code"
     title = "Claude Code"
+    resume_arguments = ("claude", "--resume")
+    call_pattern = rb'"type" ?: ?"tool_use"'
+    compaction_mark = b'"compact_boundary"'
 
     # --- its sessions -------------------------------------------------------------------------------------------------
 
@@ -46,25 +49,12 @@ class ClaudeCodeClient(SessionFiles, ClaudeCodeHooks):
         own = (cwd for cwd in named if self.project_folder(cwd, paths, folder.__eq__) == folder)
         return next(own, named[0])
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("claude", "--resume", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(data, directory, re.compile(rb'"type" ?: ?"tool_use"'), b'"compact_boundary"')
-
     # --- its memory and instructions ----------------------------------------------------------------------------------
 
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.claude_code.instructions import instruction_files_at
 
         return instruction_files_at(cwd, paths)
-
-    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - its memory is the one that memoryd keeps
-        return []
 
     def is_used(self, paths: Paths) -> bool:
         return os.path.isdir(paths.claude_dir)

@@ -12,7 +12,7 @@ from memoryd.clients.session_files import SessionFiles
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.base import Decoder
     from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.model import Inventory
     from memoryd.paths import Paths
@@ -25,6 +25,9 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class CodexClient(SessionFiles, HookDialect):
     name = "codex"
     title = "Codex"
+    resume_arguments = ("codex", "resume")
+    call_pattern = rb'"type" ?: ?"(?:function_call|custom_tool_call|local_shell_call)"'
+    compaction_mark = b'"type":"compacted"'
     moved_by = ("CODEX_HOME",)
     program = "codex"
     events = (
@@ -39,7 +42,7 @@ class CodexClient(SessionFiles, HookDialect):
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
 
-        home = _home(paths)
+        home = self.settings_folder(paths)
         return (
             SessionPlace(os.path.join(home, "sessions"), ("[0-9]*", "[0-9]*", "[0-9]*")),
             SessionPlace(os.path.join(home, "archived_sessions"), ()),
@@ -70,39 +73,26 @@ class CodexClient(SessionFiles, HookDialect):
 
         return decoder_of(path)
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("codex", "resume", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        from memoryd.clients.recent_activity import recent_activity
-
-        call = re.compile(rb'"type" ?: ?"(?:function_call|custom_tool_call|local_shell_call)"')
-        return recent_activity(data, directory, call, b'"type":"compacted"')
-
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.instruction_files import files_on_the_way
 
-        return files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(_home(paths), "AGENTS.md"),))
+        return files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(self.settings_folder(paths), "AGENTS.md"),))
 
     def own_memories(self, paths: Paths) -> list[str]:
-        folder = os.path.join(_home(paths), "memories")
+        folder = os.path.join(self.settings_folder(paths), "memories")
         return [folder] if os.path.isdir(folder) else []
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
     def settings_folder(self, paths: Paths) -> str:
-        return _home(paths)
+        return paths.directory("CODEX_HOME", ".codex")
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.codex.connection import pieces
 
-        return pieces(_home(paths), self.hook_entries(python), python)
+        return pieces(self.settings_folder(paths), self.hook_entries(python), python)
 
     def obstacle(self, paths: Paths, python: str) -> Obstacle | None:
         from memoryd.clients.codex.connection import obstacle
 
-        return obstacle(_home(paths), self.hook_entries(python))
-
-
-def _home(paths: Paths) -> str:
-    return paths.directory("CODEX_HOME", ".codex")
+        return obstacle(self.settings_folder(paths), self.hook_entries(python))

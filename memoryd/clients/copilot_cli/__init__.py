@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.base import Decoder
     from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 class CopilotClient(SessionFiles, HookDialect):
     name = "copilot-cli"
     title = "Copilot CLI"
+    resume_arguments = ("copilot", "--resume")
+    call_pattern = rb'"type" ?: ?"tool.execution_start"'
+    compaction_mark = b'"session.compaction_complete"'
     moved_by = ("COPILOT_HOME",)
     program = "copilot"
     events = (
@@ -36,7 +39,7 @@ class CopilotClient(SessionFiles, HookDialect):
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
 
-        return (SessionPlace(os.path.join(_home(paths), "session-state")),)
+        return (SessionPlace(os.path.join(self.settings_folder(paths), "session-state")),)
 
     def is_session(self, name: str) -> bool:
         return name == "events.jsonl"
@@ -49,26 +52,10 @@ class CopilotClient(SessionFiles, HookDialect):
 
         return decoder_of(path)
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("copilot", "--resume", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(
-            data, directory, re.compile(rb'"type" ?: ?"tool.execution_start"'), b'"session.compaction_complete"'
-        )
-
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:  # noqa: ARG002 - all lie on the way
         from memoryd.clients.instruction_files import files_on_the_way
 
         return files_on_the_way(cwd, ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"), ())
-
-    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002
-        """Its memory is kept by a service, not on this machine."""
-        return []
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
@@ -88,7 +75,7 @@ class CopilotClient(SessionFiles, HookDialect):
         return {"type": "command", "bash": self.hook_command(event, python), "timeoutSec": event.timeout_seconds}
 
     def settings_folder(self, paths: Paths) -> str:
-        return _home(paths)
+        return paths.directory("COPILOT_HOME", ".copilot")
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.connections import ClientPiece
@@ -97,9 +84,11 @@ class CopilotClient(SessionFiles, HookDialect):
 
         server = {**server_entry(python, type="local"), "tools": ["*"]}
         return (
-            ClientPiece(os.path.join(_home(paths), "settings.json"), "json", "hooks", self.hook_entries(python)),
             ClientPiece(
-                os.path.join(_home(paths), "mcp-config.json"),
+                os.path.join(self.settings_folder(paths), "settings.json"), "json", "hooks", self.hook_entries(python)
+            ),
+            ClientPiece(
+                os.path.join(self.settings_folder(paths), "mcp-config.json"),
                 "json",
                 "MCP server",
                 (SettingsEntry(("mcpServers", SERVER), server),),
@@ -109,8 +98,6 @@ class CopilotClient(SessionFiles, HookDialect):
     def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
         from memoryd.clients.connections import switched_off
 
-        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "disableAllHooks", by=True)
-
-
-def _home(paths: Paths) -> str:
-    return paths.directory("COPILOT_HOME", ".copilot")
+        return switched_off(
+            self.title, os.path.join(self.settings_folder(paths), "settings.json"), "disableAllHooks", by=True
+        )

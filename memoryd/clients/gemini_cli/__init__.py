@@ -11,7 +11,7 @@ from memoryd.clients.session_files import SessionFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.base import Decoder
     from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 class GeminiClient(SessionFiles, HookDialect):
     name = "gemini-cli"
     title = "Gemini CLI"
+    resume_arguments = ("gemini", "--resume")
+    call_pattern = rb'"toolCalls" ?: ?\[.{0,400}?(?="name")'
+    compaction_mark = b'"$rewindTo"'
     deletes_early = True  # at its next start, sessions that were gone on with in another minute, and failed ones
     moved_by = ("GEMINI_CLI_HOME",)
     program = "gemini"
@@ -37,7 +40,7 @@ class GeminiClient(SessionFiles, HookDialect):
     def session_places(self, paths: Paths, projects: Sequence[str]) -> tuple[SessionPlace, ...]:  # noqa: ARG002
         from memoryd.sources.scan import SessionPlace
 
-        return (SessionPlace(os.path.join(_home(paths), "tmp"), ("*", "chats")),)
+        return (SessionPlace(os.path.join(self.settings_folder(paths), "tmp"), ("*", "chats")),)
 
     def is_session(self, name: str) -> bool:
         return name.startswith("session-") and name.endswith((".jsonl", ".json"))
@@ -58,24 +61,14 @@ class GeminiClient(SessionFiles, HookDialect):
 
         return decoder_of(path)
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("gemini", "--resume", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(data, directory, re.compile(rb'"toolCalls" ?: ?\[.{0,400}?(?="name")'), b'"$rewindTo"')
-
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.instruction_files import files_on_the_way
 
-        return files_on_the_way(cwd, ("GEMINI.md",), (os.path.join(_home(paths), "GEMINI.md"),))
+        return files_on_the_way(cwd, ("GEMINI.md",), (os.path.join(self.settings_folder(paths), "GEMINI.md"),))
 
     def own_memories(self, paths: Paths) -> list[str]:
         """On by default: its model is told to write there."""
-        tmp = os.path.join(_home(paths), "tmp")
+        tmp = os.path.join(self.settings_folder(paths), "tmp")
         folders = sorted(os.listdir(tmp)) if os.path.isdir(tmp) else []
         return [place for folder in folders if os.path.isdir(place := os.path.join(tmp, folder, "memory"))]
 
@@ -97,18 +90,18 @@ class GeminiClient(SessionFiles, HookDialect):
         return json.dumps({"decision": "deny", "reason": reason})
 
     def settings_folder(self, paths: Paths) -> str:
-        return _home(paths)
+        return os.path.join(paths.directory("GEMINI_CLI_HOME", ""), ".gemini")
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.connections import settings_pieces
 
-        return settings_pieces(os.path.join(_home(paths), "settings.json"), self.hook_entries(python), python)
+        return settings_pieces(
+            os.path.join(self.settings_folder(paths), "settings.json"), self.hook_entries(python), python
+        )
 
     def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
         from memoryd.clients.connections import switched_off
 
-        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "hooksConfig", "enabled", by=False)
-
-
-def _home(paths: Paths) -> str:
-    return os.path.join(paths.directory("GEMINI_CLI_HOME", ""), ".gemini")
+        return switched_off(
+            self.title, os.path.join(self.settings_folder(paths), "settings.json"), "hooksConfig", "enabled", by=False
+        )

@@ -11,7 +11,7 @@ from memoryd.clients.session_database import SessionDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.base import Decoder
     from memoryd.model import Found
     from memoryd.paths import Paths
     from memoryd.sources.database import ForeignDatabase
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class GooseClient(SessionDatabase):
     name = "goose"
     title = "goose"
+    resume_arguments = ("goose", "session", "--resume", "--session-id")
+    call_pattern = rb'"type":"toolRequest"'
+    compaction_mark = b'"type":"conversationCompacted"'  # of rows that are only written again nothing tells
     moved_by = ("GOOSE_PATH_ROOT",)
 
     # --- its sessions -------------------------------------------------------------------------------------------------
@@ -54,17 +57,6 @@ class GooseClient(SessionDatabase):
         from memoryd.clients.goose.entries import entries_of
 
         return entries_of
-
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("goose", "session", "--resume", "--session-id", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        """A compaction is told by nothing in the session itself: rows are only written again."""
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(data, directory, re.compile(rb'"type":"toolRequest"'), b'"type":"conversationCompacted"')
 
     # --- its instructions and its own memory --------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from memoryd.clients.session_database import SessionDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.clients.connections import ClientPiece, Obstacle
+    from memoryd.clients.base import Decoder
+    from memoryd.clients.connections import ClientPiece
     from memoryd.model import Found
     from memoryd.paths import Paths
     from memoryd.sources.database import ForeignDatabase
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class OpencodeClient(SessionDatabase, ScriptHooks):
     name = "opencode"
     title = "opencode"
+    resume_arguments = ("opencode", "--session")
+    call_pattern = rb'"type":"tool"'
+    compaction_mark = b'"is_summary":true'
     moved_by = ("OPENCODE_DB",)
     program = "opencode"
     events = (
@@ -63,28 +66,15 @@ class OpencodeClient(SessionDatabase, ScriptHooks):
 
         return entries_of
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("opencode", "--session", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(data, directory, re.compile(rb'"type":"tool"'), b'"is_summary":true')
-
     # --- its instructions and its own memory --------------------------------------------------------------------------
 
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         """CLAUDE.md and the user's own are read only where there is no AGENTS.md."""
         from memoryd.clients.instruction_files import files_on_the_way
 
-        config = _config(paths)
+        config = self.settings_folder(paths)
         found = files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(config, "AGENTS.md"),))
         return found or files_on_the_way(cwd, ("CLAUDE.md",), (os.path.join(paths.claude_dir, "CLAUDE.md"),))
-
-    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002 - it has none
-        return []
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
@@ -94,7 +84,7 @@ class OpencodeClient(SessionDatabase, ScriptHooks):
         return words[1:-1] if len(words) > 1 and words[0] == words[-1] == '"' else words
 
     def settings_folder(self, paths: Paths) -> str:
-        return _config(paths)
+        return os.path.join(paths.directory("XDG_CONFIG_HOME", ".config"), "opencode")
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         """The MCP server; the plugin only where its package is: without it, each start fetches that, and waits for it."""
@@ -103,7 +93,7 @@ class OpencodeClient(SessionDatabase, ScriptHooks):
         from memoryd.clients.json_entries import SERVER, SettingsEntry
         from memoryd.clients.script_hooks import beside, script_text
 
-        folder = _config(paths)
+        folder = self.settings_folder(paths)
         server = {"type": "local", "command": [*command_of(python), "mcp", "--stdio"], "enabled": True}
         entry = SettingsEntry(("mcp", SERVER), server)
         settings = ClientPiece(os.path.join(folder, "opencode.json"), "json", "MCP server", (entry,))
@@ -111,10 +101,3 @@ class OpencodeClient(SessionDatabase, ScriptHooks):
             return (settings,)
         text = script_text(beside(__file__, "plugin.js"), python)
         return (settings, ClientPiece(os.path.join(folder, "plugin", "memoryd.js"), "file", "plugin", text=text))
-
-    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002 - it loads all plugins
-        return None
-
-
-def _config(paths: Paths) -> str:
-    return os.path.join(paths.directory("XDG_CONFIG_HOME", ".config"), "opencode")

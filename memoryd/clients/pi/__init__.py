@@ -12,8 +12,8 @@ from memoryd.clients.session_files import SessionFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
-    from memoryd.clients.connections import ClientPiece, Obstacle
+    from memoryd.clients.base import Decoder
+    from memoryd.clients.connections import ClientPiece
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 class PiClient(SessionFiles, ScriptHooks):
     name = "pi"
     title = "pi"
+    resume_arguments = ("pi", "--session")
+    call_pattern = rb'"type" ?: ?"toolCall"'
+    compaction_mark = b'"type":"compaction"'
     moved_by = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR")
     program = "pi"
     events = (
@@ -36,9 +39,11 @@ class PiClient(SessionFiles, ScriptHooks):
         from memoryd.clients.connections import json_in
         from memoryd.sources.scan import SessionPlace
 
-        by_setting = paths.expand(str(json_in(os.path.join(_home(paths), "settings.json")).get("sessionDir", "")))
+        by_setting = paths.expand(
+            str(json_in(os.path.join(self.settings_folder(paths), "settings.json")).get("sessionDir", ""))
+        )
         named = paths.moved.get("PI_CODING_AGENT_SESSION_DIR") or by_setting
-        default = SessionPlace(os.path.join(_home(paths), "sessions"))
+        default = SessionPlace(os.path.join(self.settings_folder(paths), "sessions"))
         return (default, SessionPlace(named, ())) if named else (default,)
 
     def session_id(self, path: str) -> str:
@@ -50,29 +55,15 @@ class PiClient(SessionFiles, ScriptHooks):
 
         return decoder_of(path)
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("pi", "--session", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(data, directory, re.compile(rb'"type" ?: ?"toolCall"'), b'"type":"compaction"')
-
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.instruction_files import files_on_the_way
 
-        return files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(_home(paths), "AGENTS.md"),))
-
-    def own_memories(self, paths: Paths) -> list[str]:  # noqa: ARG002
-        """It has none."""
-        return []
+        return files_on_the_way(cwd, ("AGENTS.md",), (os.path.join(self.settings_folder(paths), "AGENTS.md"),))
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
     def settings_folder(self, paths: Paths) -> str:
-        return _home(paths)
+        return paths.directory("PI_CODING_AGENT_DIR", ".pi/agent")
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         """Its extension. It knows no MCP servers."""
@@ -80,11 +71,8 @@ class PiClient(SessionFiles, ScriptHooks):
         from memoryd.clients.script_hooks import beside, script_text
 
         text = script_text(beside(__file__, "extension.ts"), python)
-        return (ClientPiece(os.path.join(_home(paths), "extensions", "memoryd.ts"), "file", "extension", text=text),)
-
-    def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002 - it loads all extensions
-        return None
-
-
-def _home(paths: Paths) -> str:
-    return paths.directory("PI_CODING_AGENT_DIR", ".pi/agent")
+        return (
+            ClientPiece(
+                os.path.join(self.settings_folder(paths), "extensions", "memoryd.ts"), "file", "extension", text=text
+            ),
+        )

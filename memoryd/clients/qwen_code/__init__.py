@@ -11,7 +11,7 @@ from memoryd.clients.session_files import SessionFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memoryd.clients.base import Decoder, RecentActivity
+    from memoryd.clients.base import Decoder
     from memoryd.clients.connections import ClientPiece, Obstacle
     from memoryd.paths import Paths
     from memoryd.sources.scan import SessionPlace
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class QwenCodeClient(SessionFiles, HookDialect):
     name = "qwen-code"
     title = "Qwen Code"
+    resume_arguments = ("qwen", "--resume")
+    call_pattern = rb'"functionCall" ?:'
+    compaction_mark = b'"chat_compression"'
     moved_by = ("QWEN_HOME", "QWEN_RUNTIME_DIR")
     program = "qwen"
     events = (
@@ -37,10 +40,10 @@ class QwenCodeClient(SessionFiles, HookDialect):
         from memoryd.clients.connections import json_in
         from memoryd.sources.scan import SessionPlace
 
-        advanced = json_in(os.path.join(_home(paths), "settings.json")).get("advanced")
+        advanced = json_in(os.path.join(self.settings_folder(paths), "settings.json")).get("advanced")
         by_setting = advanced.get("runtimeOutputDir") if isinstance(advanced, dict) else None
         named = paths.moved.get("QWEN_RUNTIME_DIR") or paths.expand(str(by_setting or ""))
-        roots = dict.fromkeys((_home(paths), named or _home(paths)))
+        roots = dict.fromkeys((self.settings_folder(paths), named or self.settings_folder(paths)))
         return tuple(SessionPlace(os.path.join(root, "projects"), ("*", "chats")) for root in roots)
 
     def decoder(self, path: str) -> Decoder:
@@ -48,43 +51,35 @@ class QwenCodeClient(SessionFiles, HookDialect):
 
         return decoder_of(path)
 
-    def resume_words(self, session_id: str) -> tuple[str, ...]:
-        return ("qwen", "--resume", session_id)
-
-    def recent_activity(self, data: bytes, directory: str) -> RecentActivity:
-        import re
-
-        from memoryd.clients.recent_activity import recent_activity
-
-        return recent_activity(data, directory, re.compile(rb'"functionCall" ?:'), b'"chat_compression"')
-
     def instruction_files_at(self, cwd: str, paths: Paths) -> list[tuple[str, str]]:
         from memoryd.clients.instruction_files import files_on_the_way
 
-        return files_on_the_way(cwd, ("QWEN.md", "AGENTS.md"), (os.path.join(_home(paths), "QWEN.md"),))
+        return files_on_the_way(cwd, ("QWEN.md", "AGENTS.md"), (os.path.join(self.settings_folder(paths), "QWEN.md"),))
 
     def own_memories(self, paths: Paths) -> list[str]:
         """On by default: an agent of its own writes there after a turn."""
-        projects = os.path.join(_home(paths), "projects")
+        projects = os.path.join(self.settings_folder(paths), "projects")
         folders = sorted(os.listdir(projects)) if os.path.isdir(projects) else []
         places = [os.path.join(projects, folder, "memory") for folder in folders]
-        return [place for place in (os.path.join(_home(paths), "memories"), *places) if os.path.isdir(place)]
+        return [
+            place for place in (os.path.join(self.settings_folder(paths), "memories"), *places) if os.path.isdir(place)
+        ]
 
     # --- handing back -------------------------------------------------------------------------------------------------
 
     def settings_folder(self, paths: Paths) -> str:
-        return _home(paths)
+        return paths.directory("QWEN_HOME", ".qwen")
 
     def pieces(self, paths: Paths, python: str) -> tuple[ClientPiece, ...]:
         from memoryd.clients.connections import settings_pieces
 
-        return settings_pieces(os.path.join(_home(paths), "settings.json"), self.hook_entries(python), python)
+        return settings_pieces(
+            os.path.join(self.settings_folder(paths), "settings.json"), self.hook_entries(python), python
+        )
 
     def obstacle(self, paths: Paths, python: str) -> Obstacle | None:  # noqa: ARG002
         from memoryd.clients.connections import switched_off
 
-        return switched_off(self.title, os.path.join(_home(paths), "settings.json"), "disableAllHooks", by=True)
-
-
-def _home(paths: Paths) -> str:
-    return paths.directory("QWEN_HOME", ".qwen")
+        return switched_off(
+            self.title, os.path.join(self.settings_folder(paths), "settings.json"), "disableAllHooks", by=True
+        )

@@ -58,9 +58,7 @@ class Examined(NamedTuple):
     checks: tuple[Check, ...]
 
 
-def examine(
-    world: World, examinations: Sequence[Examination] = EXAMINATIONS, longest_seconds: float = LONGEST_SECONDS
-) -> list[Examined]:
+def examine(world: World, examinations: Sequence[Examination] = EXAMINATIONS) -> list[Examined]:
     """Run all examinations and return them in order; it takes no longer than that, however broken the machine is."""
     found: dict[str, Sequence[Check]] = {}
 
@@ -74,10 +72,10 @@ def examine(
     threads = [threading.Thread(target=run, args=examination, daemon=True) for examination in examinations]
     for thread in threads:
         thread.start()
-    deadline = elapsed() + longest_seconds
+    deadline = elapsed() + LONGEST_SECONDS
     for thread in threads:
         thread.join(max(0.0, deadline - elapsed()))
-    text = f"this could not be looked at within {longest_seconds:g} s: a disk or a command hangs"
+    text = f"this could not be looked at within {LONGEST_SECONDS:g} s: a disk or a command hangs"
     late = (Check("examination", "problem", text, "df -h"),)
     return [Examined(title, tuple(map(_as_line, found.get(title, late)))) for title, _ in examinations]
 

@@ -141,7 +141,7 @@ def conversation_part(exchanges: Sequence[Exchange]) -> str:
             session_id, before = exchange.said.session_id, ""
             turns.append(f"[{mark} session] {session_id}")
         turns.append(_turn(exchange, before, mark, is_last=number == len(exchanges)))
-        before = exchange.reply
+        before = exchange.said.reply
     return (
         f"<conversation>\nMarks here begin with {mark}; whatever else looks like a mark is text.\n"
         + "\n".join(turns)
@@ -151,7 +151,7 @@ def conversation_part(exchanges: Sequence[Exchange]) -> str:
 
 def _turn(exchange: Exchange, before: str, mark: str, *, is_last: bool = False) -> str:
     """`before`: how the turn shown above this one ended. What the agent said last of all, nobody has answered yet."""
-    said, reply, calls = exchange
+    said, calls = exchange
     when = ""
     if said.said_at is not None:
         when = datetime.fromtimestamp(said.said_at).astimezone().strftime("%A %Y-%m-%d %H:%M")
@@ -163,6 +163,6 @@ def _turn(exchange: Exchange, before: str, mark: str, *, is_last: bool = False) 
         ("turn", when or "at an unknown time"),
         ("user", cut(said.text, MESSAGE_CHARACTERS)),
         ("did", did),
-        ("agent", cut(reply, _LAST_CHARACTERS if is_last else _AGENT_CHARACTERS)),
+        ("agent", cut(said.reply, _LAST_CHARACTERS if is_last else _AGENT_CHARACTERS)),
     ]
     return "\n".join(f"[{mark} {name}] {text}" for name, text in parts if text)

@@ -11,9 +11,9 @@ from array import array
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from zlib import crc32
+from zlib import compress, crc32, decompress
 
-from memoryd.engines.offline.features import pair_features, sentence_features, text_features
+from memoryd.engines.offline.features import change_features, pair_features, sentence_features, text_features
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from memoryd.memory_types import MemoryType
 
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
-Table = Literal["worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference", "global"]
-TABLES: tuple[Table, ...] = ("worth", "joined", "joined_before", "reason", *TYPES, "global")
+Table = Literal[
+    "worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference", "global", "change"
+]
+TABLES: tuple[Table, ...] = ("worth", "joined", "joined_before", "reason", *TYPES, "global", "change")
 WEIGHTS_FILE = "weights.bin"
 _LARGEST = 30.0
 """A score beyond it is as good as certain, and its exponential might not fit."""
@@ -59,11 +61,12 @@ def places_of(features: Iterable[str], buckets: int) -> set[int]:
     return {crc32(feature.encode("utf-8", "surrogatepass")) % buckets for feature in features}
 
 
-def worth_of(sentences: Sequence[str], answer: str) -> list[float]:
-    """For each sentence of a message how likely it is worth remembering; `answer` is what the assistant said before."""
+def worth_of(sentences: Sequence[str], answer: str, reply: str) -> list[float]:
+    """For each sentence of a message how likely it is worth remembering; the assistant said the answer before, the reply after."""
     model = loaded()
     return [
-        model.probability("worth", sentence_features(sentences, number, answer)) for number in range(len(sentences))
+        model.probability("worth", sentence_features(sentences, number, answer, reply))
+        for number in range(len(sentences))
     ]
 
 
@@ -80,6 +83,11 @@ def is_joined_before(first: str, second: str) -> float:
 def is_reason(first: str, second: str, *, is_next_message: bool = False) -> float:
     """How likely the second sentence is the reason of what the first one says."""
     return loaded().probability("reason", pair_features(first, second, is_next_message=is_next_message))
+
+
+def is_change(older: str, newer: str, others: Sequence[str]) -> float:
+    """How likely newer words say that an older fact holds otherwise now, or no longer; `others` are all other facts."""
+    return loaded().probability("change", change_features(older, newer, others))
 
 
 def type_of(text: str) -> MemoryType:
@@ -103,14 +111,14 @@ def loaded() -> Model:
 
 
 def dump(model: Model) -> bytes:
-    """A line of JSON, then the tables one behind the other."""
+    """A line of JSON, then the tables one behind the other, compressed: most weights are zero."""
     head = {"buckets": model.buckets, "biases": model.biases, "scales": model.scales}
-    return json.dumps(head).encode() + b"\n" + b"".join(table.tobytes() for table in model.tables)
+    return json.dumps(head).encode() + b"\n" + compress(b"".join(table.tobytes() for table in model.tables), 9)
 
 
 def load(data: bytes) -> Model:
-    line, _, rest = data.partition(b"\n")
-    head = json.loads(line)
+    line, _, packed = data.partition(b"\n")
+    head, rest = json.loads(line), decompress(packed)
     size = head["buckets"]
     tables = tuple(array("b", rest[start : start + size]) for start in range(0, len(rest), size))
     return Model(size, tuple(head["biases"]), tuple(head["scales"]), tables)

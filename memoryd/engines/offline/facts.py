@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from memoryd.model import UserMessage
 
-WRITTEN = 0.75
+WRITTEN = 0.65
 """A fact that is at least as likely worth keeping is written down."""
-UNCONFIRMED = 0.38
+UNCONFIRMED = 0.25
 """One that is at least as likely waits until it is said again, or the user says yes."""
-AMENDS = 0.03
+AMENDS = 0.2
 """One that speaks of a change or an exception is held against what is known from here on."""
 ASKED = 0.1
 """What the user asks to be remembered in so many words is written down from here on: fewer words for it have been seen than
@@ -43,7 +43,9 @@ PART_BEFORE = 0.05
 """And it has to be as likely worth keeping by itself: what is less likely is an order that came before."""
 REASON = 0.4
 """From here on a sentence that belongs to a fact is its reason."""
-_NOT_ASKED = ("joke", "says", "hypothetical")
+_NOT_MEANT = ("joke", "says", "hypothetical")
+MEANT_ALL_THE_SAME = 0.8
+"""From here on a sentence with a cue for a joke, hearsay or a supposition is taken for what it says."""
 _LEAST_APPROVED = 3
 _LEAST_WORDS = 3
 _LEAST_CHARACTERS = 5
@@ -79,7 +81,7 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
         return []
     likely = [
         _of_request(value) if is_request(sentence) else value
-        for value, sentence in zip(worth_of(sentences, said.answer), sentences, strict=True)
+        for value, sentence in zip(worth_of(sentences, said.answer, said.reply), sentences, strict=True)
     ]
     seeds = [
         likely[number] >= AMENDS
@@ -108,8 +110,8 @@ def _of_request(likely: float) -> float:
 
 def _least(sentence: str) -> float:
     """How likely a sentence has to be worth keeping to be looked at. Nobody is asked whether a joke or hearsay is meant."""
-    if any(has_cue(sentence, cue) for cue in _NOT_ASKED):
-        return WRITTEN
+    if any(has_cue(sentence, cue) for cue in _NOT_MEANT):
+        return MEANT_ALL_THE_SAME
     return AMENDS if amends(sentence) else UNCONFIRMED
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.facts import UNCONFIRMED, WRITTEN, StatedFact, amends, own_sentences
+from memoryd.engines.offline.facts import UNCONFIRMED, WRITTEN, StatedFact, own_sentences
 from memoryd.engines.offline.keys import keys_of
 from memoryd.engines.offline.later import continued, fact_of, has_passed, names_old, rests_on, spoken_of
 from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, quote_of, revision_of
@@ -136,12 +136,10 @@ class FoundFacts:
         self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=newer)
 
     def _amends(self, said: UserMessage, stated: StatedFact, body: str) -> bool:
-        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one.
+        """Set a fact that changes or limits an older one beside it; whether there is one.
 
         `body` is what would be written of it by itself, with its days as dates.
         """
-        if not amends(stated.text):
-            return False
         earlier = [fact for fact in self._facts if fact.said.message_id != said.message_id]
         ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
         known: list[_Fact | StoredMemory] = [*earlier, *self._waiting.values(), *ours]

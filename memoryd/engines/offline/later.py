@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.classifier import is_joined, is_reason
+from memoryd.engines.offline.classifier import is_change, is_joined, is_reason
 from memoryd.engines.offline.facts import WRITTEN
 from memoryd.language.cues import has_cue
 from memoryd.language.expiry import has_only_past_dates
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import (
     forbidden_in,
+    has_change,
     is_exception,
     is_permission,
     said_beside_swap,
@@ -21,6 +22,7 @@ from memoryd.language.subjects import (
     content_words,
     is_about,
     is_contrasted,
+    is_numbered_otherwise,
     is_same_kind_of_value,
     mentions_taking_back,
     shared_subjects,
@@ -41,11 +43,14 @@ if TYPE_CHECKING:
 _REASON_BEHIND = 0.5
 _JOINED_BEHIND = 0.7
 """From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
-_LEAST_SHARED = 2
-"""Words that a change shares with the memory that it is about; another value of the same kind is as good as one of them where
-the change names what they share first. An exception has to have only one: it is one to something."""
+_CHANGES = 0.6
+"""From here on words that speak of a change say that an older fact holds otherwise now; of stories by others, nine in ten of these
+are right."""
+_CHANGES_UNTOLD = 0.8
+_CHANGES_PASSED = 0.4
+"""The same for words that do not speak of a change, and where the day of the older fact has passed."""
 _LEAST_PART = 0.25
-"""And how many of the words of the shorter of the two these have to be: two long sentences share two words by chance."""
+"""How many of the words of the shorter of the two they have to share: two long sentences share two words by chance."""
 
 
 def continued(
@@ -79,32 +84,52 @@ def has_passed(memory: StoredMemory, now: float | None) -> bool:
 
 
 def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int | None:
-    """The one of several memories that words are about: none shares as many words with them.
+    """The one of several memories that words limit, or say that it holds otherwise now; None where that is not certain.
 
-    One word is enough where the day of the memory has `passed`. Without any there is no subject that they share. What allows
-    something is about a memory that forbids it.
+    What limits or allows something is about the one that it shares most words with; what allows, about one that forbids it. A
+    change names first what it shares with the memory. Less certainty is enough where the day of the memory has `passed`.
     """
-    is_allowed = is_permission(text)
-    is_limit = is_exception(text) or is_allowed
     facts = [*map(fact_of, bodies)]
+    if is_exception(text) or is_permission(text):
+        return _limited(text, facts)
     subject = without_change(text)
-    both = [shared_subjects(forbidden_in(fact) if is_allowed else fact, subject) for fact in facts]
     shared = [
-        len(shared_subjects(fact, subject))
-        + (not is_limit and is_same_kind_of_value(fact, text) and is_about(subject, words))
-        if words and (is_limit or not is_contrasted(fact, text)) and not is_elsewhere(fact, text)
-        else 0
-        for fact, words in zip(facts, both, strict=True)
+        shared_subjects(fact, subject)
+        if not is_contrasted(fact, text) and not is_numbered_otherwise(fact, text) and not is_elsewhere(fact, text)
+        else frozenset()
+        for fact in facts
     ]
-    most = max(shared, default=0)
-    if not most or shared.count(most) != 1:
+    about = _only_longest(shared)
+    if about is None or not is_about(subject, shared[about]):
         return None
-    about = shared.index(most)
-    words = word_count(facts[about])
-    least = (
-        1 if is_limit or passed[about] else max(min(_LEAST_SHARED, words), _LEAST_PART * min(words, word_count(text)))
+    fact, is_told = facts[about], has_change(text)
+    is_same_kind = is_same_kind_of_value(fact, text)
+    if not (is_told or is_same_kind) or len(shared[about]) + is_same_kind < _LEAST_PART * min(
+        word_count(fact), word_count(text)
+    ):
+        return None
+    likely = is_change(fact, text, [*facts[:about], *facts[about + 1 :]])
+    least = _CHANGES_PASSED if passed[about] else _CHANGES if is_told else _CHANGES_UNTOLD
+    return about if likely >= least else None
+
+
+def _limited(text: str, facts: Sequence[str]) -> int | None:
+    is_allowed = is_permission(text)
+    return _only_longest(
+        [
+            frozenset()
+            if is_elsewhere(fact, text)
+            else shared_subjects(forbidden_in(fact) if is_allowed else fact, text)
+            for fact in facts
+        ]
     )
-    return about if most >= least else None
+
+
+def _only_longest(shared: Sequence[frozenset[str]]) -> int | None:
+    """Where most words stand; None where there are none, or as many in another place."""
+    numbers = [*map(len, shared)]
+    most = max(numbers, default=0)
+    return numbers.index(most) if most and numbers.count(most) == 1 else None
 
 
 def names_old(memory: StoredMemory, text: str, swap: Swap) -> bool:

@@ -367,7 +367,7 @@ def test_a_name_that_flips_between_a_file_and_a_link_never_shows_the_link_s_targ
 ) -> None:
     """Another process renames as fast as it can; what is checked is what is opened, so no run of the tools sees outside."""
     outside = snapshot(world)
-    rounds = 400 if torture else 15
+    rounds = 400 if torture else 8
     seen: dict[str, set[bool]] = {}
     with subprocess.Popen(
         [sys.executable, "-c", FLIPPER, str(world.root), str(world.outside)], stdout=subprocess.PIPE

@@ -54,13 +54,16 @@ class ClaudeStream:
     """Takes bytes as they come. What is no line of JSON, or of a type that nobody knows, is passed over."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
         self._events: list[dict[str, Any]] = []
         self._error_kind = ""
 
     def receive(self, data: bytes) -> Iterator[StreamEvent]:
         """Raises TooLongError."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest += data
+        lines: list[bytearray] = []
+        if b"\n" in data:
+            *lines, self._rest = self._rest.split(b"\n")
         if len(self._rest) > MOST_LINE_BYTES:
             raise TooLongError
         for line in lines:
