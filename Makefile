@@ -167,6 +167,7 @@ train: $(VENV)/installed-dev
 	$(BIN)/python -m training --folds
 	$(BIN)/python -m training.words
 	$(BIN)/python -m training.ranking
+	$(BIN)/python -m training.rule_calls
 
 eval: $(VENV)/installed-dev
 	$(BIN)/python -m evaluation $(EVAL)

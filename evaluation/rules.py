@@ -19,13 +19,15 @@ from memoryd.rules.calls import call_of
 from memoryd.rules.match import StoredTrigger, keys_of, matched
 from memoryd.rules.triggers import triggers_of
 
-FILE = Path(__file__).with_name("rule_calls.json")
-WORLDS = FILE.with_name("rule_calls_worlds.json")
-"""Other programs and languages than those of the first file: Java, Rails, Go, Terraform, Android, SQL, documentation."""
-BAKERY = FILE.with_name("rule_calls_bakery.json")
-"""Elixir, Flutter, Ansible, Kafka."""
-LABORATORY = FILE.with_name("rule_calls_laboratory.json")
-"""PHP, machine learning, C#, firmware."""
+FILES = {
+    Path(__file__).with_name(f"rule_calls{name}.json"): halves
+    for name, halves in {
+        "": ("dev", "heldout"),
+        "_worlds": ("worlds",),  # Java, Rails, Go, Terraform, Android, SQL, documentation
+        "_bakery": ("bakery",),  # Elixir, Flutter, Ansible, Kafka
+        "_laboratory": ("laboratory",),  # PHP, machine learning, C#, firmware
+    }.items()
+}
 
 
 class Score(NamedTuple):
@@ -47,7 +49,7 @@ def found_for(call: dict[str, Any], rules: list[dict[str, Any]], stored: list[St
     return {rules[number]["id"] for number in matched(meant, [one for one in stored if one.key in keys])}
 
 
-def score(half: str, file: Path = FILE, *, verbose: bool = False) -> Score:
+def score(half: str, file: Path, *, verbose: bool = False) -> Score:
     labelled = json.loads(file.read_text(encoding="utf-8"))
     rules = labelled["rules"]
     stored = [
@@ -72,7 +74,7 @@ def score(half: str, file: Path = FILE, *, verbose: bool = False) -> Score:
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     is_named = bool(arguments) and arguments[0].endswith(".json")
-    for file in [Path(arguments.pop(0))] if is_named else [FILE, WORLDS, BAKERY, LABORATORY]:
+    for file in [Path(arguments.pop(0))] if is_named else FILES:
         halves = dict.fromkeys(call["half"] for call in json.loads(file.read_text(encoding="utf-8"))["calls"])
         for name in [name for name in halves if not arguments or name in arguments]:
             print(f"{name}: {score(name, file, verbose='--verbose' in sys.argv)}")

@@ -17,7 +17,7 @@ from memoryd.recall.store import open_store
 from memoryd.rules import allowance
 from memoryd.rules.calls import call_of
 from memoryd.rules.confirmed import confirmed
-from memoryd.rules.match import Forbidden, StoredTrigger, keys_of, matched
+from memoryd.rules.match import Forbidden, StoredTrigger, keys_of, matched, rows_of
 
 if TYPE_CHECKING:
     from memoryd.clients.tool_actions import ToolAction
@@ -102,8 +102,9 @@ def at_call(paths: Paths, config: Config, memory_dir: str, request: CallRequest,
             if answer is not None:
                 return answer
             advice.append((place, directory.id, [one for one in triggers if not one.kind.startswith(_DENY)]))
+        rules = sum(len(rows_of(triggers)) for _, _, triggers in advice)
         for place, directory_id, triggers in advice:  # after all that refuses: no error in advice may keep it from that
-            found = matched(call, triggers)
+            found = matched(call, triggers, rules)
             known = {memory.id: memory for memory in store.known(directory_id, found)} if found else {}
             is_person = place != memory_dir
             spoken_of += [_rule(place, known[number], is_person=is_person) for number in found if number in known]

@@ -70,13 +70,6 @@ def forbidden_spans(text: str) -> list[str]:
     return found
 
 
-def forbidden_things(text: str) -> Iterator[str]:
-    """What stands behind each prohibition to use or to add something, without the article; not where it may not be done."""
-    for prohibition in prohibitions_in(text):
-        if prohibition.verb != "edit":
-            yield _before_thing().sub("", prohibition.behind.strip(), count=1)
-
-
 def clauses_of(text: str) -> list[str]:
     return [clause for clause in pattern("forbidden", "clause_end").split(text) if clause and clause.strip()]
 
@@ -117,13 +110,6 @@ def _place() -> re.Pattern[str]:
 def _negation() -> re.Pattern[str]:
     no = "|".join(table("forbidden")["not"].strip().split("\n"))
     return compiled(rf"(?:{no})(?:\b|(?<=[^\x00-\x7f]))")
-
-
-@cache
-def _before_thing() -> re.Pattern[str]:
-    words = table("forbidden")
-    write, article = words["write"].strip(), words["article"].strip()
-    return compiled(rf"(?:{write}(?:\b|(?<=[^\x00-\x7f]))\s*)?(?:{article}\s+)*")
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 10
+VERSION = 11
 """Of the tables, and of how terms are made."""
 TABLES = """
 CREATE TABLE directories (

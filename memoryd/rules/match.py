@@ -12,10 +12,19 @@ from memoryd.rules.work import FILES, is_in_language, work_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoryd.rules.calls import Call, ShellCommand
+    from memoryd.rules.calls import Call
 
-ORDER = ("run", "edit", "text", "name", "work", "files", "program", "words", "about", "folder")
-"""The plainer a memory names a call, the sooner it is handed over."""
+_ODDS_OF_ONE, _GROWTH = 0.22, 0.62
+"""How surely a rule has to speak of a call to be handed over: the odds where it is the only one, and the power by which they grow
+with the number of rules, since the more there are, the more likely is a wrong one among them. `python -m training.rule_calls`
+prints them.
+"""
+WORDS = "\2"
+"""Key of the words of all rules: a call that does something is compared with each of them."""
+PLAIN = ("run", "edit", "text", "name")
+"""Kinds of triggers by which a rule names what it is about."""
+WRITTEN = "\1"
+"""Key of what is looked for in the text that a call writes."""
 
 
 class StoredTrigger(NamedTuple):
@@ -42,38 +51,61 @@ class Forbidden(NamedTuple):
         return any(is_at(self.pattern, path, call.root) for path in call.changed)
 
 
-def keys_of(call: Call) -> set[str]:
+def keys_of(call: Call) -> tuple[str, ...]:
     """What the triggers that may fit are looked up by."""
     paths = (*call.changed, *call.named)
     works = work_of(call)
-    folders = {part for path in paths for part in (*path.split("/")[:-1], *path.split(".")[1:-1])}
-    extensions = {part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:]}
-    return {
-        *(name for command in (*call.commands, *call.elsewhere, *call.scripted) for name in _names_of(command)),
+    extensions = (part.lower() for path in call.changed for part in path.rpartition("/")[2].split(".")[1:])
+    keys = (
+        *([WORDS] if paths or not all(map(is_reading, call.commands)) else []),
+        *(command.program for command in (*call.commands, *call.elsewhere, *call.scripted)),
         *works,
-        *([f"secret{FILES}"] if call.written else []),
-        *(["\1"] if call.written or "dependency" in works else []),
-        *folders,
+        *([f"secret{FILES}", WRITTEN] if call.written else []),
         *extensions,
         *call.names,
         *([""] if paths else []),
-    }
+    )
+    return tuple(dict.fromkeys(keys))
 
 
-def _names_of(command: ShellCommand, *, with_maker: bool = True) -> tuple[str, ...]:
-    """A program may be one of several of its maker: `kafka-topics.sh`, `ansible-playbook`."""
-    name = command.program.removesuffix(".sh").removesuffix(".py")
-    return (command.program, name, name.partition("-")[0] if with_maker else name)
+def least_probability(rules: int, odds_of_one: float = _ODDS_OF_ONE, growth: float = _GROWTH) -> float:
+    """Among so many rules, that one of them speaks of a call, for it to be handed over."""
+    odds: float = odds_of_one * max(1, rules) ** growth
+    return odds / (1 + odds)
 
 
-def matched(call: Call, triggers: Iterable[StoredTrigger]) -> list[int]:
-    """The memories that speak of a call, the plainest first; among those the newest, which has the highest number."""
+def matched(call: Call, triggers: Iterable[StoredTrigger], rules: int | None = None) -> list[int]:
+    """The memories that speak of a call: those that name it, then the others, the surest first. Of two the newer, which has the
+    higher number. `rules`: how many there are; None: those of `triggers`.
+    """
+    triggers = list(triggers)
+    fitting = fitting_kinds(call, triggers)
+    chances = {number: 1.0 for number, kinds in fitting.items() if not kinds.isdisjoint(PLAIN)}
+    rows = rows_of(triggers)
+    if rows:
+        from memoryd.rules.evidence import evidence_of  # noqa: PLC0415 - what only looks at something needs none
+
+        for one in evidence_of(call, rows, fitting):
+            chances[one.memory_id] = one.probability
+    probable = sorted(((chance, number) for number, chance in chances.items()), reverse=True)
+    least = least_probability(len(rows) if rules is None else rules)
+    return [number for chance, number in probable if chance >= least]
+
+
+def rows_of(triggers: Iterable[StoredTrigger]) -> list[tuple[int, str, str]]:
+    """Memory, words and pieces of code of each rule."""
+    return [(one.memory_id, one.pattern, one.scope) for one in triggers if one.kind == "words"]
+
+
+def fitting_kinds(call: Call, triggers: Iterable[StoredTrigger]) -> dict[int, set[str]]:
+    """The kinds of triggers that fit a call, by memory; those of tests apart from other work."""
     works = work_of(call)
-    best: dict[int, int] = {}
+    found: dict[int, set[str]] = {}
     for trigger in triggers:
-        if _fits(trigger, call, works):
-            best[trigger.memory_id] = min(best.get(trigger.memory_id, len(ORDER)), ORDER.index(trigger.kind))
-    return sorted(best, key=lambda memory_id: (best[memory_id], -memory_id))
+        if trigger.kind != "words" and _fits(trigger, call, works):
+            is_test = trigger.kind == "work" and trigger.key.removesuffix(FILES) == "test"
+            found.setdefault(trigger.memory_id, set()).add("test" if is_test else trigger.kind)
+    return found
 
 
 def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
@@ -89,10 +121,6 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
                 for word in command.words
             )
         return bool(found) and _may_hold(trigger.scope, call)
-    if kind == "program":
-        return any(
-            key in _names_of(command, with_maker="lint" not in works) and not is_reading(command) for command in run
-        )
     if kind == "edit":
         return any(is_at(trigger.pattern, path, call.root) for path in (*call.changed, *call.named))
     if kind == "name":
@@ -106,18 +134,9 @@ def _fits(trigger: StoredTrigger, call: Call, works: frozenset[str]) -> bool:
         )
     if kind == "files":
         return any(path.lower().endswith(f".{key}") or f"/.{key}." in f"/{path.lower()}" for path in call.changed)
-    if kind in ("text", "words", "about"):
-        from memoryd.rules import written  # noqa: PLC0415 - few calls write something
+    from memoryd.rules import written  # noqa: PLC0415 - few calls write something
 
-        return written.has(trigger, call, works)
-    # A rule that merely has a word in common with a folder: only for what is changed there, and not at its very top.
-    return any(key in _folders(path) or path.startswith(f"{key}/") for path in call.changed)
-
-
-def _folders(path: str) -> list[str]:
-    """Names of the folders that a file is in, and of the kinds that its name has inside: `cart.blade.php`."""
-    *folders, name = path.split("/")
-    return folders[1:] + name.split(".")[1:-1]
+    return kind == "text" and written.has(trigger, call)
 
 
 def _may_hold(scope: str, call: Call, *, is_path_known: bool = False) -> bool:

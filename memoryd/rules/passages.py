@@ -14,6 +14,7 @@ from memoryd.language.forbidden import (
     is_behind_place_word,
     is_negated,
 )
+from memoryd.language.replaced import swap_in
 from memoryd.rot.naming import begins_like_branch, path_in
 from memoryd.rules.named import PATH_LIKE, Trigger, commands_in
 from memoryd.rules.written_terms import CODE, forbidden_code
@@ -40,6 +41,7 @@ class Passage(NamedTuple):
     """Pieces that are not to be written."""
     options: tuple[str, ...]
     """Long options that are not to be used."""
+    forbidden_commands: tuple[Trigger, ...]
 
 
 def read_passage(text: str) -> Passage:
@@ -52,7 +54,10 @@ def read_passage(text: str) -> Passage:
     kept = [folder for clause in forbidding if names_action("delete", clause) for folder in _folders_in(clause)]
     code = tuple(forbidden_code(text, spans)) if negated else ()
     options = tuple(option for span in spans for option in _LONG_OPTION.findall(span)) if "--" in text else ()
-    return Passage(text, negated, commands, folders, tuple(left_alone), tuple(kept), code, options)
+    swap = swap_in(text) if commands else None
+    spans = [*spans, swap.old] if swap else spans
+    forbidden = tuple(trigger for span in spans for _, trigger in commands_in(span)) if commands else ()
+    return Passage(text, negated, commands, folders, tuple(left_alone), tuple(kept), code, options, forbidden)
 
 
 def scope_of(passages: Iterable[Passage]) -> str:

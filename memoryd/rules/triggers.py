@@ -1,23 +1,20 @@
 """Triggers of a memory: the commands, paths, kinds of work and of files that it speaks of. Pure.
 
 Found when a memory is indexed, so that a hook only looks them up. The reason (`**Why:**`) tells of other things than the rule
-and is left out. What a memory names plainly counts first; the wider ways to understand it are tried only where it names
-neither command nor path: in doubt a memory speaks of no call.
+and is left out. Whether a call that has one of them is meant is for the model to say (`memoryd/rules/evidence.py`).
 """
 
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from memoryd.language.forbidden import first_clause, forbids_change, is_behind_place_word
+from memoryd.language.forbidden import first_clause, is_behind_place_word
 from memoryd.language.parts import passages_of
-from memoryd.language.stems import stem
-from memoryd.language.tokens import is_stop, split
 from memoryd.rot.naming import path_in
 from memoryd.rules.calls import command_of
-from memoryd.rules.named import IN_PROSE, PATH_LIKE, WORD, Trigger, commands_in, files_named, is_command, run_trigger
+from memoryd.rules.match import WRITTEN
+from memoryd.rules.named import WORD, Trigger, commands_in, files_named, is_command, run_trigger
 from memoryd.rules.passages import is_folder, likely_paths, read_passage, scope_of
 from memoryd.rules.programs import (
     COMMON_SUBCOMMANDS,
@@ -29,10 +26,10 @@ from memoryd.rules.programs import (
     STARTING_SUBCOMMANDS,
     WRAPPER_SCRIPTS,
 )
+from memoryd.rules.rule_words import trigger_of
 from memoryd.rules.work_kinds import by_name, commands_of
 from memoryd.rules.work_triggers import done_by, is_qualified, work_in
-from memoryd.rules.written import NAME_PART
-from memoryd.rules.written_terms import CODE, forbidden_words
+from memoryd.rules.written_terms import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     from memoryd.memory.quick_parse import QuickParse
     from memoryd.rules.passages import Passage
 
-WRITTEN = "\1"
-"""Key of what is looked for in the text that a call writes."""
 _ADVICE = re.compile(r"\*\*How to apply:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]{2,}")
 _PROPER_NAME = re.compile(
@@ -49,10 +44,6 @@ _PROPER_NAME = re.compile(
 )
 _REASON = re.compile(r"\*\*Why:?\*\*.*?(?=\n\s*\n|\Z)", re.DOTALL)
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}:\*\*|\*\*")
-_NO_PROGRAMS = ORDINARY_WORDS | IN_PROSE | FILE_KINDS.keys()
-_PROGRAM = re.compile(r"(?<![\w.@+-])[a-z][a-z0-9_.-]*[a-z0-9](?![\w@+])")
-_FOLDER_WORD = re.compile(r"(?<![\w./-])[A-Za-z]\w{3,}(?![\w./<-])", re.ASCII)
-_LEAST_LETTERS = 3
 _MOST_CHARACTERS = 8192
 _MOST = 40
 """Triggers of one memory; whoever names more describes a program."""
@@ -71,7 +62,7 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
        elsewhere tells where the rule holds
     2. the kinds of work, beside them
     3. names and code that it forbids to write
-    4. where it names nothing plainer: the words that it forbids, and words that may be a folder
+    4. its words, which the others are weighed with
     """
     texts = (description, rule_of(body))
     rules = (rule_of(_ADVICE.sub(" ", description)), rule_of(_ADVICE.sub(" ", body)))
@@ -86,18 +77,14 @@ def triggers_of(description: str, body: str) -> tuple[Trigger, ...]:
     work = _work_beside(texts, passages, plain, others)
     plain += _with_forbidden_options(work, options)
     found = [*plain, *done_by(work, texts, {trigger.key for trigger in plain}, scope), *others]
-    kinds = {trigger.kind for trigger in found}
-    if kinds <= {"name", "text"}:
-        found += [*(_file_kinds(texts) if "text" not in kinds else ()), *_words(passages)]
-        found += _folders(texts) if not kinds else ()
-    is_forbidden = any(passage.is_negated and not forbids_change(passage.text) for passage in passages)
-    if kinds <= ({"name", "text", "edit"} if is_forbidden else {"name", "text"}):
-        found.append(_about(passages))
     found = [
         trigger._replace(scope=_scope_of_command(trigger, passages)) if trigger.kind == "run" else trigger
         for trigger in found
     ]
-    return tuple(dict.fromkeys((*found, *_programs(rules, {trigger.key for trigger in plain}))))[:_MOST]
+    found = list(dict.fromkeys(found))[:_MOST]
+    called = {trigger.key for trigger in found if trigger.kind == "run"}
+    wanted = {trigger.key for passage in passages for trigger in passage.commands} - called
+    return (*found, trigger_of(*rules, passages, dict.fromkeys(trigger.kind for trigger in found), wanted))
 
 
 def _plain(body: str, texts: tuple[str, ...], passages: list[Passage]) -> list[Trigger]:
@@ -111,7 +98,16 @@ def _plain(body: str, texts: tuple[str, ...], passages: list[Passage]) -> list[T
         for trigger in _without_scope(passages, _without_advised(body, named, {*advised} - {*commands}))
         if trigger.kind != "edit" or trigger.pattern not in instead
     ]
+    plain = _without_wanted(passages, plain)
     return plain + _with_fewer_words(passages, plain)
+
+
+def _without_wanted(passages: list[Passage], plain: list[Trigger]) -> list[Trigger]:
+    """Without programs that a memory wants in the place of others: "pnpm, not npm". Who calls pnpm does as told."""
+    forbidden = {trigger.key for passage in passages for trigger in passage.forbidden_commands}
+    if forbidden.isdisjoint(trigger.key for trigger in plain):
+        return plain
+    return [trigger for trigger in plain if trigger.kind != "run" or trigger.key in forbidden]
 
 
 def _paths(texts: tuple[str, ...], passages: list[Passage], plain: list[Trigger]) -> Iterator[Trigger]:
@@ -216,33 +212,6 @@ def _kinds_of_files(texts: tuple[str, ...]) -> str:
     return " ".join(f"*.{extension}" for word in named for extension in FILE_KINDS[word])
 
 
-def _words(passages: list[Passage]) -> Iterator[Trigger]:
-    """Plain words that a memory forbids to use, with the other words that it has: one of those must be near."""
-    forbidden = {words: scope_of([passage]) for passage in passages for words in forbidden_words(passage.text)}
-    inside = {stem(word) for words in forbidden for word in words}
-    said = (word for passage in passages for word in split(passage.text))
-    near = {stem(word) for word in said if len(word) >= _LEAST_LETTERS and not is_stop(word)}
-    for words, scope in forbidden.items():
-        yield Trigger("words", WRITTEN, f"{' '.join(map(stem, words))}|{' '.join(sorted(near - inside))}", scope)
-
-
-def _about(passages: list[Passage]) -> Trigger:
-    """The words of a memory about how something is written: an edit that has several of them is about the same thing."""
-    words = (word.lower() for passage in passages for word in NAME_PART.findall(passage.text))
-    stems = sorted({stem(word) for word in words if not is_stop(word)})
-    return Trigger("about", WRITTEN, " ".join(stems), scope_of(passages))
-
-
-def _programs(texts: tuple[str, ...], known: set[str]) -> Iterator[Trigger]:
-    """Words that may be the name of a program: a call that runs one of that name is about the same thing."""
-    words = {code[2] for text in texts for code in CODE.finditer(text)}
-    for text in texts:
-        words.update(_PROGRAM.findall(PATH_LIKE.sub(" ", CODE.sub(" ", text)).lower()))
-    for word in sorted(words - known - _NO_PROGRAMS):
-        if _PROGRAM.fullmatch(word) and not is_stop(word):
-            yield Trigger("program", word, "")
-
-
 def _is_telling(option: str) -> bool:
     """Whether an option has several words: `--delete` is one of too many programs."""
     return "-" in option.lstrip("-")
@@ -308,10 +277,6 @@ def _proper_names(text: str, run: set[str]) -> Iterator[Trigger]:
             yield Trigger("name", found[0], "")
 
 
-def _first_words(text: str, number: int) -> list[str]:
-    return [word[0].lower() for word in islice(WORD.finditer(text), number)]
-
-
 def rule_of(body: str) -> str:
     """A body without its reason."""
     body = body[:_MOST_CHARACTERS]
@@ -330,25 +295,3 @@ def _binding(enforce: str) -> Iterator[Trigger]:
             yield Trigger("deny-run", command_of(forbidden.pattern.split()).program, forbidden.pattern)
         else:
             yield Trigger("deny-edit", "", forbidden.pattern)
-
-
-def _file_kinds(texts: tuple[str, ...]) -> Iterator[Trigger]:
-    """A language that a rule begins with: "TypeScript: …", "In Python …"."""
-    for text in texts:
-        words = _first_words(text, 4)
-        at = 1 if words and is_stop(words[0]) else 0
-        if at < len(words) and words[at] in FILE_KINDS and (at or words[1:2] == [":"]):
-            yield from (Trigger("files", extension, "") for extension in FILE_KINDS[words[at]])
-
-
-def _folders(texts: tuple[str, ...]) -> Iterator[Trigger]:
-    """Words that may be the name of a folder, where a rule names nothing plainer: "before you touch billing", "in fixtures"."""
-    for text in texts:
-        for found in _FOLDER_WORD.finditer(text):
-            word = found[0]
-            if (
-                not is_stop(word.lower())
-                and word.lower() not in FILE_KINDS
-                and is_behind_place_word(text, found.start())
-            ):
-                yield Trigger("folder", word, "")

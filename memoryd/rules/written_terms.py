@@ -1,12 +1,11 @@
-"""Words and pieces of code that a memory forbids to write, found in what a call writes. Pure."""
+"""Pieces of code that a memory forbids to write, found in what a call writes. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from memoryd.language.forbidden import clauses_of, forbidden_things, is_negated
-from memoryd.language.tokens import is_stop, split
+from memoryd.language.forbidden import clauses_of, is_negated
 from memoryd.rot.naming import path_in
 from memoryd.rules.programs import FILE_KINDS, ORDINARY_WORDS, PROGRAMS
 
@@ -20,10 +19,6 @@ CODE_LIKE = re.compile(
     re.ASCII,
 )
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
-_OR = re.compile(r"\b(?:or|and|nor|oder|und|noch|ou|et|ni|o|y|u)\b|[,/、和或]")
-_WORD = re.compile(r"[^\W_]+", re.ASCII)
-_MOST_WORDS = 3
-_LEAST_LETTERS = 3
 
 
 def forbidden_code(sentence: str, spans: list[str]) -> Iterator[str]:
@@ -51,29 +46,3 @@ def _pieces_of(text: str) -> Iterator[str]:
 def is_known_command(code: str) -> bool:
     """Whether a piece of code begins with the name of a program that everybody knows."""
     return code.split(maxsplit=1)[0] in PROGRAMS | ORDINARY_WORDS | {"git"}
-
-
-def forbidden_words(text: str) -> Iterator[tuple[str, ...]]:
-    """What a text forbids to use, by its words: ("lombok",), ("default", "exports")."""
-    for thing in forbidden_things(text):
-        for part in _OR.split(CODE_LIKE.sub(_kept_word, CODE.sub(" ", thing))):
-            words = _leading_words(part)
-            if not words:
-                break
-            if len(words) <= _MOST_WORDS and PROGRAMS.isdisjoint(words):
-                yield tuple(words)
-
-
-def _kept_word(found: re.Match[str]) -> str:
-    """What looks like code is looked for as it is; a word in capitals may be meant as a word too."""
-    return found[0] if found[0].isalpha() else " "
-
-
-def _leading_words(text: str) -> list[str]:
-    """The words up to one that tells nothing: "in tests" names a place, and no thing."""
-    found: list[str] = []
-    for word in split(text):
-        if is_stop(word) or not _WORD.fullmatch(word) or len(word) < _LEAST_LETTERS:
-            break
-        found.append(word)
-    return found

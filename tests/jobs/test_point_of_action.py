@@ -198,6 +198,16 @@ def test_a_global_rule_comes_with_calls_of_every_project_and_binds_there(project
     assert project.call("sudo reboot", session="s2").refusal == ""
 
 
+def test_among_many_rules_of_which_some_are_global_one_has_to_be_meant_more_surely(project: Project) -> None:
+    project.write("feedback_plan.md", "Terragrunt: plan first")
+    assert project.names("terragrunt apply") == ["feedback_plan.md"]
+    person = Project(project.paths, Path(project.paths.global_dir))
+    for number in range(200):
+        person.write(f"feedback_{number}.md", f"Say thing{number} in a word")
+    assert project.names("terragrunt apply", session="s2") == []
+    assert NPM in project.names("npm install x", session="s2")
+
+
 def test_a_global_rule_refuses_also_where_advice_of_the_project_fails(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

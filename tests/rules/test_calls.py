@@ -134,7 +134,8 @@ def test_a_line_that_runs_a_command_is_refused(line: str) -> None:
 def test_a_line_that_is_not_understood_still_gets_its_memory() -> None:
     call = run("x=(a b); npm install")
     assert not call.is_understood
-    assert matched(call, [StoredTrigger(1, "run", "npm", "npm install")]) == [1]
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of("Never run `npm install`", "")]
+    assert matched(call, stored) == [1]
 
 
 @pytest.mark.parametrize("part", ["'a b' ", '"a $(b) c" ', "a;", "<<E\n", "$(", "`", '"', "(", "\\"])
@@ -236,5 +237,6 @@ _WORDS = st.sampled_from(
 def test_no_shell_line_is_too_odd(words: list[str]) -> None:
     call = run(" ".join(words))
     assert all(command.words for command in call.commands)
-    assert all(trigger is not None for trigger in matched(call, [StoredTrigger(1, "run", "npm", "npm install")]))
+    stored = [StoredTrigger(1, *trigger) for trigger in triggers_of("Never run `npm install`", "")]
+    assert set(matched(call, stored)) <= {1}
     assert all(isinstance(key, str) for key in keys_of(call))
