@@ -21,7 +21,7 @@ from memoryd.memory.quick_parse import quick_parse
 from memoryd.recall.index import memory_names
 from memoryd.recall.quotes import name_of_quote, place_of_quotes
 from memoryd.recall.reading import read_memory
-from memoryd.recall.store import open_store
+from memoryd.recall.store import open_store_to_write
 from memoryd.state import jobs, memory_keys
 from memoryd.state.quotes import unconfirmed_quotes
 
@@ -165,7 +165,7 @@ def _read_again(paths: Paths, found: _Found, keys: Mapping[bytes, str]) -> None:
     names = [found.names[digest] for digest, text in keys.items() if text]
     if not names:
         return
-    with closing(open_store(paths)) as store, store.transaction():
+    with closing(open_store_to_write(paths)) as store, store.transaction():
         for place in (found.memory_dir, place_of_quotes(found.memory_dir)):
             if (directory := store.directory(place)) is not None:
                 store.forget(directory.id, names)

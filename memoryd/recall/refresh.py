@@ -21,7 +21,7 @@ from memoryd.recall import shown, use
 from memoryd.recall.index import read_triggers, up_to_date_index
 from memoryd.recall.outcomes import outcomes
 from memoryd.recall.reading import read_memory
-from memoryd.recall.store import open_store
+from memoryd.recall.store import open_store_to_write
 from memoryd.rot.check import Repository, check
 from memoryd.transcripts.read import recent_replies
 from memoryd.transcripts.recent_activity import recent_activity_of
@@ -50,7 +50,7 @@ class MemoryPlace(NamedTuple):
 
 def after_work(paths: Paths, config: Config, clock: Clock, places: Iterable[MemoryPlace]) -> None:
     try:
-        with closing(open_store(paths)) as store:
+        with closing(open_store_to_write(paths)) as store:
             for place in places:
                 _care(store, paths, config, place, clock.now())
             set_call_hooks(paths, store)
@@ -61,7 +61,7 @@ def after_work(paths: Paths, config: Config, clock: Clock, places: Iterable[Memo
 def nightly(paths: Paths, config: Config, clock: Clock, places: Iterable[MemoryPlace]) -> None:
     """The same for every project, and what is damaged or too old goes."""
     try:
-        with closing(open_store(paths)) as store:
+        with closing(open_store_to_write(paths)) as store:
             store.check()
     except MemorydError as error:
         _tell(paths, config, error)
@@ -69,7 +69,7 @@ def nightly(paths: Paths, config: Config, clock: Clock, places: Iterable[MemoryP
     try:
         shown.drop_before(paths, clock.now() - _KEPT_SECONDS)
         prefetch.drop_before(paths, clock.now() - _DAY_SECONDS)
-        with closing(open_store(paths)) as store, store.transaction():
+        with closing(open_store_to_write(paths)) as store, store.transaction():
             for directory_id, path in store.directories():
                 if not os.path.isdir(path):
                     store.drop_directory(directory_id)

@@ -366,6 +366,11 @@ def open_store(paths: Paths) -> Store:
     return Store(database or Database.open(file), paths)
 
 
+def open_store_to_write(paths: Paths) -> Store:
+    """The same for who brings the file up to date: closed as the last one, it leaves nothing beside the file."""
+    return Store(Database.open(_file(paths)), paths)
+
+
 def store_to_look(paths: Paths) -> Store | None:
     """Without ever writing; None where there is nothing that this memoryd could read."""
     try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clock import elapsed, rest
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
+from memoryd.state.database_errors import in_words, unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,7 +85,7 @@ class Database:
             os.makedirs(os.path.dirname(file.path), mode=0o700, exist_ok=True)
             _make_private(file.path)
         except OSError as error:
-            raise _unusable(file, "opened", error) from error
+            raise unusable(file, "opened", error) from error
         database = cls._connect(file, file.path, file.busy_seconds, is_writable=True)
         try:
             database.execute(f"PRAGMA synchronous = {'OFF' if file.is_disposable else 'FULL'}")
@@ -109,7 +110,7 @@ class Database:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _unusable(file, "read", error) from error
+            raise unusable(file, "read", error) from error
         path = file.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # all that ends a path for SQLite
         address = f"file:{path}?mode={'rw' if file.is_disposable and not is_left_open else 'ro'}"
         try:
@@ -136,7 +137,7 @@ class Database:
         try:
             connection = sqlite3.connect(address, uri=not is_writable, timeout=wait_seconds, isolation_level=None)
         except sqlite3.Error as error:
-            raise _in_words(error, file) from error
+            raise in_words(error, file) from error
         connection.row_factory = sqlite3.Row
         return cls(connection, file, is_writable=is_writable)
 
@@ -217,7 +218,7 @@ class Database:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            words = _in_words(error, self._file)
+            words = in_words(error, self._file)
             if isinstance(words, CorruptStateError):
                 self._remove_if_disposable()
             raise words from error
@@ -338,7 +339,7 @@ def _migrations() -> tuple[str, ...]:
     return MIGRATIONS
 
 
-# --- messages ---------------------------------------------------------------------------------------------------------
+# --- the file ---------------------------------------------------------------------------------------------------------
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -375,35 +376,3 @@ def _make_private(path: str) -> None:
             raise OSError(number, os.strerror(number), path) from None
         if not os.access(path, os.R_OK | os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path) from None
-
-
-def _unusable(file: DatabaseFile, what: str, error: OSError) -> StateError:
-    """Error whose fix names the path, or the first folder above it that can be seen."""
-    place = file.path
-    while not os.access(os.path.dirname(place), os.X_OK) or not os.path.lexists(place):
-        above = os.path.dirname(place)
-        if above == place:
-            break
-        place = above
-    return StateError(f"The {file.title} {file.path} cannot be {what}: {error.strerror}.", f"ls -ld {place}")
-
-
-def _in_words(error: sqlite3.Error | UnicodeDecodeError, file: DatabaseFile) -> StateError | BusyError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    path = file.path
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return BusyError(
-            f"Another process has kept the {file.title} {path} locked for seconds.",
-            f"fuser -v {path}",
-        )
-    # SQLite's own sentence quotes a damaged schema, which Python then cannot read.
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
-        return CorruptStateError(f"The {file.title} {path} is damaged ({error}).", "memoryd run")
-    if code == sqlite3.SQLITE_FULL:
-        return StateError(
-            f"The disk is full: {path} cannot grow. Nothing is lost; memoryd goes on when there is room.",
-            f"df -h {os.path.dirname(path)}",
-        )
-    if code == sqlite3.SQLITE_READONLY or (code == sqlite3.SQLITE_CANTOPEN and not os.access(path, os.W_OK)):
-        return StateError(f"The {file.title} {path} cannot be written.", f"ls -l {path}")
-    return StateError(f"The {file.title} {path} failed: {error}.", f"ls -l {path}")
