@@ -65,6 +65,13 @@ _PAIR = re.compile(
 )
 _LOGIN_PAIR = re.compile(rf"{_SPACE}{{0,2}}[:=]{_SPACE}{{0,2}}[\w.@-]{{1,40}}{_SPACE}{{1,2}}/{_SPACE}{{1,2}}")
 _LOGIN = ("login", "user", "account")
+_NETRC = re.compile(
+    r"(?:(?:\A|\n)[^\S\n]*machine\s+\S+|\bmachine\s+\S*\w[.:]\w\S*)(?:[^\S\n]+#[^\n]*\n)?(?:\s+(?:login|user|account|port)\s+\S+){1,3}\s+\Z"
+)
+"""What stands before the password in `.netrc`: a machine and its host, perhaps a comment, then what else it has. Amid a sentence, a
+host has a dot: "on this machine the login page …".
+"""
+_LONGEST_NETRC = 300
 # Words as in BIP 39: three to eight small letters each, 12, 15, 18, 21 or 24 of them.
 _SEED_PHRASE = re.compile(
     r"(?i:(?:seed|recovery|backup|secret) (?:phrase|words)|mnemonic(?: phrase)?)(?: (?:is|are|was))?[\s:=\"'`]{1,6}"
@@ -76,7 +83,7 @@ _WORD_LENGTH, _NAME_LENGTH, _TOKEN_LENGTH, _LONG = 4, 6, 8, 20
 """From how many letters on a value counts: where any is a secret; in quotes; of a token; of what has no clear name."""
 _IS_REDACTED = re.compile(r"[\"'`]{0,2}\s{0,3}[:=]?\s{0,3}[\"'`]{0,2}\[redacted: ")
 _NAME, _LONGEST_NAME = re.compile(r"[\w.-]*"), 60
-_LOOKS_BACK, _LOOKS_AHEAD = 130, 1000
+_LOOKS_BACK, _LOOKS_AHEAD = _LONGEST_NETRC + 10, 1000
 """So much of the text around a noun decides what is found there, but for table columns."""
 
 
@@ -232,14 +239,15 @@ def _said(text: str, noun: Noun) -> Span | None:
 def _next(text: str, noun: Noun) -> Span | None:
     """Right behind its noun, as in `.netrc` or "user admin password …"."""
     words = text[max(0, noun.start - 120) : noun.start].split()
-    is_login = noun.is_password and len(words) > 1 and words[-2] in _LOGIN
+    is_netrc = noun.is_password and bool(_NETRC.search(text[max(0, noun.start - _LONGEST_NETRC) : noun.start]))
+    is_login = is_netrc or (noun.is_password and len(words) > 1 and words[-2] in _LOGIN)
     match = (_FLAG if is_login else _NEXT).match(text, noun.end)
     value = read_value(text, match.end()) if match is not None else None
     if value is None or is_masked(value.text) or " " in value.text or is_code(value.text):
         return None
     much = strength(value.text)
     if is_login:
-        is_secret = much >= LIKELY or "machine" in words[-6:]  # machine … login … account … password …
+        is_secret = much >= LIKELY or is_netrc
     elif noun.is_verb:
         is_secret = much >= STRONG and not value.text.isalnum()
     elif noun.is_password:

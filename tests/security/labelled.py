@@ -268,6 +268,9 @@ SECRETS: tuple[Sample, ...] = tuple(
         "command line": (
             "machine api.heroku.com\n  login me@acme.dev\n  password ⟦c4ef-heroku-77⟧",
             "machine git.acme.dev login ci password ⟦builder⟧",
+            "machine ftp.example.com port 2121 login my.name account a-b-c password ⟦hunterzwei⟧",
+            "machine x.example.com # prod box used by deploys\n login deploy\n password ⟦wintertime⟧",
+            "machine localhost\nlogin ada\nport 21\npassword ⟦wintertime⟧",
             "curl -u admin:⟦Passw0rd!⟧ http://localhost:9200/_cat",
             "curl --user 'ci:⟦ab12cd34⟧' https://nexus.acme.dev/repo",
             "mysql -u root -p⟦S3cr3tRoot⟧ shop < dump.sql",
@@ -508,6 +511,7 @@ PLAIN: tuple[Sample, ...] = tuple(
     for group, texts in {
         "sentences about secrets": (
             "on this machine the new build of today broke the login page. пароль нужно сменить",
+            "on this machine the login page password reset is broken",
             "the password is wrong",
             "the token is expired",
             "secret is rotated weekly",
