@@ -195,7 +195,7 @@ def test_no_tag_that_reads_like_ours_is_shown(tag: str) -> None:
 
 
 def test_what_is_no_tag_of_ours_is_shown_as_it_is() -> None:
-    for text in (f"a < b: see {MARK}", f"-> {MARK}", "設定 〈一般〉 <b>é</b> \u200b", f"‹yak› of {MARK}"):
+    for text in (f"a < b: see {MARK}", f"-> {MARK}", "設定 〈一般〉 <b>é</b> \u200b", f"⟨yak⟩ of {MARK}"):
         assert marked(text).split("\n")[1] == text
 
 
