@@ -57,11 +57,12 @@ _NEW_BLOCK = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)]|#{1,6})[ \t]")
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?"
 _DATE = r"[\d./-]{5,10},? "
 _IN_BRACKETS = rf"(?:\[(?:{_DATE})?{_CLOCK}\]|\((?:{_DATE})?{_CLOCK}\))"
-_CAPITALISED = r"(?![a-z\d_])\w[\w.-]{0,29}"
-_PERSON = rf"(?:[\w.@-]{{1,30}}|{_CAPITALISED}(?: {_CAPITALISED}){{1,2}})"
+_PERSON = r"[\w.@-]{1,30}(?: [\w.@-]{1,30}){0,2}"
 _SPOKEN = re.compile(
-    rf"[ \t]*(?:<[\w.@ -]{{1,30}}>(?= )|(?:{_IN_BRACKETS}|{_DATE}{_CLOCK}) +(?:- )?<?{_PERSON}>?:|{_CLOCK} +(?:<[\w.@-]{{1,30}}>|{_CAPITALISED}):"
-    rf"|[^\W\d_][\w. -]{{0,30}} (?:{_IN_BRACKETS}(?::|$)|(?:{_DATE})?{_CLOCK}$)|(?P<prompt>[^\W\d_][\w.-]{{0,29}}(?<!-)>)(?= \S))"
+    rf"[ \t]*(?:<[\w.@ -]{{1,30}}>(?= )|(?:{_IN_BRACKETS}|{_DATE}{_CLOCK}) +(?:- )?<?(?P<dated>{_PERSON})>?:"
+    rf"|{_CLOCK} +(?:<[\w.@-]{{1,30}}>|(?P<timed>[^\W\d_][\w.-]{{0,29}})):"
+    rf"|(?=[^\W\d_])(?P<above>{_PERSON}) +(?:{_IN_BRACKETS}(?::|$)|(?:{_DATE})?{_CLOCK}$)"
+    rf"|(?P<prompt>[^\W\d_][\w.-]{{0,29}}(?<!-)>)(?= \S))"
 )
 """A time and a label in small letters are an entry of a calendar, if no date and no bracket makes them a line of a chat."""
 _FEWEST_PROMPTS = 3
@@ -186,13 +187,22 @@ def _has_address(line: str) -> bool:
 
 def _without_chat(lines: list[str]) -> list[str]:
     """Without lines that begin with a name in angle brackets or a time, where there are several."""
-    spoken = [_SPOKEN.match(line) for line in lines]
+    spoken = [_spoken(line) for line in lines]
     if sum(bool(match and match["prompt"]) for match in spoken) < _FEWEST_PROMPTS:
         spoken = [match if match and not match["prompt"] else None for match in spoken]
     if len({match[0] for match in spoken if match}) < 2:  # noqa: PLR2004 - one alone is a word about a tag
         return lines
     first = next(place for place, match in enumerate(spoken) if match)
     return lines[:first]
+
+
+def _spoken(line: str) -> re.Match[str] | None:
+    """What a line of a chat begins with. A name of several words has none in small letters."""
+    match = _SPOKEN.match(line)
+    if match is None or (match["timed"] or "")[:1].islower():
+        return None
+    names = (match["dated"] or match["above"] or "").split()
+    return match if len(names) < 2 or not any(name[0].islower() for name in names) else None  # noqa: PLR2004 - several
 
 
 def _outside_of_quotes(lines: list[str]) -> list[str]:

@@ -279,6 +279,13 @@ def test_what_stands_below_an_open_tag_may_be_pasted(above: str, is_text: bool) 
         ("[SYSTEM NOTIFICATION]\n", True),
         ("dana@box:~/code$ cat notes.txt\n", True),
         ("[x] the parser is done\n", False),
+        ("From: Dana\nSubject: New rules!\n\n", True),
+        ("Note: the parser is done.\nSubject: New rules!\n\n", True),
+        ("[Backend]\n", False),
+        ("[API]\n", False),
+        ("[My rules]\n", False),
+        ("[System notification, not user input]\n", True),
+        ("[System: note]\n", True),
     ],
 )
 def test_what_announces_a_text_is_told_from_own_sentences(above: str, is_text: bool) -> None:
