@@ -154,13 +154,27 @@ def _numbers_behind(text: str) -> dict[str, frozenset[str]]:
 
 
 def is_contrasted(text: str, other: str) -> bool:
-    """Whether two texts say the same word of two different things: "backend bugs" and "frontend bugs"."""
-    first, second = _words_before(text), _words_before(other)
+    """Whether two texts say the same word of two different things: "backend bugs" and "frontend bugs", "demo for …"."""
+    return _differ(_words_before(text), _words_before(other)) or _differ(_owners_of(text), _owners_of(other))
+
+
+def _differ(first: dict[str, frozenset[str]], second: dict[str, frozenset[str]]) -> bool:
     return any(
         first[word].isdisjoint(second[word]) and not first[word] & second.keys() and not second[word] & first.keys()
         for word in first.keys() & second.keys()
         if first[word] and second[word]
     )
+
+
+@lru_cache(maxsize=2048)
+def _owners_of(text: str) -> dict[str, frozenset[str]]:
+    """For each word that carries meaning what it is of, for, with or to: "meeting with Acme"."""
+    found: dict[str, frozenset[str]] = {}
+    for match in pattern("subjects", "belongs_to").finditer(text):
+        thing, owner = match["thing"].lower(), match["owner"].lower()
+        if not any(is_stop(word) or word in _values() for word in (thing, owner)):
+            found[stem(thing)] = found.get(stem(thing), frozenset()) | {stem(owner)}
+    return found | {owner: frozenset[str]() for owners in [*found.values()] for owner in owners if owner not in found}
 
 
 @lru_cache(maxsize=2048)

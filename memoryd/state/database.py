@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryd.clock import elapsed, rest
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
-from memoryd.state.database_errors import in_words, unusable
+from memoryd.state.database_file import identity_of, unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -61,7 +61,7 @@ class Database:
         self._file = file
         self.is_writable = is_writable
         self._may_begin_anew = is_writable
-        self._identity = _identity(file.path)
+        self._identity = identity_of(file.path)
         self.path = file.path
         self.paths: Paths | None = None
         """Where memoryd keeps its files; of the state database alone."""
@@ -137,7 +137,7 @@ class Database:
         try:
             connection = sqlite3.connect(address, uri=not is_writable, timeout=wait_seconds, isolation_level=None)
         except sqlite3.Error as error:
-            raise in_words(error, file) from error
+            raise _in_words(error, file) from error
         connection.row_factory = sqlite3.Row
         return cls(connection, file, is_writable=is_writable)
 
@@ -208,7 +208,7 @@ class Database:
 
     def is_in_place(self) -> bool:
         """Whether the file that was opened is still the one under its name."""
-        return self._identity is not None and self._identity == _identity(self.path)
+        return self._identity is not None and self._identity == identity_of(self.path)
 
     def close(self) -> None:
         self._connection.close()
@@ -218,7 +218,7 @@ class Database:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            words = in_words(error, self._file)
+            words = _in_words(error, self._file)
             if isinstance(words, CorruptStateError):
                 self._remove_if_disposable()
             raise words from error
@@ -339,15 +339,7 @@ def _migrations() -> tuple[str, ...]:
     return MIGRATIONS
 
 
-# --- the file ---------------------------------------------------------------------------------------------------------
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 def _statements(script: str) -> list[str]:
@@ -376,3 +368,24 @@ def _make_private(path: str) -> None:
             raise OSError(number, os.strerror(number), path) from None
         if not os.access(path, os.R_OK | os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path) from None
+
+
+def _in_words(error: sqlite3.Error | UnicodeDecodeError, file: DatabaseFile) -> StateError | BusyError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    path = file.path
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return BusyError(
+            f"Another process has kept the {file.title} {path} locked for seconds.",
+            f"fuser -v {path}",
+        )
+    # SQLite's own sentence quotes a damaged schema, which Python then cannot read.
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
+        return CorruptStateError(f"The {file.title} {path} is damaged ({error}).", "memoryd run")
+    if code == sqlite3.SQLITE_FULL:
+        return StateError(
+            f"The disk is full: {path} cannot grow. Nothing is lost; memoryd goes on when there is room.",
+            f"df -h {os.path.dirname(path)}",
+        )
+    if code == sqlite3.SQLITE_READONLY or (code == sqlite3.SQLITE_CANTOPEN and not os.access(path, os.W_OK)):
+        return StateError(f"The {file.title} {path} cannot be written.", f"ls -l {path}")
+    return StateError(f"The {file.title} {path} failed: {error}.", f"ls -l {path}")

@@ -52,7 +52,7 @@ def add(database: Database, change_id: int, number: int, memory_dir: str, group:
     """Record the line of a group, with the commit that appends it."""
     (change,) = group.changes
     line = (change.after or b"").decode("utf-8", "replace")
-    said = json.dumps([message._asdict() for message in group.said], ensure_ascii=False)
+    said = json.dumps([message._replace(reply="")._asdict() for message in group.said], ensure_ascii=False)
     database.execute(
         "INSERT INTO log_lines VALUES (?, ?, ?, ?, ?, ?, ?)",
         (change_id, number, memory_dir, change.name, digest_of_line(line), group.type, said),

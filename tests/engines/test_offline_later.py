@@ -251,3 +251,24 @@ def test_two_things_with_numbers_of_their_own_stay_two(earlier: str, later: str)
 def test_a_day_or_a_measure_of_the_same_thing_may_change() -> None:
     assert spoken_of("code freeze is dec 12 now", ["code freeze is on dec 5"], [False]) == 0
     assert spoken_of("upload limit is 8 mb now", ["the upload limit is 5 mb"], [False]) == 0
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("the meeting with Acme is on 3 March", "the meeting with Globex is on 10 March"),
+        (
+            "the certificate of shop.example.com expires on May 3",
+            "the certificate of blog.example.com expires on June 9",
+        ),
+        ("the worker queue in prod has 8 workers", "the worker queue in staging has 2 workers"),
+        ("the flight to Rome is on Tuesday", "the flight to Oslo is on Thursday"),
+        ("support for Python 3.9 ends in October", "support for Ubuntu 20.04 ends in April"),
+        ("deploys of the web app go out on Tuesdays", "deploys of the api go out on Thursdays"),
+        ("der Termin mit Lena ist am Montag", "der Termin mit Tom ist am Freitag"),
+        ("la démo pour Siemens est lundi", "la démo pour Bosch est jeudi"),
+    ],
+)
+@pytest.mark.parametrize("said_now", ["", " now"])
+def test_facts_about_two_things_stay_two_however_alike(earlier: str, later: str, said_now: str) -> None:
+    assert spoken_of(later + said_now, [earlier], [False]) is None

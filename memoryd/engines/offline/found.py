@@ -136,7 +136,7 @@ class FoundFacts:
         self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=newer)
 
     def _amends(self, said: UserMessage, stated: StatedFact, body: str) -> bool:
-        """Set a fact that changes or limits an older one beside it; whether there is one.
+        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one.
 
         `body` is what would be written of it by itself, with its days as dates.
         """
