@@ -20,6 +20,7 @@ _IN_BRACKETS = re.compile(r"\([^()]*\)?|（[^（）]*）?")  # noqa: RUF001
 _AROUND = " \t,;:.!-–—，。；：、！"  # noqa: RUF001
 _BRACKETS = re.compile(r"[(（](?!\d{4}-)[^()（）]*[)）]|…")  # noqa: RUF001 - what is no date that was resolved
 _SLUG = re.compile(r"[^\w]+")
+_CUT_DATE = re.compile(r"-\d{4}(?:-\d\d?)?$")
 _LEAST_WORDS = 4
 
 
@@ -86,7 +87,7 @@ def slug_of(title: str) -> str:
     if len(slug) > LONGEST_SLUG:
         cut = slug[: LONGEST_SLUG + 1]
         slug = cut.rsplit("-", 1)[0] if "-" in cut else cut[:-1]
-        slug = _without_open_end(slug, "-")
+        slug = _without_open_end(_CUT_DATE.sub("", slug), "-")
     return slug.strip("-_") or "note"
 
 

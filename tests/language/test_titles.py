@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.language.titles import LONGEST_TITLE, slug_of, title_and_rest, title_of
+from memoryd.language.titles import LONGEST_SLUG, LONGEST_TITLE, slug_of, title_and_rest, title_of
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,17 @@ def test_a_title_begins_behind_a_clause_that_only_approves() -> None:
     assert title_and_rest(approved) == ("Arrows first and then the names of the stops", "")
     pointing = "love the tables in the weekly report of the depot, keep those in all reports"
     assert title_of(pointing).startswith("Love the tables")
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Use pnpm, not npm", "use-pnpm-not-npm"),
+        ("Freeze until Friday (2026-11-20)", "freeze-until-friday-2026-11-20"),
+        ("The demo for Siemens is on Monday (2026-11-23) now", "the-demo-for-siemens-is-on-monday"),
+        ("Use pnpm not npm, the lockfile breaks otherwise and CI…", "use-pnpm-not-npm-the-lockfile-breaks"),
+    ],
+)
+def test_a_file_is_called_by_the_short_form_of_its_title_without_half_a_date(title: str, slug: str) -> None:
+    assert slug_of(title) == slug
+    assert len(slug) <= LONGEST_SLUG
