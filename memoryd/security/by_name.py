@@ -66,10 +66,11 @@ _PAIR = re.compile(
 _LOGIN_PAIR = re.compile(rf"{_SPACE}{{0,2}}[:=]{_SPACE}{{0,2}}[\w.@-]{{1,40}}{_SPACE}{{1,2}}/{_SPACE}{{1,2}}")
 _LOGIN = ("login", "user", "account")
 _NETRC = re.compile(
-    r"(?:(?:\A|\n)[^\S\n]*machine\s+\S+|\bmachine\s+\S*\w[.:]\w\S*)(?:[^\S\n]+#[^\n]*\n)?(?:\s+(?:login|user|account|port)\s+\S+){1,3}\s+\Z"
+    r"(?:(?:(?:\A|\n)[^\S\n]*machine\s+\S+|\bmachine\s+\S*\w[.:]\w\S*)(?:[^\S\n]+#[^\n]{0,200}?)?(?:\s+(?:login|user|account|port)\s+\S+){1,3}"
+    r"|\bmachine\s+\S+(?:\s+(?:login|user|account|port)\s+\S+){2,3})\s+\Z"
 )
 """What stands before the password in `.netrc`: a machine and its host, perhaps a comment, then what else it has. Amid a sentence, a
-host has a dot: "on this machine the login page …".
+host has a dot, or two things stand behind it: "on this machine the login page …".
 """
 _LONGEST_NETRC = 300
 # Words as in BIP 39: three to eight small letters each, 12, 15, 18, 21 or 24 of them.
