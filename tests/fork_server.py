@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
@@ -46,14 +47,16 @@ class Forked:
     def __init__(self, reply: int) -> None:
         self._reply = reply
         self._code: int | None = None
+        self._lock = threading.Lock()  # a test waits for it while the thread that answers it kills it
+        weakref.finalize(self, os.close, reply)
         self.pid = int(os.read(reply, _NUMBER_BYTES))
 
     def poll(self) -> int | None:
         """Its exit code, or the negative number of the signal that ended it; None while it runs."""
-        if self._code is None and select.select([self._reply], [], [], 0)[0]:
-            self._code = int(os.read(self._reply, _NUMBER_BYTES))
-            os.close(self._reply)
-        return self._code
+        with self._lock:
+            if self._code is None and select.select([self._reply], [], [], 0)[0]:
+                self._code = int(os.read(self._reply, _NUMBER_BYTES))
+            return self._code
 
     def wait(self, seconds: float) -> int:
         """The same when it has ended. Kills it where that takes too long."""
