@@ -91,6 +91,8 @@ def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int |
     facts = [*map(fact_of, bodies)]
     if is_exception(text) or is_permission(text):
         return _limited(text, facts)
+    if not has_change(text):
+        return None
     subject = without_change(text)
     shared = [
         shared_subjects(fact, subject)
@@ -103,7 +105,7 @@ def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int |
         return None
     fact = facts[about]
     least = _LEAST_PART * min(word_count(fact), word_count(text))
-    if not has_change(text) or len(shared[about]) + is_same_kind_of_value(fact, text) < least:
+    if len(shared[about]) + is_same_kind_of_value(fact, text) < least:
         return None
     likely = is_change(fact, text, [*facts[:about], *facts[about + 1 :]])
     return about if likely >= (_CHANGES_PASSED if passed[about] else _CHANGES) else None
