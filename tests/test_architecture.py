@@ -23,6 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "errors",
             "backoff",
             "formatting",
+            "trees",
             "security",
             "atomic_file",
             "git_index",

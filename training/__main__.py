@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from memoryd.engines.offline import classifier
-from memoryd.engines.offline.features import change_features, pair_features, sentence_features, text_features
+from memoryd import trees
+from memoryd.engines.offline import changes, classifier
+from memoryd.engines.offline.features import pair_features, sentence_features, text_features
 from training.labels import (
     asked_messages,
     casual_messages,
@@ -25,13 +26,14 @@ from training.labels import (
     messages_of,
     sentences_of_scope,
     sessions_in,
-    stories_in,
+    stories_by_author,
 )
+from training.trees import fitted_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from training.labels import Following, Message, StoryMessage
+    from training.labels import Following, Labelled, Message, Story
 
 BUCKETS = 1 << 18
 FOLDS = 5
@@ -39,25 +41,31 @@ RARITY = 5.0
 """Makes the weight of a feature that stands in one of 150 examples 1."""
 LEAST_SEEN = 2
 """A feature that was seen only once says nothing."""
+LEAST_SEEN_CHANGES = 4
 LEAST_SEEN_WORTH = 8
 """Among many examples, one that was seen so seldom tells nothing either; chosen by cross-validation."""
 LEAST_WEIGHT = 3
-"""A weight of less than this many of 127 steps is left out: it changes nothing, and the file is half as long."""
+LEAST_WEIGHT_OF_MANY = 6
+"""A weight of less than this many of 127 steps is left out: it changes nothing, and the file is a third as long."""
 STRENGTH = 10.0
-WORTH_STRENGTH = 4.0
+WORTH_STRENGTH = 8.0
 """How little the weights are held back; chosen by cross-validation."""
+SESSIONS = 0.5
+"""How much a message of a session counts: these are typed with more care than most."""
 CASUAL = 3.0
 """How much a casual message counts beside one of a whole session: there are fewer of them, and more are typed."""
-ASKED = 0.5
+STORIES = 1.0
+"""How much a message of a story counts. There are many, most of them about a task, so that with more weight "never use mocks" by
+itself would be taken for one; chosen by cross-validation, and by what single messages say."""
+ASKED = 0.25
 """How much a casual message counts that was made a request: the same words stand in another one."""
 UNLISTED = 0.3
 """How much a fact counts for the scope whose scope nobody has looked at: all that is known is that it was not listed."""
 SCOPE_STRENGTH = 3.0
 """Fewer sentences are listed than messages labelled, so these weights are held back more; chosen by cross-validation."""
+CHANGES_STRENGTH = 4.0
 PROJECT_BIAS = 0.3
 """Facts about a project often end in a rule that follows from them."""
-
-Labelled = tuple[list[str], Any, float]
 
 
 def worth_examples(messages: Iterable[Message], weight: float) -> Iterator[Labelled]:
@@ -121,12 +129,6 @@ def listed_scope_examples() -> Iterator[Labelled]:
             yield text_features(sentence), scope == "global", CASUAL
 
 
-def change_examples(stories: Iterable[list[StoryMessage]]) -> Iterator[Labelled]:
-    for story in stories:
-        for later in later_in_story(story):
-            yield change_features(later.older, later.newer, later.others), later.is_change, 1.0
-
-
 def matrix(examples: list[Labelled]) -> Any:
     """One row an example, of length one."""
     rows, places, values = [0], [], []
@@ -144,11 +146,11 @@ def fitted(examples: list[Labelled], *, balanced: bool = False, strength: float 
     return _fitted(data, seen.astype(float), examples, balanced=balanced, strength=strength)
 
 
-def fitted_by_rarity(examples: list[Labelled], *, strength: float) -> Any:
+def fitted_by_rarity(examples: list[Labelled], *, strength: float, least_seen: int = LEAST_SEEN_WORTH) -> Any:
     """The same, a feature held back by how common it is: among many examples, what is rare tells more."""
     data = matrix(examples)
     number = np.asarray((data > 0).sum(axis=0)).ravel()
-    rarity = (number >= LEAST_SEEN_WORTH) * np.log(data.shape[0] / (number + 1.0)) / RARITY
+    rarity = (number >= least_seen) * np.log(data.shape[0] / (number + 1.0)) / RARITY
     model = _fitted(data, rarity, examples, balanced=False, strength=strength)
     model.coef_ = model.coef_ * rarity
     return model
@@ -168,45 +170,66 @@ def _fitted(data: Any, scale: Any, examples: list[Labelled], *, balanced: bool, 
 
 
 def fit(
-    messages: list[Message],
-    casual: list[Message],
-    stories: list[list[StoryMessage]],
-    following: list[Following],
+    messages: list[Message], casual: list[Message], stories: list[Story], pairs: Mapping[classifier.Table, Any]
 ) -> classifier.Model:
-    """Which sentences belong together is not marked in stories, so that is not fitted to them."""
-    both, told = [*messages, *casual], [message.said for story in stories for message in story]
-    single = [
-        fitted_by_rarity(
-            [
-                *worth_examples(messages, 1.0),
-                *worth_examples([*casual, *told], CASUAL),
-                *worth_examples(asked_messages(), ASKED),
-            ],
-            strength=WORTH_STRENGTH,
-        ),
-        fitted(list(joined_examples(both, following))),
-        fitted(list(joined_before_examples(both))),
-        fitted(list(reason_examples(both, following))),
-    ]
+    """`pairs`: the models that tell which sentences belong together. That is not marked in stories."""
+    told = _messages_in(stories)
     kinds = fitted([*type_examples(messages, 1.0), *type_examples([*casual, *told], CASUAL)], balanced=True)
-    order = [list(kinds.classes_).index(kind) for kind in classifier.TYPES]
-    scope = fitted([*scope_examples(both), *listed_scope_examples()], strength=SCOPE_STRENGTH)
-    last = [scope, fitted(list(change_examples(stories)))]
-    weights = [
-        *(model.coef_[0] for model in single),
-        *(kinds.coef_[at] for at in order),
-        *(model.coef_[0] for model in last),
+    scope = [*scope_examples([*messages, *casual]), *listed_scope_examples()]
+    models = {
+        "worth": worth_model(messages, casual, stories),
+        "changes": fitted_by_rarity(
+            list(change_examples(stories)), strength=CHANGES_STRENGTH, least_seen=LEAST_SEEN_CHANGES
+        ),
+        "global": fitted(scope, strength=SCOPE_STRENGTH),
+        **pairs,
+    }
+    weights = {name: (model.coef_[0], float(model.intercept_[0])) for name, model in models.items()}
+    for number, kind in enumerate(kinds.classes_):
+        weights[kind] = kinds.coef_[number], float(kinds.intercept_[number]) + PROJECT_BIAS * (kind == "project")
+    rows = [weights[table] for table in classifier.TABLES]
+    scales = tuple(float(np.abs(row).max()) / 127 for row, _ in rows)
+    steps = [np.round(row / scale) for (row, _), scale in zip(rows, scales, strict=True)]
+    least = [
+        LEAST_WEIGHT_OF_MANY if table in ("worth", "changes", *classifier.TYPES) else LEAST_WEIGHT
+        for table in classifier.TABLES
     ]
-    biases = [
-        *(model.intercept_[0] for model in single),
-        *(kinds.intercept_[at] for at in order),
-        *(model.intercept_[0] for model in last),
+    tables = [
+        array("b", (told * (np.abs(told) >= limit)).astype(np.int8).tobytes())
+        for told, limit in zip(steps, least, strict=True)
     ]
-    biases[classifier.TABLES.index("project")] += PROJECT_BIAS
-    scales = [float(np.abs(weight).max()) / 127 for weight in weights]
-    steps = [np.round(weight / scale) for weight, scale in zip(weights, scales, strict=True)]
-    tables = [array("b", (told * (np.abs(told) >= LEAST_WEIGHT)).astype(np.int8).tobytes()) for told in steps]
-    return classifier.Model(BUCKETS, tuple(float(bias) for bias in biases), tuple(scales), tuple(tables))
+    return classifier.Model(BUCKETS, tuple(bias for _, bias in rows), scales, tuple(tables))
+
+
+def fit_pairs(messages: list[Message], following: list[Following]) -> dict[classifier.Table, Any]:
+    return {
+        "joined": fitted(list(joined_examples(messages, following))),
+        "joined_before": fitted(list(joined_before_examples(messages))),
+        "reason": fitted(list(reason_examples(messages, following))),
+    }
+
+
+def _messages_in(stories: Iterable[Story]) -> list[Message]:
+    return [message.said for story in stories for message in story]
+
+
+def worth_model(messages: list[Message], casual: list[Message], stories: list[Story]) -> Any:
+    examples = [
+        *worth_examples(messages, SESSIONS),
+        *worth_examples(casual, CASUAL),
+        *worth_examples(_messages_in(stories), STORIES),
+        *worth_examples(asked_messages(), ASKED),
+    ]
+    return fitted_by_rarity(examples, strength=WORTH_STRENGTH)
+
+
+def change_examples(stories: Iterable[Story]) -> Iterator[Labelled]:
+    """Each sentence that comes when something has been told, with the reply to it and without."""
+    for later in (later for story in stories for later in later_in_story(story)):
+        replies = {later.said.reply, ""}
+        for reply in sorted(replies):
+            features = sentence_features(later.said.sentences, later.number, later.said.answer, reply)
+            yield features, later.changed is not None, 1.0 / len(replies)
 
 
 def report(messages: list[Message], model: classifier.Model) -> str:
@@ -226,19 +249,19 @@ def report(messages: list[Message], model: classifier.Model) -> str:
 
 def main() -> None:
     sessions = [messages_of(session) for session in sessions_in("sessions")]
-    casual = casual_messages()
-    stories = stories_in()
+    messages, casual = [message for session in sessions for message in session], casual_messages()
+    authors = stories_by_author()
+    stories = [story for told in authors.values() for story in told]
     following = [*following_messages(), *(pair for session in sessions for pair in following_in(session))]
+    pairs = fit_pairs([*messages, *casual], following)
     for fold in range(FOLDS if "--folds" in sys.argv else 0):
-        rest = [message for number, messages in enumerate(sessions) if number % FOLDS != fold for message in messages]
-        left_out = [
-            message for number, messages in enumerate(sessions) if number % FOLDS == fold for message in messages
-        ]
+        rest = [message for number, told in enumerate(sessions) if number % FOLDS != fold for message in told]
+        left_out = [message for number, told in enumerate(sessions) if number % FOLDS == fold for message in told]
         other = [message for number, message in enumerate(casual) if number % FOLDS != fold]
-        model = fit(rest, other, stories, following)
+        model = fit(rest, other, stories, pairs)
         print(f"fold {fold + 1}: {report(left_out, model)}", flush=True)
         print(f"  casual: {report(casual[fold::FOLDS], model)}", flush=True)
-    model = fit([message for session in sessions for message in session], casual, stories, following)
+    model = fit(messages, casual, stories, pairs)
     heldout = [message for session in sessions_in("heldout") for message in messages_of(session)]
     print(f"held out: {report(heldout, model)}")
     file = Path(classifier.__file__).with_name(classifier.WEIGHTS_FILE)
@@ -246,6 +269,8 @@ def main() -> None:
     print(
         f"{file.name}: {file.stat().st_size:,} bytes from {len(sessions):,} sessions, {len(casual):,} messages, {len(stories):,} stories"
     )
+    found = fitted_trees(authors, lambda some: fit(messages, casual, some, pairs))
+    file.with_name(changes.TREES_FILE).write_text(trees.dump(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

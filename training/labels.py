@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from memoryd.language.sentences import sentences_of
-from memoryd.language.subjects import shared_subjects
 from memoryd.memory_types import MemoryType
 from memoryd.security.redact import redact
 
@@ -57,6 +57,8 @@ class Told(NamedTuple):
     """Marked words of a story."""
 
     words: str
+    type: MemoryType | None
+    """None: the words are nothing but a reason, or an end."""
     number: int | None
     """What it is about, where the story speaks of that more than once."""
     relation: Relation
@@ -70,6 +72,12 @@ class StoryMessage(NamedTuple):
     told: tuple[Told, ...]
     is_first: bool
     """It begins a session."""
+    day: date
+
+
+Story = list[StoryMessage]
+Labelled = tuple[list[str], Any, float]
+"""Features, what is to be learnt of them, and how much that counts."""
 
 
 class Following(NamedTuple):
@@ -133,63 +141,77 @@ def casual_messages(part: str = "casual") -> list[Message]:
     ]
 
 
-def stories_in(part: str = "stories") -> list[list[StoryMessage]]:
+def stories_by_author(part: str = "stories") -> dict[str, list[Story]]:
     """The stories below `stories`, each with its messages in order; training/stories/README.md tells how they are marked."""
-    found: list[list[StoryMessage]] = []
-    is_first = True
-    for file in sorted((HERE / part).glob("*.txt")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            if line.startswith("= "):
-                found.append([])
-            elif line.startswith("- "):
-                is_first = True
-            elif line.strip():
-                said = _casual(line)
-                if not is_first:  # what stands before these words is the reply to the message before
-                    before = found[-1].pop()
-                    found[-1].append(before._replace(said=before.said._replace(reply=said.answer)))
-                found[-1].append(StoryMessage(said, tuple(_told_in(line)), is_first))
-                is_first = False
+    return {file.stem: _stories_of(file) for file in sorted((HERE / part).glob("*.txt"))}
+
+
+def _stories_of(file: Path) -> list[Story]:
+    found: list[Story] = []
+    is_first, day = True, date.min
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            found.append([])
+        elif line.startswith("- "):
+            is_first, day = True, date.fromisoformat(line[2:].strip())
+        elif line.strip():
+            said = _casual(line)
+            if not is_first:  # what stands before these words is the reply to the message before
+                before = found[-1].pop()
+                found[-1].append(before._replace(said=before.said._replace(reply=said.answer)))
+            found[-1].append(StoryMessage(said, tuple(_told_in(line)), is_first, day))
+            is_first = False
     return found
 
 
 def _told_in(line: str) -> Iterator[Told]:
     for match in _MARKED.finditer(line):
         relation = {_REASON: "why", _ENDS: "ends"}.get(match["type"], match["relation"] or "first")
-        yield Told(match["words"], int(match["number"]) if match["number"] else None, relation)  # type: ignore[arg-type] # as matched
+        number = int(match["number"]) if match["number"] else None
+        yield Told(match["words"], _TYPES.get(match["type"]), number, relation)  # type: ignore[arg-type] # as matched
+
+
+class Standing(NamedTuple):
+    """What a story has told before, as it holds at a later message."""
+
+    words: str
+    type: MemoryType
+    day: date
 
 
 class Later(NamedTuple):
-    """A sentence of a story beside something worth keeping that an earlier message of it had told."""
+    """A sentence of a story beside all that earlier messages of it have told."""
 
-    older: str
-    newer: str
-    others: tuple[str, ...]
-    """What else was known then."""
-    is_change: bool
-    """It says that the older words hold otherwise now, or no longer."""
+    said: Message
+    number: int
+    """Of the sentence in its message."""
+    day: date
+    known: dict[int, Standing]
+    changed: int | None
+    """What it says of that it holds otherwise now, or no longer."""
 
 
-def later_in_story(story: list[StoryMessage]) -> Iterator[Later]:
-    """Each sentence beside each fact that stood before its message and that it shares a word with."""
-    standing: dict[int, str] = {}
+def later_in_story(story: Story) -> Iterator[Later]:
+    standing: dict[int, Standing] = {}
+    unnumbered = itertools.count(-1, -1)  # the story does not come back to these
     for message in story:
         known = dict(standing)
-        for sentence in message.said.sentences if known else ():
-            told = next((one for one in message.told if one.words in sentence or sentence in one.words), None)
-            changed = told.number if told is not None and told.relation in ("new", "ends") else None
-            for number, older in known.items():
-                if shared_subjects(older, sentence):
-                    others = tuple(text for other, text in known.items() if other != number)
-                    yield Later(older, sentence, others, number == changed)
+        for number, sentence in enumerate(message.said.sentences) if known else ():
+            told = [one for one in message.told if one.words in sentence or sentence.rstrip(".!") in one.words]
+            changed = [one.number for one in told if one.relation in ("new", "ends") and one.number in known]
+            yield Later(message.said, number, message.day, known, changed[0] if changed else None)
         for one in message.told:
-            number = one.number if one.number is not None else -len(standing) - 1  # the story does not come back to it
+            number = one.number if one.number is not None else next(unnumbered)
             if one.relation == "ends":
                 standing.pop(number, None)
-            elif one.relation == "more":
-                standing[number] = f"{standing[number]}. {one.words}" if number in standing else one.words
-            elif one.relation in ("first", "new"):
-                standing[number] = one.words
+            elif one.relation == "more" and number in standing:
+                older = standing[number]
+                standing[number] = older._replace(words=f"{older.words}. {one.words}")
+            elif one.type is not None and one.relation in ("first", "new", "more"):
+                before = (
+                    f" ({standing[number].words})" if number in standing else ""
+                )  # a memory has them beside the new ones
+                standing[number] = Standing(f"{one.words}{before}", one.type, message.day)
 
 
 def asked_messages() -> Iterator[Message]:

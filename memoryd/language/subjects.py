@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from memoryd.language.date_words import month_names, month_numbers, number_words, weekday_names
 from memoryd.language.lexicon import pattern, small
@@ -122,8 +123,14 @@ def is_same_kind_of_value(text: str, other: str) -> bool:
 def _kinds_of_value(text: str) -> frozenset[str]:
     units = {match["unit"].lower() for match in _MEASURE.finditer(text) if not is_stop(match["unit"].lower())}
     weekdays = frozenset(weekday_names().split("|"))
-    named = {"weekday"} if any(word in weekdays for word in split(text)) else set()
-    return frozenset(units | named | ({"date"} if written_date().search(text) else set()))
+    words = [*split(text)]
+    named = {"weekday"} if any(word in weekdays for word in words) else set()
+    has_day = any(_is_day(one, other) or _is_day(other, one) for one, other in pairwise(words))
+    return frozenset(units | named | ({"date"} if has_day or written_date().search(text) else set()))
+
+
+def _is_day(month: str, number: str) -> bool:
+    return month in month_numbers() and number[:1].isdigit()
 
 
 def is_about(text: str, words: frozenset[str]) -> bool:
@@ -155,7 +162,12 @@ def _numbers_behind(text: str) -> dict[str, frozenset[str]]:
 
 def is_contrasted(text: str, other: str) -> bool:
     """Whether two texts say the same word of two different things: "backend bugs" and "frontend bugs", "demo for …"."""
-    return _differ(_words_before(text), _words_before(other)) or _differ(_owners_of(text), _owners_of(other))
+    return _differ(_words_before(text), _words_before(other)) or is_of_another(text, other)
+
+
+def is_of_another(text: str, other: str) -> bool:
+    """Whether two texts say the same word of two things by "of", "for" or the like: "demo for Bosch" and "demo for Acme"."""
+    return _differ(_owners_of(text), _owners_of(other))
 
 
 def _differ(first: dict[str, frozenset[str]], second: dict[str, frozenset[str]]) -> bool:
@@ -203,6 +215,11 @@ def goes_on(sentence: str) -> bool:
         return True
     clause = _CLAUSE_END.split(sentence, maxsplit=1)[0]
     return clause.split(" ")[0].lower() in joining_words() and not content_words(clause)
+
+
+def means_somebody(sentence: str) -> bool:
+    """Whether a sentence begins with a word for somebody who was named before: "she signs off the audit"."""
+    return pattern("subjects", "somebody").match(sentence) is not None
 
 
 def _without_values(text: str) -> str:

@@ -303,11 +303,13 @@ def _word_set(text: str) -> frozenset[str]:
 def _removal_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
     if view.writes and not any(quoted.message for quoted in change.quotes):
         return  # it goes into another memory: what is lost on the way is looked at below
-    if not change.quotes:
+    if view.reason == "expired":
         stored = next((memory for memory in view.context.snapshot.memories if memory.name == change.name), None)
-        if view.reason == "expired" and stored is not None and not has_only_past_dates(stored, view.context.now):
+        if stored is not None and not has_only_past_dates(stored, view.context.now):
             yield f"The end of {change.name} has not come."
-        elif view.reason != "expired" and not _is_said_elsewhere(change, view):
+        return
+    if not change.quotes:
+        if not _is_said_elsewhere(change, view):
             yield f"No other memory says what {change.name} says."
         return
     if view.writes:

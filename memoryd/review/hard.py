@@ -279,12 +279,21 @@ def _quote_problems(change: ReviewedChange, view: GroupView) -> Iterator[ReviewP
         if view.context.is_refused(quoted.evidence):
             yield ReviewProblem("refused", "The user took back what these words had led to.")
     has_words = any(not quoted.is_read for quoted in change.quotes)
-    if has_words or view.context.job == "remember" or (view.is_dream and _needs_no_quote(change, view)):
+    if has_words or view.context.job == "remember" or _has_expired(change, view):
+        return
+    if view.is_dream and _needs_no_quote(change, view):
         return
     what = "removed" if change.is_removal else "written"
     yield ReviewProblem(
         "repairable", f"{change.name} is {what} without words of the user. Quote what they said, or leave it."
     )
+
+
+def _has_expired(change: ReviewedChange, view: GroupView) -> bool:
+    """Whether a memory is taken away whose own end has passed, and that says nothing else: its dates tell, whoever asks."""
+    stored = next((memory for memory in view.context.snapshot.memories if memory.name == change.name), None)
+    is_archived = view.reason == "expired" and change.is_removal
+    return is_archived and stored is not None and is_expired(stored, view.context.now)
 
 
 def _needs_no_quote(change: ReviewedChange, view: GroupView) -> bool:

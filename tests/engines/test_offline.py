@@ -105,9 +105,7 @@ def test_a_later_date_stands_before_the_earlier_one() -> None:
         "Dana called: the checkout launch moved to the 30th because the training is not ready",
     )
     ((_, body),) = found
-    assert body.startswith(
-        "Dana called: the checkout launch moved to the 30th (2026-10-30) (Before, on 2026-10-19: the "
-    )
+    assert body.startswith("Dana called: the checkout launch moved to the 30th (2026-10-30) (was, on 2026-10-19: the ")
     assert "2026-10-23" in body
     assert "**Why:** the training is not ready" in body
 
@@ -120,7 +118,7 @@ def test_two_long_facts_that_share_two_words_by_chance_stay_two() -> None:
         " writing them into the code now is a waste",
     )
     assert len(found) == 2
-    assert not any("Before" in body for _, body in found)
+    assert not any("(was" in body for _, body in found)
 
 
 def test_what_follows_a_rule_and_belongs_to_it_stays_with_it() -> None:
@@ -241,7 +239,7 @@ def test_strange_input_takes_no_time(text: str) -> None:
 
 def test_the_fact_beside_a_secret_is_kept_without_it() -> None:
     ((_, body),) = kept(
-        "the admin password is [redacted: password], and never deploy from the office network because the VPN cuts off"
+        "the admin password is [redacted: password], and from now on never deploy from the office network, the VPN cuts off"
     )
     assert "redacted" not in body
     assert "office network" in body
@@ -324,7 +322,7 @@ def test_a_change_is_set_before_what_the_one_memory_said_that_it_is_about() -> N
     memories = [a_memory(PIETER, "another", kind="project"), a_memory("Lock the cabinet at night.\n", "b", name="b.md")]
     (revised,) = find(conversation("remember gate hardware is with Saskia now"), lambda: memories).written
     assert (revised.reason, revised.files, revised.type) == ("updated", ("feedback_x.md",), "project")
-    assert revised.body.startswith("remember gate hardware is with Saskia now (Before, on ")
+    assert revised.body.startswith("remember gate hardware is with Saskia now (was, on ")
     assert PIETER.rstrip(".\n") in revised.body
     assert "Pieter" not in revised.description
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.facts import StatedFact, facts_in
+from memoryd.engines.offline.facts import StatedFact, facts_in, told_beside
 from memoryd.engines.offline.found import Findings, FoundFacts
 from memoryd.engines.offline.wording import revision_of
 from memoryd.language.taken_back import begins_by_taking_back, is_off_the_record, says_nothing_else
@@ -53,7 +53,7 @@ def find(
         ):
             continue
         again = found.confirm(said)
-        for fact in facts:
+        for fact in (*facts, *told_beside(said, facts)):
             if not fact.is_taken_back and again.isdisjoint(fact.sentences):
                 found.add(said, fact)
         found.withdraw_passed(said)

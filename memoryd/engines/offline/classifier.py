@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import compress, crc32, decompress
 
-from memoryd.engines.offline.features import change_features, pair_features, sentence_features, text_features
+from memoryd.engines.offline.features import pair_features, sentence_features, text_features
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -22,12 +22,21 @@ if TYPE_CHECKING:
 
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 Table = Literal[
-    "worth", "joined", "joined_before", "reason", "user", "feedback", "project", "reference", "global", "change"
+    "worth", "changes", "joined", "joined_before", "reason", "user", "feedback", "project", "reference", "global"
 ]
-TABLES: tuple[Table, ...] = ("worth", "joined", "joined_before", "reason", *TYPES, "global", "change")
+TABLES: tuple[Table, ...] = ("worth", "changes", "joined", "joined_before", "reason", *TYPES, "global")
 WEIGHTS_FILE = "weights.bin"
 _LARGEST = 30.0
 """A score beyond it is as good as certain, and its exponential might not fit."""
+
+
+class SentenceScores(NamedTuple):
+    """What is likely of a sentence, each as the logarithm of odds."""
+
+    worth: float
+    """It is worth remembering."""
+    changes: float
+    """It says that something told before holds otherwise now, or no longer."""
 
 
 class Model(NamedTuple):
@@ -45,8 +54,15 @@ class Model(NamedTuple):
         return self.biases[number] + self.scales[number] * total / math.sqrt(len(places) or 1)
 
     def probability(self, table: Table, features: Iterable[str]) -> float:
-        score = self.score(table, places_of(features, self.buckets))
-        return 1 / (1 + math.exp(-max(-_LARGEST, min(_LARGEST, score))))
+        return _probability(self.score(table, places_of(features, self.buckets)))
+
+    def sentence_scores(self, sentences: Sequence[str], answer: str, reply: str) -> tuple[SentenceScores, ...]:
+        """For each sentence of a message; the assistant said the answer before it, and the reply to it."""
+        places = [
+            places_of(sentence_features(sentences, number, answer, reply), self.buckets)
+            for number in range(len(sentences))
+        ]
+        return tuple(SentenceScores(self.score("worth", own), self.score("changes", own)) for own in places)
 
     def type_probabilities(self, text: str) -> dict[MemoryType, float]:
         """How likely each type is for these words; the sum is one."""
@@ -61,13 +77,18 @@ def places_of(features: Iterable[str], buckets: int) -> set[int]:
     return {crc32(feature.encode("utf-8", "surrogatepass")) % buckets for feature in features}
 
 
-def worth_of(sentences: Sequence[str], answer: str, reply: str) -> list[float]:
+def _probability(score: float) -> float:
+    return 1 / (1 + math.exp(-max(-_LARGEST, min(_LARGEST, score))))
+
+
+def worth_of(sentences: tuple[str, ...], answer: str, reply: str) -> list[float]:
     """For each sentence of a message how likely it is worth remembering; the assistant said the answer before, the reply after."""
-    model = loaded()
-    return [
-        model.probability("worth", sentence_features(sentences, number, answer, reply))
-        for number in range(len(sentences))
-    ]
+    return [_probability(own.worth) for own in scores_of(sentences, answer, reply)]
+
+
+@lru_cache(maxsize=16)  # each step over a message asks
+def scores_of(sentences: tuple[str, ...], answer: str, reply: str) -> tuple[SentenceScores, ...]:
+    return loaded().sentence_scores(sentences, answer, reply)
 
 
 def is_joined(first: str, second: str, *, is_next_message: bool = False) -> float:
@@ -83,11 +104,6 @@ def is_joined_before(first: str, second: str) -> float:
 def is_reason(first: str, second: str, *, is_next_message: bool = False) -> float:
     """How likely the second sentence is the reason of what the first one says."""
     return loaded().probability("reason", pair_features(first, second, is_next_message=is_next_message))
-
-
-def is_change(older: str, newer: str, others: Sequence[str]) -> float:
-    """How likely newer words say that an older fact holds otherwise now, or no longer; `others` are all other facts."""
-    return loaded().probability("change", change_features(older, newer, others))
 
 
 def type_of(text: str) -> MemoryType:

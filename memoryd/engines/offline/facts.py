@@ -5,16 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memoryd.engines.offline.classifier import is_joined, is_joined_before, is_reason, worth_of
+from memoryd.engines.offline.changes import LEAST_SCORE
+from memoryd.engines.offline.classifier import is_joined, is_joined_before, is_reason, scores_of, worth_of
 from memoryd.engines.offline.scope import differ_in_scope
 from memoryd.language.approval import is_approval
 from memoryd.language.certainty import is_meant
 from memoryd.language.cues import has_cue
 from memoryd.language.lexicon import pattern
-from memoryd.language.replaced import has_change, is_exception, is_permission
+from memoryd.language.replaced import has_change, is_exception
 from memoryd.language.requests import is_request
 from memoryd.language.sentences import sentences_of, without_secrets
-from memoryd.language.subjects import goes_on, names_nothing, subject_of, word_count
+from memoryd.language.subjects import goes_on, means_somebody, names_nothing, subject_of, word_count
 from memoryd.language.taken_back import speaks_of, taken_back_by, takes_back_before
 from memoryd.language.tokens import runs_in
 
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 WRITTEN = 0.65
 """A fact that is at least as likely worth keeping is written down."""
-UNCONFIRMED = 0.25
+_ALMOST_WRITTEN = WRITTEN - 0.01
+"""Of what does not say whom it is about: it is written where it changes something known, and waits elsewhere."""
+UNCONFIRMED = 0.35
 """One that is at least as likely waits until it is said again, or the user says yes."""
-AMENDS = 0.2
-"""One that speaks of a change or an exception is held against what is known from here on."""
 ASKED = 0.1
 """What the user asks to be remembered in so many words is written down from here on: fewer words for it have been seen than
 there are things to ask for, so a model by words underrates it."""
@@ -79,18 +80,9 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
     sentences = own_sentences(said)
     if not sentences:
         return []
-    likely = [
-        _of_request(value) if is_request(sentence) else value
-        for value, sentence in zip(worth_of(sentences, said.answer, said.reply), sentences, strict=True)
-    ]
+    likely = _likely(sentences, said.answer, said.reply)
     seeds = [
-        likely[number] >= AMENDS
-        and likely[number] >= _least(sentence)
-        and is_meant(sentence)
-        and not sentence.endswith((":", "："))  # it announces what was pasted below  # noqa: RUF001
-        and taken_back_by(sentence) is None
-        and not takes_back_before(sentence)
-        for number, sentence in enumerate(sentences)
+        likely[number] >= _least(sentence) and _tells_something(sentence) for number, sentence in enumerate(sentences)
     ]
     named = _named_back(sentences)
     spans = [
@@ -103,6 +95,41 @@ def facts_in(said: UserMessage) -> list[StatedFact]:
     ]
 
 
+def told_beside(said: UserMessage, facts: Sequence[StatedFact]) -> list[StatedFact]:
+    """What a message tells beside its facts: it may say that something known holds otherwise now, as "got it back tuesday"."""
+    sentences = own_sentences(said)
+    told = {sentence for fact in facts for sentence in (*fact.sentences, *fact.why)}
+    return [
+        StatedFact((sentence,), key=sentence, likely=0.0)
+        for sentence, scores in zip(sentences, scores_of(sentences, said.answer, said.reply), strict=True)
+        if scores.changes >= LEAST_SCORE
+        and sentence not in told
+        and _tells_something(sentence)
+        and not _is_told_by_others(sentence)
+    ]
+
+
+def _likely(sentences: tuple[str, ...], answer: str, reply: str) -> list[float]:
+    """How likely each sentence is worth keeping. Of what is asked for in so many words the reply tells nothing more."""
+    asked = [is_request(sentence) for sentence in sentences]
+    likely = worth_of(sentences, answer, reply)
+    unanswered = worth_of(sentences, answer, "") if any(asked) else likely
+    return [
+        _of_request(max(value, other)) if is_asked else value
+        for value, other, is_asked in zip(likely, unanswered, asked, strict=True)
+    ]
+
+
+def _tells_something(sentence: str) -> bool:
+    """Whether a sentence is meant, announces nothing that was pasted below it, and takes nothing back."""
+    return (
+        is_meant(sentence)
+        and not sentence.endswith((":", "："))  # noqa: RUF001
+        and taken_back_by(sentence) is None
+        and not takes_back_before(sentence)
+    )
+
+
 def _of_request(likely: float) -> float:
     """How likely an explicit request is meant for later, where the model says so much of its words."""
     return max(likely, WRITTEN if likely >= ASKED else UNCONFIRMED if likely >= ASKED_TO_WAIT else 0.0)
@@ -110,14 +137,12 @@ def _of_request(likely: float) -> float:
 
 def _least(sentence: str) -> float:
     """How likely a sentence has to be worth keeping to be looked at. Nobody is asked whether a joke or hearsay is meant."""
-    if any(has_cue(sentence, cue) for cue in _NOT_MEANT):
-        return MEANT_ALL_THE_SAME
-    return AMENDS if amends(sentence) else UNCONFIRMED
+    return MEANT_ALL_THE_SAME if _is_told_by_others(sentence) else UNCONFIRMED
 
 
-def amends(text: str) -> bool:
-    """Whether words say that something holds otherwise now, or not for all, or is allowed."""
-    return has_change(text) or is_exception(text) or is_permission(text)
+def _is_told_by_others(sentence: str) -> bool:
+    """Whether it sounds like a joke, hearsay or a supposition."""
+    return any(has_cue(sentence, cue) for cue in _NOT_MEANT)
 
 
 def own_sentences(said: UserMessage) -> tuple[str, ...]:
@@ -147,6 +172,8 @@ def _fact(
     for number in range(*span):
         is_why = bool(told) and is_reason(sentences[told[-1]], sentences[number]) >= REASON
         (why if is_why else told).append(number)
+    if means_somebody(sentences[told[0]]):
+        best = min(best, _ALMOST_WRITTEN)
     key = max(told, key=lambda number: (likely[number] * word_count(sentences[number]), -number))
     is_last = span[1] == len(sentences)
     return StatedFact(
@@ -178,6 +205,7 @@ def _spans(
             and not (seeds[start - 1] and differ_in_scope(sentences[start - 1], sentences[start]))
             and (
                 goes_on(sentences[start])
+                or means_somebody(sentences[start])
                 or (
                     likely[start - 1] >= PART_BEFORE
                     and _are_one_fact(sentences[start - 1], sentences[start], is_joined_before, JOINED_BEFORE)

@@ -12,15 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memoryd.language.date_words import month_numbers, spaced_languages
-from memoryd.language.replaced import has_change, is_exception, is_permission, tells_anew
-from memoryd.language.subjects import (
-    content_words,
-    is_about,
-    is_contrasted,
-    is_same_kind_of_value,
-    shared_subjects,
-    word_count,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +28,7 @@ _WORDS_AS_WELL = frozenset({"may", "ago"})
 _LENGTHS = (3, 6, 10, 16, 24, 40)
 _PIECES = (3, 4, 5)
 _LONGEST_WORD = 24
-_ANSWER_CHARACTERS = 600
+ANSWER_CHARACTERS = 600
 _END_CHARACTERS = 300
 _BESIDE = 12
 """Words of an answer's end and of a reply's beginning: there the assistant asks, and says what it made of the words."""
@@ -84,28 +75,6 @@ def pair_features(first: str, second: str, *, is_next_message: bool) -> list[str
     found += [f"1b:{one} {two}" for one, two in pairwise(before)]
     found += [f"same:{min(shared, _MOST_SHARED)}", f"next:{is_next_message}"]
     found += [f"l2:{min(len(before) // 4, 4)}/{min(len(behind) // 4, 4)}"]
-    return found
-
-
-def change_features(older: str, newer: str, others: Sequence[str]) -> list[str]:
-    """The features of words that may say that an older fact holds otherwise now, beside all `others` that they may be about."""
-    tokens, shared = tokens_of(newer), shared_subjects(older, newer)
-    number = len(shared)
-    most = max((len(shared_subjects(other, newer)) for other in others), default=0)
-    only = sum(all(word not in content_words(other) for other in others) for word in shared)
-    is_kind, is_told = is_same_kind_of_value(older, newer), has_change(newer)
-    opening = [token for token in tokens_of(older) if content_words(token)][:2]
-    found = [f"w:{token}" for token in {*tokens}]
-    found += [f"b:{first} {second}" for first, second in pairwise(tokens)]
-    found += [f"s:{' '.join(tokens[:size])}" for size in (1, 2)]
-    found += [f"e:{' '.join(tokens[-1:])}", f"l:{min(len(tokens) // 4, 5)}"]
-    found += [f"shared:{min(number, 4)}", f"only:{min(only, 3)}", f"most:{number > most}/{is_told}"]
-    found += [f"shared of older:{4 * number // (word_count(older) or 1)}"]
-    found += [f"shared of newer:{4 * number // (word_count(newer) or 1)}"]
-    found += [f"kind:{is_kind}", f"kind:{min(number, 3)}/{is_kind}", f"told:{min(number, 3)}/{is_told}"]
-    found += [f"about:{is_about(newer, shared)}", f"contrast:{is_contrasted(older, newer)}"]
-    found += [f"limit:{is_exception(newer)}/{is_permission(newer)}", f"anew:{tells_anew(older, newer)}"]
-    found += [f"opening:{any(token in tokens for token in opening)}", f"asks:{'?' in newer}", f"best:{number > most}"]
     return found
 
 
@@ -168,7 +137,7 @@ def _answer_features(answer: str, sentence: str) -> list[str]:
     if not answer:
         return []
     first, end = tokens_of(answer[:_END_CHARACTERS]), tokens_of(answer[-_END_CHARACTERS:])
-    found = [f"a:{_number_shared(sentence, answer[-_ANSWER_CHARACTERS:])}"]
+    found = [f"a:{number_shared(sentence, answer[-ANSWER_CHARACTERS:])}"]
     found += ["a:asks"] if answer.rstrip().endswith("?") else []
     found += [f"as:{' '.join(first[:size])}" for size in (1, 2)]
     found += [f"ae:{' '.join(end[-size:])}" for size in (2, 3)]
@@ -179,15 +148,15 @@ def _reply_features(reply: str, sentence: str, *, is_alone: bool) -> list[str]:
     """`is_alone`: the message says nothing else, so the reply is to this sentence."""
     if not reply:
         return []
-    tokens = tokens_of(reply[:_ANSWER_CHARACTERS])
-    found = [f"r:{_number_shared(sentence, reply[:_ANSWER_CHARACTERS])}", f"r:asks {reply.rstrip().endswith('?')}"]
+    tokens = tokens_of(reply[:ANSWER_CHARACTERS])
+    found = [f"r:{number_shared(sentence, reply[:ANSWER_CHARACTERS])}", f"r:asks {reply.rstrip().endswith('?')}"]
     found += [f"rs:{' '.join(tokens[:size])}" for size in (1, 2, 3)]
     found += [f"rw:{token}" for token in {*tokens[:_BESIDE]}]
     found += [f"ra:{' '.join(tokens[:1])}"] if is_alone else []
     return [*found, f"rl:{sum(len(tokens) > limit for limit in _LENGTHS)}"]
 
 
-def _number_shared(sentence: str, text: str) -> int:
+def number_shared(sentence: str, text: str) -> int:
     """How many longer words of a sentence stand in a text."""
     words = set(_WORD.findall(text.lower()))
     return min(sum(len(token) >= _MOST_SHARED and token in words for token in {*tokens_of(sentence)}), _MOST_SHARED)

@@ -8,16 +8,27 @@ one memory more than with any other, it is set beside the older one in that memo
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoryd.engines.offline.changes import Known
 from memoryd.engines.offline.facts import UNCONFIRMED, WRITTEN, StatedFact, own_sentences
 from memoryd.engines.offline.keys import keys_of
-from memoryd.engines.offline.later import continued, fact_of, has_passed, names_old, rests_on, spoken_of
+from memoryd.engines.offline.later import (
+    continued,
+    fact_of,
+    has_passed,
+    names_old,
+    rests_on,
+    spoken_of,
+    tells_only_an_end,
+)
 from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, quote_of, revision_of
 from memoryd.language.certainty import is_meant
+from memoryd.language.expiry import is_expired, is_said_to_go_on
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import may_tell_anew, only_ends, says_again, swap_in, tells_anew
+from memoryd.language.replaced import may_tell_anew, says_again, swap_in, tells_anew
 from memoryd.language.subjects import mentions_taking_back, shared_words
 from memoryd.language.taken_back import only_takes_back, speaks_of, taken_back_by
 from memoryd.language.titles import slug_of, title_of
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
 
     from memoryd.model import Evidence, StoredMemory, UserMessage
 
+_DAY_SECONDS = 86_400.0
 _MOST_BEHIND = 2
 """Sentences of a message that can belong to the one before it as a whole."""
 
@@ -58,6 +70,14 @@ class _Fact(NamedTuple):
         return self.stated.likely >= WRITTEN
 
 
+def _known(one: _Fact | StoredMemory, now: float | None) -> Known:
+    """What was told before, beside words that are said now."""
+    memory = one.memory if isinstance(one, _Fact) else one
+    told_at = one.said.said_at if isinstance(one, _Fact) else one.written_at
+    days = (now - told_at) / _DAY_SECONDS if now is not None and told_at is not None else 0.0
+    return Known(fact_of(memory.body), memory.type or "project", max(days, 0.0))
+
+
 class FoundFacts:
     """`memories` and `unconfirmed` are what is there already; the first is called only where something was found.
 
@@ -73,6 +93,7 @@ class FoundFacts:
         is_certain: bool = False,
     ) -> None:
         self._memories = memories
+        self._has_read = False
         self._is_certain = is_certain
         self._paragraphs = paragraphs_of(instructions)
         self._waiting = {memory.row_id: memory for memory in unconfirmed}
@@ -81,6 +102,10 @@ class FoundFacts:
         self._suspected: dict[str, Revision] = {}
         self._confirmed: list[Revision] = []
         self._withdrawn: set[int] = set()
+
+    def _stored(self) -> Sequence[StoredMemory]:
+        self._has_read = True
+        return self._memories()
 
     def found(self) -> Findings:
         written = [fact.memory for fact in self._facts if fact.is_written]
@@ -93,41 +118,38 @@ class FoundFacts:
     # --- new facts ----------------------------------------------------------------------------------------------------
 
     def add(self, said: UserMessage, stated: StatedFact) -> None:
-        """Take in a fact: as a change of what is there, as a confirmation, or as something new."""
+        """Take in a fact: as a change of what is there, as a confirmation, or as something new, where it is likely enough."""
         replaced = [fact for fact in self._facts if tells_anew(fact_of(fact.memory.body), stated.text)]
         stated = stated._replace(likely=max((stated.likely, *(fact.stated.likely for fact in replaced))))
-        memory = revision_of(said, stated)
-        if is_instructed(memory.body, self._paragraphs):
+        revision = cache(partial(revision_of, said, stated))  # most of what is only told beside a fact needs none
+        if self._paragraphs and is_instructed(revision().body, self._paragraphs):
             return
-        if (
-            self._replaces(stated, memory, replaced)
-            or self._amends(said, stated, memory.body)
-            or stated.likely < UNCONFIRMED
-        ):
+        if self._replaces(stated, revision, replaced) or self._amends(said, stated) or stated.likely < UNCONFIRMED:
             return
         if stated.likely < WRITTEN and self._is_known(stated.text):
             return
+        memory = revision()
         self._facts.append(_Fact(said, stated, memory._replace(keys=keys_of(said, memory))))
 
-    def _replaces(self, stated: StatedFact, memory: Revision, replaced: Sequence[_Fact]) -> bool:
+    def _replaces(self, stated: StatedFact, revision: Callable[[], Revision], replaced: Sequence[_Fact]) -> bool:
         """Whether a fact changes a memory that is there, by the user's own words. `replaced` are facts of the same run."""
         self._facts = [fact for fact in self._facts if fact not in replaced]
         self._withdraw_outdated(stated.text)
-        ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
+        ours = [one for one in self._stored() if one.is_ours and not one.is_fixed and one.name not in self._changed]
         anew = [one for one in ours if tells_anew(fact_of(one.body), stated.text)]
         if len(anew) == 1:
-            self._update(anew[0], memory._replace(type=anew[0].type))
+            self._update(anew[0], revision()._replace(type=anew[0].type))
             return True
         swap = swap_in(stated.text)
         named = [one for one in ours if swap and names_old(one, stated.text, swap)]
         if swap and len(named) == 1:
             text = swap.applied_to(fact_of(named[0].body))
-            revised = memory_of(text, "", memory.evidence, named[0].type or "project")
+            revised = memory_of(text, "", revision().evidence, named[0].type or "project")
             self._update(named[0], revised)
             return True
         for one in ours:
             if may_tell_anew(fact_of(one.body), stated.text):
-                self._suspect(one, memory.evidence)
+                self._suspect(one, revision().evidence)
         return False
 
     def _suspect(self, older: StoredMemory, newer: tuple[Evidence, ...]) -> None:
@@ -135,35 +157,35 @@ class FoundFacts:
         line = f"you said since: {newer[-1].quote}"
         self._suspected[older.name] = Revision("taken_back", line, (older.name,), evidence=newer)
 
-    def _amends(self, said: UserMessage, stated: StatedFact, body: str) -> bool:
-        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one.
-
-        `body` is what would be written of it by itself, with its days as dates.
-        """
+    def _amends(self, said: UserMessage, stated: StatedFact) -> bool:
+        """Set a fact that speaks of a change or an exception beside the one thing that it is about; whether there is one."""
         earlier = [fact for fact in self._facts if fact.said.message_id != said.message_id]
-        ours = [one for one in self._memories() if one.is_ours and not one.is_fixed and one.name not in self._changed]
+        ours = [one for one in self._stored() if one.is_ours and not one.is_fixed and one.name not in self._changed]
         known: list[_Fact | StoredMemory] = [*earlier, *self._waiting.values(), *ours]
-        bodies = [one.memory.body if isinstance(one, _Fact) else one.body for one in known]
         passed = [not isinstance(one, _Fact) and has_passed(one, said.said_at) for one in known]
-        about = spoken_of(body, bodies, passed)
+        about = spoken_of(said, stated, [_known(one, said.said_at) for one in known], passed)
         if about is None:
             return False
-        older = known[about]
+        older, is_over = known[about], tells_only_an_end(stated)
         if isinstance(older, _Fact):
             likely = max(older.stated.likely, stated.likely)
-            memory = amended(said, stated, older.memory.body, older.said.said_at, older.memory.type or "project")
+            memory = amended(said, stated, older.memory, older.said.said_at, is_over=is_over)
             memory = memory._replace(evidence=(*older.memory.evidence, *memory.evidence), keys=older.memory.keys)
             self._facts[self._facts.index(older)] = _Fact(said, stated._replace(likely=likely), memory)
             return True
-        memory = amended(said, stated, older.body, older.written_at, older.type or "project")
+        memory = amended(said, stated, older, older.written_at, is_over=is_over)
         if older.row_id:
             self._withdraw_row(older.row_id)
-            if not only_ends(stated.text):
+            if not is_over:
                 kept = memory._replace(evidence=(*older.evidence, *memory.evidence))
                 self._facts.append(_Fact(said, stated, kept))
             return True
-        if only_ends(stated.text) and passed[about]:
-            return self._withdraw(older, fact_evidence(said, stated.sentences))
+        if is_over and passed[about]:
+            words = memory.evidence[-1]
+            self._changed[older.name] = Revision(
+                "expired", f"you said: {words.quote}", (older.name,), evidence=(words,)
+            )
+            return True
         if self._is_certain:
             self._suspect(older, memory.evidence)
             return False
@@ -177,9 +199,21 @@ class FoundFacts:
         self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
 
     def withdraw_passed(self, said: UserMessage) -> None:
-        """Withdraw what waits to be confirmed and was about a day that has passed by now: there is nothing left to ask."""
+        """Withdraw what waits to be confirmed and was about a day that has passed by now: there is nothing left to ask.
+
+        A memory whose own end has passed is archived, as a dream would do, where the memories have been read anyway.
+        """
         for row_id in [row_id for row_id, one in self._waiting.items() if has_passed(one, said.said_at)]:
             self._withdraw_row(row_id)
+        for one in self._stored() if self._has_read else ():
+            is_free = one.is_ours and not one.is_fixed and one.name not in self._changed
+            if (
+                is_free
+                and said.said_at is not None
+                and is_expired(one, said.said_at)
+                and not is_said_to_go_on(one.description, one.body, (said.text,))
+            ):
+                self._changed[one.name] = Revision("expired", "Its own end has passed.", (one.name,))
 
     def _withdraw_outdated(self, text: str) -> None:
         """Withdraw what waits to be confirmed and is told otherwise now."""
@@ -217,7 +251,7 @@ class FoundFacts:
     def _is_known(self, text: str) -> bool:
         """Whether a memory, or one that waits, has every word of a text: to ask about it would be in vain."""
         words = frozenset(words_of(text))
-        there = (*self._memories(), *self._waiting.values())
+        there = (*self._stored(), *self._waiting.values())
         return any(words <= frozenset(words_of(f"{one.description}\n{one.body}")) for one in there)
 
     # --- the message behind a fact ------------------------------------------------------------------------------------
@@ -251,7 +285,7 @@ class FoundFacts:
     def _continues_stored(self, said: UserMessage, sentences: Sequence[str], facts: Sequence[StatedFact]) -> bool:
         """The same for a fact that was written, or put aside, before this message was read."""
         before = said.after[:1]
-        stored = [one for one in self._memories() if one.is_ours and rests_on(one, before)] if before else []
+        stored = [one for one in self._stored() if one.is_ours and rests_on(one, before)] if before else []
         rows = [(row_id, one) for row_id, one in self._waiting.items() if before and rests_on(one, before)]
         if len(stored) + len(rows) != 1:
             return False
@@ -322,13 +356,13 @@ class FoundFacts:
         for fact in {*self._spoken_of_here(said), *last}:
             stated = fact.stated._replace(likely=min(fact.stated.likely, UNCONFIRMED))
             self._facts[self._facts.index(fact)] = fact._replace(stated=stated)
-        for memory in self._memories() if before else ():
+        for memory in self._stored() if before else ():
             if memory.is_ours and rests_on(memory, before):
                 self._suspect(memory, (quote_of(said),))
 
     def _drop_named(self, named: frozenset[str], words: Evidence) -> bool:
         facts = [fact for fact in self._facts if speaks_of(fact.memory.body, named)]
-        memories = [memory for memory in self._memories() if speaks_of(f"{memory.description}\n{memory.body}", named)]
+        memories = [memory for memory in self._stored() if speaks_of(f"{memory.description}\n{memory.body}", named)]
         rows = [row_id for row_id, memory in self._waiting.items() if speaks_of(memory.body, named)]
         if len(facts) + len(memories) + len(rows) != 1:
             return False
@@ -351,7 +385,7 @@ class FoundFacts:
         rows = [row_id for row_id, memory in self._waiting.items() if rests_on(memory, before)]
         for row_id in rows:
             self._withdraw_row(row_id)
-        resting = [memory for memory in self._memories() if rests_on(memory, before)]
+        resting = [memory for memory in self._stored() if rests_on(memory, before)]
         return bool(rows) or (len(resting) == 1 and self._withdraw(resting[0], words))
 
     def _withdraw(self, memory: StoredMemory, words: Evidence) -> bool:

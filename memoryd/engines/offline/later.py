@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoryd.engines.offline.classifier import is_change, is_joined, is_reason
-from memoryd.engines.offline.facts import WRITTEN
+from memoryd.engines.offline.changes import Sentence, likely_changes
+from memoryd.engines.offline.classifier import is_joined, is_reason
+from memoryd.engines.offline.facts import WRITTEN, own_sentences
+from memoryd.engines.offline.features import ANSWER_CHARACTERS
 from memoryd.language.cues import has_cue
 from memoryd.language.expiry import has_only_past_dates
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import (
+    differs_in_one_place,
     forbidden_in,
     has_change,
     is_exception,
     is_permission,
+    only_ends,
     said_beside_swap,
     swap_in,
     without_change,
@@ -23,6 +27,7 @@ from memoryd.language.subjects import (
     is_about,
     is_contrasted,
     is_numbered_otherwise,
+    is_of_another,
     is_same_kind_of_value,
     mentions_taking_back,
     shared_subjects,
@@ -36,20 +41,23 @@ from memoryd.language.titles import without_fillers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memoryd.engines.offline.changes import Known
     from memoryd.engines.offline.facts import StatedFact
     from memoryd.language.replaced import Swap
-    from memoryd.model import StoredMemory
+    from memoryd.model import StoredMemory, UserMessage
 
 _REASON_BEHIND = 0.5
 _JOINED_BEHIND = 0.7
 """From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
-_CHANGES = 0.6
-"""From here on words that speak of a change say that an older fact holds otherwise now; of stories by others, nine in ten of these
-are right. Words that do not speak of one change nothing, however alike: "the meeting with Globex is on March 10"."""
-_CHANGES_PASSED = 0.4
-"""The same where the day of the older fact has passed."""
-_LEAST_PART = 0.25
-"""How many of the words of the shorter of the two they have to share: two long sentences share two words by chance."""
+_CHANGES = 0.42
+"""From here on a sentence says that an older fact holds otherwise now; of stories by others, four in five of these are right."""
+_TELLS_MORE = 0.3
+"""What is at least as likely worth keeping tells more than that something ended."""
+_CHANGES_PASSED = 0.3
+"""The same where the day of the older fact has passed: there is little to lose."""
+_ALIKE = 0.3
+_NAMED = 2
+"""So many words of a fact in what the assistant said just before: "got it back" is about that."""
 
 
 def continued(
@@ -82,33 +90,65 @@ def has_passed(memory: StoredMemory, now: float | None) -> bool:
     return now is not None and has_only_past_dates(memory, now) and not has_only_past_dates(memory, memory.written_at)
 
 
-def spoken_of(text: str, bodies: Sequence[str], passed: Sequence[bool]) -> int | None:
-    """The one of several memories that words limit, or say that it holds otherwise now; None where that is not certain.
+def spoken_of(said: UserMessage, stated: StatedFact, known: Sequence[Known], passed: Sequence[bool]) -> int | None:
+    """The one of several facts that words limit, or say that it holds otherwise now; None where that is not certain.
 
-    What limits or allows something is about the one that it shares most words with; what allows, about one that forbids it. A
-    change names first what it shares with the memory. Less certainty is enough where the day of the memory has `passed`.
+    What limits or allows something is about the one that it shares most words with; what allows, about one that forbids it. Less
+    certainty is enough where the day of a fact has `passed`.
     """
-    facts = [*map(fact_of, bodies)]
-    if is_exception(text) or is_permission(text):
-        return _limited(text, facts)
-    if not has_change(text):
-        return None
-    subject = without_change(text)
-    shared = [
-        shared_subjects(fact, subject)
-        if not is_contrasted(fact, text) and not is_numbered_otherwise(fact, text) and not is_elsewhere(fact, text)
-        else frozenset()
-        for fact in facts
+    text, facts = " ".join(stated.sentences), [fact.text for fact in known]
+    all_sentences = own_sentences(said)
+    likely = [0.0] * len(known)
+    for sentence in stated.sentences:
+        around = Sentence(all_sentences, all_sentences.index(sentence), said.answer, said.reply)
+        likely = [*map(max, likely, likely_changes(around, known))]
+    likely = [
+        max(value, float(_has_another_value(fact, text))) if _may_be_about(fact, text, said, has_passed=over) else 0.0
+        for value, fact, over in zip(likely, facts, passed, strict=True)
     ]
-    about = _only_longest(shared)
-    if about is None or not is_about(subject, shared[about]):
-        return None
-    fact = facts[about]
-    least = _LEAST_PART * min(word_count(fact), word_count(text))
-    if len(shared[about]) + is_same_kind_of_value(fact, text) < least:
-        return None
-    likely = is_change(fact, text, [*facts[:about], *facts[about + 1 :]])
-    return about if likely >= (_CHANGES_PASSED if passed[about] else _CHANGES) else None
+    about = max(range(len(known)), key=likely.__getitem__, default=None)
+    if about is not None and likely[about] >= (_CHANGES_PASSED if passed[about] else _CHANGES):
+        return about
+    return _limited(text, facts) if is_exception(text) or is_permission(text) else None
+
+
+def _may_be_about(fact: str, text: str, said: UserMessage, *, has_passed: bool) -> bool:
+    """Whether words can be about a fact: they name something of it, or the assistant had just spoken of it, or its day has passed.
+
+    What says of something that it holds otherwise now names it first: "releases go to main now" is no word on pushing to main.
+    """
+    if _are_two(fact, text):
+        return False
+    if shared := shared_subjects(fact, text):
+        return not has_change(text) or is_about(without_change(text), shared)
+    return has_passed or len(shared_subjects(fact, said.answer[-ANSWER_CHARACTERS:])) >= _NAMED
+
+
+def _has_another_value(fact: str, text: str) -> bool:
+    """Whether words say another day or measure of what a fact is about, and nothing else: "code freeze is dec 12 now"."""
+    words = content_words(without_change(text))
+    return has_change(text) and is_same_kind_of_value(fact, text) and bool(words) and words <= content_words(fact)
+
+
+def tells_only_an_end(stated: StatedFact) -> bool:
+    """Whether words that change something say nothing of what holds instead: "got it back tuesday"."""
+    return only_ends(stated.text) or stated.likely < _TELLS_MORE
+
+
+def _are_two(fact: str, text: str) -> bool:
+    """Whether words are about another thing than a fact, however alike: another number, name or place, said of the same."""
+    return (
+        is_numbered_otherwise(fact, text)
+        or is_elsewhere(fact, text)
+        or is_of_another(fact, text)
+        or (_are_alike(fact, text) and is_contrasted(fact, text))
+        or (differs_in_one_place(fact, text) and not has_change(text))
+    )
+
+
+def _are_alike(fact: str, text: str) -> bool:
+    """Whether most of what two short texts tell is the same. Long ones about one thing say some words of two things by chance."""
+    return len(shared_subjects(fact, text)) >= _ALIKE * max(word_count(fact), word_count(text))
 
 
 def _limited(text: str, facts: Sequence[str]) -> int | None:

@@ -17,7 +17,7 @@ from memoryd.language.lexicon import pattern
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import is_exception, is_permission
 from memoryd.language.scope import says_everywhere
-from memoryd.language.subjects import goes_on
+from memoryd.language.subjects import goes_on, shared_subjects
 from memoryd.language.titles import slug_of, title_of, without_fillers
 from memoryd.language.tokens import is_without_spaces
 from memoryd.model import Revision
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from memoryd.engines.offline.facts import StatedFact
     from memoryd.memory_types import MemoryType
-    from memoryd.model import Evidence, UserMessage
+    from memoryd.model import Evidence, StoredMemory, UserMessage
 
 DESCRIPTION_LENGTH = 160
 _QUOTE_CHARACTERS = 400
 _LEAST_RULE_WORDS = 3
-_BEFORE = " (Before"
+_BEFORE, _LATER = " (was", "later"
 
 
 def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = None) -> Revision:
@@ -53,21 +53,35 @@ def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = N
     return memory
 
 
-def amended(said: UserMessage, fact: StatedFact, body: str, told_at: float | None, kind: MemoryType) -> Revision:
-    """A memory with what was said later beside it: an exception behind its rule, a change before what it changes."""
-    earlier, later = parts_of(body), revision_of(said, fact, kind)
+def amended(
+    said: UserMessage, fact: StatedFact, older: Revision | StoredMemory, told_at: float | None, *, is_over: bool
+) -> Revision:
+    """A memory with what was said later beside it: an exception behind its rule, a change before what it changes.
+
+    What may be `is_over`, with nothing in its place, keeps its title: the later words stand behind it, and a reader judges.
+    """
+    kind = older.type or "project"
+    earlier, later = parts_of(older.body), revision_of(said, fact, kind)
     newer = parts_of(later.body)
     if is_exception(fact.text) or is_permission(fact.text):
         return memory_of(
             joined((earlier.fact, newer.fact)), joined((*filter(None, (earlier.why, newer.why)),)), later.evidence, kind
         )
-    day = day_of(told_at) if told_at is not None else None
+    if is_over:
+        text = f"{earlier.fact} ({_LATER}{_on(said.said_at)}: {' '.join(fact.sentences)})"
+        return memory_of(text, earlier.why, later.evidence, kind)
     told, _, before_that = earlier.fact.partition(_BEFORE)
     parts = (told.rstrip(".。"), earlier.why.rstrip(".。"), before_that.lstrip(", :").removesuffix(")"))
     before = "; ".join(filter(None, parts))
-    text = f"{newer.fact}{_BEFORE}{f', on {day}' if day else ''}: {before})"
-    memory = memory_of(text, newer.why, later.evidence, kind)
-    return memory._replace(name=later.name, description=later.description)
+    was = f"{_BEFORE}{_on(told_at)}: {before})"
+    memory = memory_of(f"{newer.fact}{was}", newer.why, later.evidence, kind)
+    is_clear = bool(shared_subjects(fact.text, told))  # "henrik moved it to the 19th" does not say what
+    description = later.description if is_clear else description_of(f"{later.description}{was}", "")
+    return memory._replace(name=later.name, description=description)
+
+
+def _on(moment: float | None) -> str:
+    return f", on {day_of(moment)}" if moment is not None else ""
 
 
 def fact_evidence(said: UserMessage, sentences: Sequence[str]) -> Evidence:
