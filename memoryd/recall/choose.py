@@ -6,10 +6,11 @@ import math
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.language.lexicon import DATA, pattern
 from memoryd.language.tokens import token_count
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ import os
 from bisect import bisect_left
 from functools import cache
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.language.tokens import is_unspaced
 from memoryd.recall.concepts import terms_with_concepts
@@ -21,6 +21,7 @@ from memoryd.recall.store import HEAVIEST, WEIGHT_BITS
 from memoryd.recall.terms import CONCEPT, pieces_of
 from memoryd.recall.use import odds_factor
 from memoryd.recall.weights import SCALE
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from array import array

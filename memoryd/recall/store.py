@@ -10,11 +10,12 @@ import json
 import os
 from array import array
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd.errors import BusyError, StateError
 from memoryd.recall import schema
 from memoryd.recall.terms import ASKED, pieces_of
+from memoryd.record import NamedTuple
 from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
