@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from memoryd.record import NamedTuple
 
 _MOST_DOUBLINGS = 16
 """Beyond every longest delay: a number of failures that has grown for years must not overflow."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, SupportsBytes
+from typing import Literal, SupportsBytes
 
 from memoryd.memory_types import MemoryType
+from memoryd.record import NamedTuple
 
 # --- transcripts: what they say, their turns and sessions --------------------------------------------------------------
 

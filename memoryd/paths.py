@@ -6,9 +6,10 @@ import os
 import pwd
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.errors import ConfigError
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.atomic_file import read_regular
 from memoryd.clients.memory_reader import MEMORY_READER
 from memoryd.formatting import is_utf8
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

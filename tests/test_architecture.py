@@ -16,7 +16,7 @@ PACKAGE = Path(os.path.dirname(__file__), "../memoryd").resolve()
 # From the ground up. A unit is a module or a folder; a module that is named here is no part of its folder's unit. A unit may
 # import units of the layers below its own, and of its own layer only itself.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"memory_types"}),
+    frozenset({"memory_types", "record"}),
     frozenset(
         {
             "model",

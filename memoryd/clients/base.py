@@ -14,7 +14,9 @@ then. A new client is a folder beside `claude_code`, an object in `registry.ALL`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections import Counter

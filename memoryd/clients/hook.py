@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd.clients.base import HookInputError
 from memoryd.clients.hook_dialect import event_named
 from memoryd.clients.memory_reader import CLAUDE_CODE, MEMORY_READER
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from memoryd.clients.base import HookCall, HookInputError
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.clients.json_entries import SettingsEntry

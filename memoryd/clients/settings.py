@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from memoryd.record import NamedTuple
 
 State = Literal["installed", "outdated", "missing"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from memoryd.record import NamedTuple
 
 _LITERAL = re.compile(r"\$\(\([^()\n]*\)\)|\$\{[^{}\"'`\n]*\}|[^\s\\'\"`$;&|()<>#]+")
 _REDIRECTION = re.compile(r"<<<|<<-?|&>>?|<>|<&|>&|>>|>\||<|>")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from memoryd.clients.written_paths import written_by
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from typing import SupportsBytes

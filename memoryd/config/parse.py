@@ -7,11 +7,12 @@ import re
 import stat
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from memoryd.config.schema import Config, Features, ProjectOptions
 from memoryd.engines.model.prices import Price
 from memoryd.errors import ConfigError
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.config.schema import Key

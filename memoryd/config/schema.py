@@ -7,9 +7,10 @@ not strings, since a named tuple would compile those.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from memoryd.engines.model.prices import PRICES, Price
+from memoryd.record import NamedTuple
 
 
 class Key(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.backoff import DREAM
 from memoryd.clock import time_of_day_after, time_of_day_before
@@ -10,6 +10,7 @@ from memoryd.formatting import count
 from memoryd.model import Due, Skip, Wait
 from memoryd.paths import is_below
 from memoryd.projects import is_excluded
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

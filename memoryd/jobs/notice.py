@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd import atomic_file
 from memoryd.errors import BusyError, StateError
+from memoryd.record import NamedTuple
 from memoryd.state.kept_changes import kept_since, quotes_of
 
 if TYPE_CHECKING:

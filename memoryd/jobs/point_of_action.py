@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.memory.tier_names import as_global
 from memoryd.recall import shown as shown_log
 from memoryd.recall.index import is_unchanged, read_triggers, up_to_date_index
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import open_store
+from memoryd.record import NamedTuple
 from memoryd.rules import allowance
 from memoryd.rules.calls import call_of
 from memoryd.rules.confirmed import confirmed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.daemon.wake_file import wake
 from memoryd.errors import StateError
@@ -30,6 +30,7 @@ from memoryd.recall.index import changed_at_ns, up_to_date_index
 from memoryd.recall.manners import LEFT_ASIDE, WITHOUT_MEMORY
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory, open_store
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.errors import BusyError, StateError
 from memoryd.jobs.quotes_beside import quotes_beside
@@ -14,6 +14,7 @@ from memoryd.recall import team as team_recall
 from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import name_of_quote, parsed_quote, up_to_date_notes, up_to_date_quotes
 from memoryd.recall.reading import read_memory
+from memoryd.record import NamedTuple
 from memoryd.state.database import state_to_read
 from memoryd.state.last_session import last_on_branch
 from memoryd.state.team import is_on as is_team_on

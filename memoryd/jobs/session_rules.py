@@ -7,13 +7,14 @@ they cost less than to miss one. A rule about a command, a path or a kind of wor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.memory.tier_names import as_global
 from memoryd.recall.index import is_unchanged
 from memoryd.recall.quotes import parsed_quote, place_of_quotes
 from memoryd.recall.reading import read_memory
 from memoryd.recall.store import IndexedMemory
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.memory.keys import keys_in
 from memoryd.memory.limits import FRONTMATTER_BYTES
 from memoryd.memory_types import MEMORY_TYPES
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.memory.document import Document

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd.clients.tool_actions import PlanStep, action_of, answer_text
 from memoryd.model import Interrupt, Prompt, Reply, Results
 from memoryd.notes.newness import shortened
+from memoryd.record import NamedTuple
 from memoryd.transcripts.opt_out import is_opt_out
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ first, and then left out with its number.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.notes.facts import BYTES_PER_TOKEN, LINE_CHARACTERS, MESSAGE_CHARACTERS
 from memoryd.notes.newness import LEAST_NEW, SHOWN_CHARACTERS, most_telling_first, new_words
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

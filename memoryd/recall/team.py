@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.memory.tier_names import TEAM_FOLDER
 from memoryd.recall.index import up_to_date_index
 from memoryd.recall.reading import read_memory
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.memory.quick_parse import QuickParse

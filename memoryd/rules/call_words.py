@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
 from memoryd.language.tokens import is_stop, split
+from memoryd.record import NamedTuple
 from memoryd.rules.calls import is_reading
 from memoryd.rules.programs import FILE_KINDS, TELLERS
 

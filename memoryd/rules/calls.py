@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.clients.shell_commands import read_shell_line
+from memoryd.record import NamedTuple
 from memoryd.rules import programs
 
 if TYPE_CHECKING:

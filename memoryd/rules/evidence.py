@@ -12,9 +12,10 @@ import os
 from collections import Counter
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.language.stems import stem
+from memoryd.record import NamedTuple
 from memoryd.rules.call_words import is_prose, only_looks, stems_of, words_of
 from memoryd.rules.match import PLAIN
 from memoryd.rules.programs import FILE_KINDS

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memoryd.record import NamedTuple
 from memoryd.rules.calls import is_reading, is_run, with_home
 from memoryd.rules.programs import READERS
 from memoryd.rules.work import FILES, is_in_language, work_of

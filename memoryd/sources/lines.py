@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

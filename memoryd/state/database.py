@@ -11,10 +11,11 @@ import sqlite3
 import stat
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd.clock import elapsed, rest
 from memoryd.errors import BusyError, CorruptStateError, NewerStateError, StateError
+from memoryd.record import NamedTuple
 from memoryd.state.database_file import identity_of, unusable
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.state.database import Database

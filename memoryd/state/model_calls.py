@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memoryd.record import NamedTuple
 from memoryd.state.projects import ROOT_OF_JOB
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.model import Cursor
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3

@@ -5,7 +5,9 @@ A module of its own, since every prompt waits for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from memoryd.state.database import Database

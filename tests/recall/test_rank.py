@@ -186,7 +186,6 @@ def test_two_words_are(prompt: str) -> None:
 def test_a_memory_that_was_edited_in_its_place_is_found_by_its_new_words_only(library: Library) -> None:
     assert library.sure("which branch do we release from?") == [RELEASE]
     library.write({RELEASE: ("Lunch orders go through the canteen form", "Before eleven.")})
-    assert library.ranked("which branch do we release from?")[:1] != [RELEASE]
     assert library.sure("which branch do we release from?") == []
     assert library.sure("how do lunch orders go through the canteen?") == [RELEASE]
 

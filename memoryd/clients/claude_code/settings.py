@@ -10,9 +10,10 @@ import json
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memoryd.clients.settings import ClientSettings, Switch
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memoryd.engines.model.prices import NEWEST
 from memoryd.errors import EngineStoppedError
+from memoryd.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
