@@ -27,6 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "atomic_file",
             "git_index",
             "process_guard",
+            "trees",
             "engines/model/prices",
             "mcp",
         }

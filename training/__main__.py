@@ -25,7 +25,7 @@ from training.labels import (
     messages_of,
     sentences_of_scope,
     sessions_in,
-    stories_in,
+    stories_by_author,
 )
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def report(messages: list[Message], model: classifier.Model) -> str:
 def main() -> None:
     sessions = [messages_of(session) for session in sessions_in("sessions")]
     casual = casual_messages()
-    stories = stories_in()
+    stories = [story for stories in stories_by_author().values() for story in stories]
     following = [*following_messages(), *(pair for session in sessions for pair in following_in(session))]
     for fold in range(FOLDS if "--folds" in sys.argv else 0):
         rest = [message for number, messages in enumerate(sessions) if number % FOLDS != fold for message in messages]

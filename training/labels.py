@@ -133,23 +133,26 @@ def casual_messages(part: str = "casual") -> list[Message]:
     ]
 
 
-def stories_in(part: str = "stories") -> list[list[StoryMessage]]:
+def stories_by_author(part: str = "stories") -> dict[str, list[list[StoryMessage]]]:
     """The stories below `stories`, each with its messages in order; training/stories/README.md tells how they are marked."""
+    return {file.stem: _stories_of(file) for file in sorted((HERE / part).glob("*.txt"))}
+
+
+def _stories_of(file: Path) -> list[list[StoryMessage]]:
     found: list[list[StoryMessage]] = []
     is_first = True
-    for file in sorted((HERE / part).glob("*.txt")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            if line.startswith("= "):
-                found.append([])
-            elif line.startswith("- "):
-                is_first = True
-            elif line.strip():
-                said = _casual(line)
-                if not is_first:  # what stands before these words is the reply to the message before
-                    before = found[-1].pop()
-                    found[-1].append(before._replace(said=before.said._replace(reply=said.answer)))
-                found[-1].append(StoryMessage(said, tuple(_told_in(line)), is_first))
-                is_first = False
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            found.append([])
+        elif line.startswith("- "):
+            is_first = True
+        elif line.strip():
+            said = _casual(line)
+            if not is_first:  # what stands before these words is the reply to the message before
+                before = found[-1].pop()
+                found[-1].append(before._replace(said=before.said._replace(reply=said.answer)))
+            found[-1].append(StoryMessage(said, tuple(_told_in(line)), is_first))
+            is_first = False
     return found
 
 
@@ -250,6 +253,16 @@ def following_in(messages: list[Message]) -> Iterator[Following]:
         if message.facts and message.facts[-1] is not None and following.sentences:
             is_more = following.facts[0] == message.facts[-1]
             yield Following("more" if is_more else "new", message.sentences[-1], following.sentences[0])
+
+
+def restated_blocks() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each block of `restated`: its name, sentences that say the same, and near misses of them."""
+    for file in sorted((HERE / "restated").glob("*.txt")):
+        for number, block in enumerate(file.read_text(encoding="utf-8").split("\n\n")):
+            lines = [line for line in block.splitlines() if not line.startswith("#")]
+            same = [line.removeprefix("= ") for line in lines if not line.startswith("! ")]
+            if lines:
+                yield f"{file.stem} {number}", same, [line[2:] for line in lines if line.startswith("! ")]
 
 
 def sentences_of_scope(scope: Literal["global", "project"]) -> list[str]:
