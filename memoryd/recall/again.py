@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memoryd.recall.restated import Restated
 
 FILE = "restated.json"
-LEAST_PROBABILITY = 0.35
+LEAST_PROBABILITY = 0.4
 LEAST_UNSPACED = 0.6
 """In scripts without spaces, where less is known of the words."""
 _LEAST_SHARED = 0.25

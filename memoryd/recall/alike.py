@@ -1,6 +1,6 @@
 """Likeness of two statements in numbers, which trees of `again.py` weigh. Pure.
 
-Words of both are paired: the same word, a form of it, one that can be said instead of it. What is left on either side, how rare it
+Words of both are paired: the same word, or a form of it. What is left on either side, how rare it
 is and whether it is a name tell whether they say the same; so does the order of the words: who says a thing again in other words
 changes more than one of them, and where a single word differs, it is mostly the one that matters.
 """
@@ -14,14 +14,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.language.stems import stem
-from memoryd.language.tokens import runs_in, split
+from memoryd.language.tokens import runs_in
 from memoryd.recall.concepts import meanings_by_dictionary
-from memoryd.recall.instead import is_opposite, may_stand_for
 from memoryd.recall.rank import common
 from memoryd.recall.restated import beginning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from memoryd.recall.restated import Restated, ToldWord
 
@@ -40,7 +39,6 @@ NUMBERS = (
     "left_names_most",  # and on the other side
     "left_scope",  # words left that say where the statement holds
     "left_negated",
-    "opposites",
     "turned",  # pairs of which one is negated,
     "contrasts",  # statements that say what is wanted and what is not
     "reordered",  # pairs of which one comes after what is asked for
@@ -73,7 +71,7 @@ class Pairs(NamedTuple):
 
     same: tuple[tuple[ToldWord, ToldWord], ...]
     akin: tuple[tuple[ToldWord, ToldWord], ...]
-    """Forms of a word that `ToldWord.matches` does not know, and words that can be said instead of each other."""
+    """Forms of a word that `ToldWord.matches` does not know."""
     left: tuple[ToldWord, ...]
     left_other: tuple[ToldWord, ...]
 
@@ -87,17 +85,15 @@ def pairs_of_words(one: Sequence[ToldWord], other: Sequence[ToldWord]) -> Pairs:
     best = {a: next((b for x, b in same if x == a and b.is_negated == a.is_negated), None) for a in first}
     found = tuple((a, best[a] or next(b for x, b in same if x == a)) for a in one if a in first)
     left, left_other = [a for a in one if a not in first], [b for b in other if b not in second]
-    akin = _taken_out(left, left_other, _is_piece_of) + _taken_out(left, left_other, may_stand_for)
+    akin = _taken_out(left, left_other)
     return Pairs(found, tuple(akin), tuple(left), tuple(left_other))
 
 
-def _taken_out(
-    left: list[ToldWord], left_other: list[ToldWord], is_akin: Callable[[str, str], bool]
-) -> list[tuple[ToldWord, ToldWord]]:
+def _taken_out(left: list[ToldWord], left_other: list[ToldWord]) -> list[tuple[ToldWord, ToldWord]]:
     """Words that are akin, taken out of those that are left."""
     found = []
     for a in tuple(left):
-        b = next((b for b in left_other if is_akin(a.form, b.form)), None)
+        b = next((b for b in left_other if _is_piece_of(a.form, b.form)), None)
         if b is not None:
             found.append((a, b))
             left.remove(a)
@@ -136,7 +132,6 @@ class _Shape(NamedTuple):
     """What a text looks like, apart from what it tells."""
 
     words: tuple[str, ...]
-    stems: frozenset[str]
     pieces: frozenset[str]
     names: frozenset[str]
     """Stems of words that are written with a capital, not only as they begin the text."""
@@ -152,7 +147,6 @@ def _shape_of(text: str) -> _Shape:
     whole = f" {' '.join(words)} "
     return _Shape(
         words,
-        frozenset(map(stem, split(text))),
         frozenset(whole[at : at + 3] for at in range(len(whole) - 2)),
         frozenset(stem(name.lower()) for name in names),
         frozenset(sign for run in runs_in(text) for sign in run if not _HIRAGANA[0] <= sign <= _HIRAGANA[1]),
@@ -196,16 +190,12 @@ def _numbers_of_sense(
 ) -> Iterable[float]:
     left = (*pairs.left, *pairs.left_other)
     both = (*pairs.same, *pairs.akin)
-    own, own_other = shape.stems - shape_other.stems, shape_other.stems - shape.stems
-    opposites = [a for a in pairs.left for form in own_other if is_opposite(a.form, form)]
-    opposites += [b for b in pairs.left_other for form in own if is_opposite(b.form, form)]
     names = [sum(word.form in shape.names for word in pairs.left)]
     names += [sum(word.form in shape_other.names for word in pairs.left_other)]
     return (
         *sorted(names),
         sum(word.is_scope for word in left),
         sum(word.is_negated for word in left),
-        len(opposites),
         sum(a.is_negated != b.is_negated for a, b in both),
         one.is_contrast + other.is_contrast,
         sum(a.is_second != b.is_second for a, b in both),
