@@ -33,7 +33,7 @@ help:
 	@echo "make bench       speed and memory, as ratios to a limit measured in the same run"
 	@echo "make bench-recall how well questions find the sessions that answer them, on the sets in EVAL=directory"
 	@echo "make eval        quality of what is extracted, dreamt and recalled, on the sets in EVAL=directory"
-	@echo "make train       fit the weights of the embedded engine and of recall to what is labelled in training"
+	@echo "make train       fit the weights of the embedded engine, of recall and of audit to what is labelled in training"
 	@echo "make torture     the long campaigns behind the short ones in make test; writes docs/reliability.md"
 	@echo "make requirements raise the versions that developers and CI install"
 	@echo "make clean       remove what the others made"
@@ -168,6 +168,7 @@ train: $(VENV)/installed-dev
 	$(BIN)/python -m training.words
 	$(BIN)/python -m training.ranking
 	$(BIN)/python -m training.rule_calls
+	$(BIN)/python -m training.repeated
 
 eval: $(VENV)/installed-dev
 	$(BIN)/python -m evaluation $(EVAL)

@@ -1,4 +1,4 @@
-"""Boosted decision trees over a few numbers, for questions that no sum of weights answers; `training/trees.py` fits them."""
+"""Boosted decision trees over a few numbers, for questions that no sum of weights answers; `training/boosted.py` fits them."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 from memoryd.engines.offline import classifier, find
 from memoryd.model import UserMessage
 from memoryd.security.redact import redact
-from training.labels import HERE, casual_messages, following_messages, messages_of, sessions_in
+from training.labels import HERE, casual_messages, following_messages, messages_of, restated_blocks, sessions_in
 
 if TYPE_CHECKING:
     from memoryd.model import Revision
@@ -63,6 +64,18 @@ def test_every_fact_but_a_few_has_a_sentence() -> None:
         if not any(fact and fact.number == number for message in messages_of(session) for fact in message.facts)
     ]
     assert len(lost) <= 15, lost
+
+
+def test_what_is_said_again_has_near_misses_and_is_in_no_set_that_audit_is_judged_by() -> None:
+    cases = json.loads((HERE.parent / "evaluation" / "audit_cases.json").read_text(encoding="utf-8"))
+    judged = {text for kind in cases if "held_out" in kind for pair in cases[kind] for text in pair}
+    blocks = list(restated_blocks())
+    for name, same, others in blocks:
+        assert len(same) > 1, name
+        assert others, name
+        assert len({*same, *others}) == len(same) + len(others), name
+    assert len(blocks) > 150
+    assert judged.isdisjoint(text for _, same, others in blocks for text in (*same, *others))
 
 
 def test_the_files_hold_no_token_that_a_scanner_would_report() -> None:

@@ -16,6 +16,7 @@ from sklearn.metrics import average_precision_score
 from memoryd import trees
 from memoryd.engines.offline import changes, classifier
 from memoryd.engines.offline.features import pair_features, sentence_features, text_features
+from training.changes import fitted_trees
 from training.labels import (
     asked_messages,
     casual_messages,
@@ -28,7 +29,6 @@ from training.labels import (
     sessions_in,
     stories_by_author,
 )
-from training.trees import fitted_trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -274,6 +274,16 @@ def following_in(messages: list[Message]) -> Iterator[Following]:
             yield Following("more" if is_more else "new", message.sentences[-1], following.sentences[0])
 
 
+def restated_blocks() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each block of `restated`: its name, sentences that say the same, and near misses of them."""
+    for file in sorted((HERE / "restated").glob("*.txt")):
+        for number, block in enumerate(file.read_text(encoding="utf-8").split("\n\n")):
+            lines = [line for line in block.splitlines() if not line.startswith("#")]
+            same = [line.removeprefix("= ") for line in lines if not line.startswith("! ")]
+            if lines:
+                yield f"{file.stem} {number}", same, [line[2:] for line in lines if line.startswith("! ")]
+
+
 def sentences_of_scope(scope: Literal["global", "project"]) -> list[str]:
     """Feedback that is listed as holding everywhere, or in a project although it sounds otherwise."""
     lines = (HERE / "scope" / f"{scope}.txt").read_text(encoding="utf-8").splitlines()

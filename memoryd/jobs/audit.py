@@ -21,7 +21,8 @@ from memoryd.language.sentences import sentences_of
 from memoryd.model import Prompt, UserMessage
 from memoryd.paths import is_below
 from memoryd.projects import is_excluded, root_of
-from memoryd.recall.restated import groups_of, restated_of
+from memoryd.recall.again import groups_of
+from memoryd.recall.restated import restated_of
 from memoryd.security.redact import redact
 from memoryd.transcripts.opt_out import is_opt_out
 from memoryd.transcripts.read import entries_in
@@ -75,8 +76,7 @@ class AuditReport(NamedTuple):
 
 def audit(paths: Paths, config: Config, now: float, days: float = DAYS) -> AuditReport:
     sessions, messages, sentences = _read(paths, config, now - days * _DAY, now)
-    told = [(sentence, restated_of(sentence.text)) for sentence in sentences if _is_candidate(sentence.text)]
-    told = [(sentence, statement) for sentence, statement in told if _says_enough(statement)]
+    told = [(sentence, statement) for sentence in sentences if (statement := statement_of(sentence.text)) is not None]
     told.sort(key=lambda pair: pair[0].said_at)
     found = []
     for group in groups_of([statement for _, statement in told]):
@@ -87,14 +87,14 @@ def audit(paths: Paths, config: Config, now: float, days: float = DAYS) -> Audit
     return AuditReport(sessions, messages, tuple(found))
 
 
-def _is_candidate(sentence: str) -> bool:
-    return "[redacted:" not in sentence and is_meant(sentence) and not sentence.rstrip().endswith("?")
-
-
-def _says_enough(statement: Restated) -> bool:
+def statement_of(sentence: str) -> Restated | None:
+    """What a sentence tells; nothing if it is a question, not meant, or tells too little to be compared."""
+    if "[redacted:" in sentence or not is_meant(sentence) or sentence.rstrip().endswith("?"):
+        return None
+    statement = restated_of(sentence)
     told = len(statement.words) + len(statement.literals) + len(statement.pairs)
     asks_first = any(word.is_second for word in statement.words)  # "no installs without my ok"
-    return told + (statement.has_negation or asks_first) >= _LEAST_TOLD
+    return statement if told + (statement.has_negation or asks_first) >= _LEAST_TOLD else None
 
 
 def _is_lasting(repetition: Repetition) -> bool:

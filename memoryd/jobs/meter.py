@@ -19,8 +19,9 @@ from memoryd.memory.tiers import Tiers
 from memoryd.model import Prompt, Reply
 from memoryd.projects import root_of
 from memoryd.recall import shown
+from memoryd.recall.again import is_restated
 from memoryd.recall.reading import read_memory
-from memoryd.recall.restated import is_restated, restated_of
+from memoryd.recall.restated import restated_of
 from memoryd.rules.calls import call_of
 from memoryd.rules.forbidden import forbidden_in, read_patterns
 from memoryd.rules.triggers import rule_of

@@ -144,7 +144,7 @@ def _model() -> tuple[float, tuple[float, ...]]:
 
 
 @cache
-def _common() -> Mapping[str, float]:
+def common() -> Mapping[str, float]:
     """Words and concepts that prompts are full of, and what is left of their weight: `run` and `fix` name nothing."""
     with open(COMMON_FILE, encoding="utf-8") as file:
         return {term: float(left) for term, left in (line.split("\t") for line in file.read().splitlines())}
@@ -200,7 +200,7 @@ class _Search:
 
     def _rarity(self, term: str) -> float:
         """How much it tells that a memory has a term: less if many have it, or if prompts are full of it."""
-        return self._idf(term) * _common().get(term, 1.0)
+        return self._idf(term) * common().get(term, 1.0)
 
     def _idf(self, term: str) -> float:
         return self._idf_of(len(self._entries.get(term, ())))

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoryd import trees
 from memoryd.engines.offline import classifier
 from memoryd.engines.offline.changes import TREES_FILE, Known, Sentence, likely_changes, values_of
 from memoryd.engines.offline.classifier import SentenceScores
-from memoryd.trees import Trees
 
 if TYPE_CHECKING:
     from memoryd.trees import Node
@@ -23,24 +20,6 @@ DANA = Known("ask Dana before you touch the billing folder", "feedback", 30.0)
 
 def said(*sentences: str, answer: str = "", reply: str = "") -> Sentence:
     return Sentence(sentences, 0, answer, reply)
-
-
-def nodes() -> st.SearchStrategy[Node]:
-    number = st.floats(-100, 100).map(lambda value: round(value, 4))
-    return st.recursive(number, lambda below: st.tuples(st.integers(0, 3), number, below, below), max_leaves=8)
-
-
-@given(st.floats(-5, 5), st.lists(nodes(), max_size=4), st.lists(st.floats(-100, 100), min_size=4, max_size=4))
-def test_trees_that_are_written_and_read_again_say_the_same(
-    base: float, roots: list[Node], values: list[float]
-) -> None:
-    made = Trees(base, tuple(roots))
-    assert trees.load(trees.dump(made)).probability(values) == made.probability(values)
-
-
-def test_a_tree_goes_on_up_to_its_limit_and_beyond_it() -> None:
-    made = Trees(0.0, ((1, 2.0, -3.0, (0, 5.0, 0.0, 3.0)),))
-    assert [round(made.probability(values), 3) for values in ([9, 2.0], [5.0, 2.1], [5.1, 2.1])] == [0.047, 0.5, 0.953]
 
 
 def test_the_trees_of_the_package_weigh_numbers_that_there_are() -> None:
