@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from memoryd.language.date_words import month_names
 from memoryd.language.dates import day_of
 from memoryd.language.lexicon import pattern
-from memoryd.language.parts import parts_of, passages_of
+from memoryd.language.parts import parts_of, passages_of, without_stamps
 from memoryd.language.sentences import sentences_of
 from memoryd.language.subjects import subject_of
 from memoryd.language.tokens import is_without_spaces
@@ -40,22 +40,31 @@ _SPOKEN_OF = 2
 """So many words of a memory in one message: it is spoken of."""
 
 
-def is_expired(memory: StoredMemory, now: float) -> bool:
-    """Whether a memory about the project has ended, and says nothing else."""
+def is_expired(memory: StoredMemory, now: float, *, is_said: bool = False) -> bool:
+    """Whether a memory about the project has ended, and says nothing else. With `is_said`, somebody has said so, on the day after it."""
     today = day_of(now)
-    return memory.type == "project" and today is not None and has_ended(memory.description, memory.body, today)
+    if memory.type != "project" or today is None:
+        return False
+    return has_ended(memory.description, memory.body, today + _MARGIN if is_said else today)
 
 
 def has_only_past_dates(memory: StoredMemory, now: float) -> bool:
     """Whether a memory about the project has a date, and none that is still to come. It may say something that goes on."""
     today = day_of(now)
-    whole = f"{memory.description}\n{memory.body}"
+    whole = without_stamps(f"{memory.description}\n{memory.body}")
     dates = [date_of(match) for match in written_date().finditer(whole)]
     return memory.type == "project" and today is not None and bool(dates) and all(on and on < today for on in dates)
 
 
+def tells_a_beginning(memory: StoredMemory) -> bool:
+    """Whether something in a memory begins on a day, or changes: that holds on when its day has passed."""
+    text = without_stamps(f"{memory.description}\n{memory.body}")
+    return bool(_pattern("begins").search(written_date().sub(_DAY, text)))
+
+
 def has_ended(description: str, body: str, today: date) -> bool:
     """Whether the time that a memory is about has passed, and it says nothing that holds on."""
+    description, body = without_stamps(description), without_stamps(body)
     whole = f"{description}\n{body}"
     dates = [date_of(match) for match in written_date().finditer(whole)]
     if not dates or any(on is None or on + _MARGIN >= today for on in dates):

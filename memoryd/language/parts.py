@@ -13,6 +13,10 @@ from memoryd.language.tokens import UNSPACED, is_without_spaces, words_of
 _LABEL = re.compile(r"(?im)^[ \t]*\*\*(?P<label>why|how to apply)[ \t]*:?\*\*[ \t]*:?[ \t]*")
 _FEWEST_WORDS = 3
 _PROSE = re.compile(r"[^\n]*\Z")
+WAS, LATER = "was", "later"
+"""Marks of what was said of a fact before, and of what was said of it later, each with its day: " (was, on 2026-10-19: …)"."""
+_STAMP = re.compile(rf" \((?P<mark>{WAS}|{LATER}|Before)(?:, on \d{{4}}-\d\d-\d\d)?: ")
+"""`Before` was the first one's name in an older memoryd."""
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
 
 
@@ -35,6 +39,17 @@ def parts_of(body: str) -> Parts:
         label, at = match["label"].lower(), match.end()
     found[label].append(body[at:].strip())
     return Parts(*("\n\n".join(filter(None, texts)) for texts in found.values()))
+
+
+def without_stamps(text: str) -> str:
+    """The text without the days on which its parts were said: none of them is a day that it speaks of."""
+    return _STAMP.sub(" (", text)
+
+
+def split_before(fact: str) -> tuple[str, str]:
+    """What holds, and what was said before it, without its mark."""
+    stamp = next((match for match in _STAMP.finditer(fact) if match["mark"] != LATER), None)
+    return (fact[: stamp.start()], fact[stamp.end() :].removesuffix(")")) if stamp else (fact, "")
 
 
 def body_of(parts: Parts) -> str:

@@ -15,7 +15,7 @@ from memoryd.language.certainty import is_in_other_units, is_meant, is_taken_bac
 from memoryd.language.cues import cues_of, reports_in
 from memoryd.language.date_phrases import candidates, languages_of
 from memoryd.language.evidence import sentences_around
-from memoryd.language.expiry import has_only_past_dates
+from memoryd.language.expiry import is_expired
 from memoryd.language.quotations import without_quotations
 from memoryd.language.same_words import is_repeated_in
 from memoryd.language.sentences import sentences_of
@@ -305,8 +305,8 @@ def _removal_doubts(change: ReviewedChange, view: GroupView) -> Iterator[str]:
         return  # it goes into another memory: what is lost on the way is looked at below
     if view.reason == "expired":
         stored = next((memory for memory in view.context.snapshot.memories if memory.name == change.name), None)
-        if stored is not None and not has_only_past_dates(stored, view.context.now):
-            yield f"The end of {change.name} has not come."
+        if stored is not None and not is_expired(stored, view.context.now, is_said=bool(change.quotes)):
+            yield f"The end of {change.name} has not come, or it says something that goes on."
         return
     if not change.quotes:
         if not _is_said_elsewhere(change, view):

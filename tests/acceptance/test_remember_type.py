@@ -21,7 +21,7 @@ def test_the_type_is_asked_for_and_the_answer_is_taken(tmp_path: Path, answer: s
     terminal, ends = pty.openpty()
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "memoryd", "remember", "backups at night"],
+        [sys.executable, "-m", "memoryd", "remember", "ruby on the server"],
         cwd=tmp_path,
         env=environment,
         stdin=ends,
@@ -40,4 +40,4 @@ def test_the_type_is_asked_for_and_the_answer_is_taken(tmp_path: Path, answer: s
     kind = kind or asked.decode().rpartition("[")[2].partition("]")[0]  # what it would take it for
     assert kind in MEMORY_TYPES
     assert process.returncode == 0
-    assert f"/{kind}_backups_at_night.md" in output
+    assert f"/{kind}_ruby_on_the_server.md" in output

@@ -79,7 +79,7 @@ def test_a_deadline_that_waits_is_withdrawn_when_its_day_has_passed() -> None:
 
 def test_a_deadline_goes_by_the_words_that_end_it_when_its_day_has_passed() -> None:
     (gone,) = find(conversation("the ban on the loft floor is no longer on"), lambda: [a_deadline()]).written
-    assert (gone.reason, gone.files, gone.body) == ("expired", ("project_x.md",), "")
+    assert (gone.reason, gone.files, gone.body) == ("taken_back", ("project_x.md",), "")
     assert [words.quote for words in gone.evidence] == ["the ban on the loft floor is no longer on"]
     early = [conversation("the ban on the loft floor is no longer on")[0]._replace(said_at=MONDAY - 12 * DAY)]
     assert all(memory.body for memory in find(early, lambda: [a_deadline()]).written)
@@ -310,3 +310,56 @@ def test_words_about_somebody_who_is_not_named_wait() -> None:
     ]
     assert body == "she signs off every release note from now on"
     assert written("remember: Ines owns the ledger. she signs off every release note")[0].startswith("remember: Ines")
+
+
+@pytest.mark.parametrize(
+    ("fact", "sentence"),
+    [
+        ("the database moves to Postgres 16 on 2026-10-12", "the database is slow again"),
+        ("Lena takes over the billing team on 2026-10-12", "billing is fixed now"),
+        ("the API v1 is switched off on 2026-10-12, only v2 after that", "switched off the monitor"),
+    ],
+)
+def test_what_began_on_a_day_that_has_passed_is_not_taken_away_by_a_task(fact: str, sentence: str) -> None:
+    memory = a_deadline()._replace(description=fact, body=f"{fact}\n")
+    assert all(fact in revision.body for revision in find(conversation(sentence), lambda: [memory]).written)
+
+
+def test_the_day_on_which_something_was_said_later_is_no_day_of_the_memory() -> None:
+    body = "van 3 is at the garage with its gearbox (later, on 2026-10-12: got it back)"
+    memory = a_deadline()._replace(description=body, body=f"{body}\n", written_at=MONDAY - 7 * DAY)
+    again = conversation("the gearbox of van 3 is broken again since today")
+    assert all(body.split(" (", maxsplit=1)[0] in revision.body for revision in find(again, lambda: [memory]).written)
+
+
+@pytest.mark.parametrize(
+    ("fact", "task"),
+    [
+        ("the header of the shop is blue", "make the header green instead of blue"),
+        ("we test on Firefox", "test it on Chrome instead of Firefox"),
+    ],
+)
+def test_a_task_with_two_values_overwrites_nothing(fact: str, task: str) -> None:
+    memory = a_deadline()._replace(type="feedback", description=fact, body=f"{fact}\n")
+    assert all(fact in revision.body for revision in find(conversation(task), lambda: [memory]).written)
+
+
+def test_a_dream_that_is_to_be_certain_archives_nothing_by_words() -> None:
+    late = conversation("the ban on the loft floor is off, walked over it")
+    found = find(late, lambda: [a_deadline()], is_certain=True)
+    assert not any(revision.evidence for revision in found.written)
+
+
+def test_a_word_that_begins_like_one_for_somebody_is_none() -> None:
+    rule = "Shell scripts always start with set -euo pipefail"
+    found = find(conversation(f"rename the helper first. {rule}, from now on"))
+    assert [one.body.strip() for one in (*found.written, *found.unconfirmed)] == [f"{rule}, from now on"]
+
+
+def test_what_was_said_before_by_an_older_memoryd_stays_known() -> None:
+    body = "code freeze is on dec 12 (2026-12-12) (Before, on 2026-10-01: code freeze is on dec 5 (2026-12-05))"
+    memory = a_deadline()._replace(description=body.split(" (Before", maxsplit=1)[0], body=f"{body}\n")
+    (revised,) = find(conversation("code freeze is dec 19 now"), lambda: [memory]).written
+    assert revised.body.count("(was, on ") == 1
+    assert revised.body.count("Before") == 0
+    assert "dec 5" in revised.body

@@ -320,12 +320,19 @@ def test_forget_takes_nothing_back_where_its_words_single_out_none_or_several(
         "ne retiens pas ça : toujours demander à Karl",
         "这个别记: 以后都先问老板",
         "これは覚えなくていいけど、必ず部長に聞いて",
+        "keep this out of any notes: from now on nothing goes to the Basel client",
+        "between us and not for any notes: always ask Karl first, the hotel chain is leaving",
+        "dont note this down anywhere, but always let Ruth check what Klaus merges",
+        "this is not to be saved: never hire through that agency",
+        "from now on always ask Ruth first. nothing of this goes into your notes",
+        "das bleibt unter uns: ab jetzt immer zuerst Karl fragen",
+        "ça reste entre nous : toujours demander à Karl",
     ],
 )
 def test_a_message_off_the_record_is_kept_out_as_a_whole(workspace: Workspace, message: str) -> None:
     workspace.say(message)
     workspace.work()
-    assert workspace.bodies() == []
+    assert [*workspace.bodies(), *workspace.waiting()] == []
 
 
 @pytest.mark.parametrize(
@@ -354,6 +361,8 @@ def test_a_message_off_the_record_takes_no_earlier_rule_back(
         "Remember: never save passwords in the config file.",
         "Remember that we don't store it on disk but in the vault.",
         "From now on, don't keep logs longer than a week.",
+        "Remember: keep the dates out of the notes column.",
+        "From now on, split the hosting bill between us and the vendor.",
     ],
 )
 def test_rules_about_saving_are_rules(workspace: Workspace, message: str) -> None:

@@ -31,6 +31,8 @@ def likely_words() -> str:
         "the intern only works mornings",
         "docs go in the wiki first",
         "we test on the old phones too",
+        "the printer room is locked after six",
+        "marta reads every changelog",
     ):
         found = find([UserMessage("s", "m", None, words)])
         if found.unconfirmed and not found.written:

@@ -68,7 +68,7 @@ def test_a_memory_is_recalled_explained_and_forgotten(environment: dict[str, str
     text, is_error = call(server, "recall", query="which branch are releases cut from?")
     assert "releases are cut from stable" in text
     assert not is_error
-    (name,) = (path.name for path in memory.glob("project_*.md"))
+    (name,) = (path.name for path in memory.glob("*_releases_*.md"))
     assert '"releases are cut from stable"' in call(server, "why", memory=name)[0]
     assert name in call(server, "forget", memory=name.removesuffix(".md"))[0]
     assert not (memory / name).exists()
@@ -161,7 +161,7 @@ def test_an_agent_in_a_jobs_own_directory_is_told_nothing(environment: dict[str,
 
 def test_a_broken_database_is_a_sentence(environment: dict[str, str], project: Path, memory: Path) -> None:
     Path(environment["HOME"], ".local/state/memoryd/memoryd.sqlite3").write_bytes(b"nonsense" * 1000)
-    (name,) = (path.name for path in memory.glob("project_*.md"))
+    (name,) = (path.name for path in memory.glob("*_releases_*.md"))
     text, is_error = call(server_for(environment, str(project)), "why", memory=name)
     assert is_error
     assert "Traceback" not in text

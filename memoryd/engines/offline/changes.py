@@ -7,6 +7,7 @@ what the two share, what the fact shares with the assistant's words before and a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,7 @@ from memoryd.language.subjects import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memoryd.engines.offline.classifier import SentenceScores
     from memoryd.memory_types import MemoryType
@@ -78,25 +79,21 @@ def values_of(sentence: Sentence, scores: Sequence[SentenceScores], known: Seque
         sentence.reply[:_NEAR],
         " ".join(sentence.sentences),
     )
-    texts = [fact.text for fact in known]
-    shared = [
-        [number for other in around for number in _shared(text, other, [*texts[:at], *texts[at + 1 :]])]
-        for at, text in enumerate(texts)
-    ]
+    having = Counter(word for fact in known for word in content_words(fact.text))
+    shared = [[number for other in around for number in _shared(fact.text, other, having)] for fact in known]
+    best = [sorted((0.0, 0.0, *column))[-2:] for column in zip(*shared, strict=True)]
     alone = _of_sentence(sentence, scores, len(known))
     return [
-        [
-            *own,
-            *_ahead(own, [*shared[:at], *shared[at + 1 :]]),
-            *_of_pair(fact, sentence.text),
-            *alone,
-        ]
-        for at, (fact, own) in enumerate(zip(known, shared, strict=True))
+        [*own, *_ahead(own, best), *_of_pair(fact, sentence.text), *alone]
+        for fact, own in zip(known, shared, strict=True)
     ]
 
 
-def _shared(text: str, other: str, facts: Sequence[str]) -> list[float]:
-    """What a fact has in common with other words: as many words, parts of either, those of no other fact, and pieces of words."""
+def _shared(text: str, other: str, having: Mapping[str, int]) -> list[float]:
+    """What a fact has in common with other words: as many words, parts of either, those of no other fact, and pieces of words.
+
+    `having`: in how many facts each word stands.
+    """
     words, there = content_words(text), content_words(other)
     both = words & there
     pieces = _pieces(text)
@@ -104,14 +101,14 @@ def _shared(text: str, other: str, facts: Sequence[str]) -> list[float]:
         len(both),
         len(both) / (len(words) or 1),
         len(both) / (len(there) or 1),
-        sum(all(word not in content_words(fact) for fact in facts) for word in both),
+        sum(having[word] == 1 for word in both),
         len(pieces & _pieces(other)) / (len(pieces) or 1),
     ]
 
 
-def _ahead(own: Sequence[float], others: Sequence[Sequence[float]]) -> list[float]:
-    """How far a fact is ahead of the best of the others, number by number."""
-    return [value - max((other[at] for other in others), default=0.0) for at, value in enumerate(own)]
+def _ahead(own: Sequence[float], best: Sequence[Sequence[float]]) -> list[float]:
+    """How far a fact is ahead of the best of the others, number by number; `best` are the two highest of all facts."""
+    return [value - (second if value == first else first) for value, (second, first) in zip(own, best, strict=True)]
 
 
 def _of_pair(fact: Known, text: str) -> list[float]:

@@ -137,7 +137,7 @@ def _answer_features(answer: str, sentence: str) -> list[str]:
     if not answer:
         return []
     first, end = tokens_of(answer[:_END_CHARACTERS]), tokens_of(answer[-_END_CHARACTERS:])
-    found = [f"a:{number_shared(sentence, answer[-ANSWER_CHARACTERS:])}"]
+    found = [f"a:{_number_shared(sentence, answer[-ANSWER_CHARACTERS:])}"]
     found += ["a:asks"] if answer.rstrip().endswith("?") else []
     found += [f"as:{' '.join(first[:size])}" for size in (1, 2)]
     found += [f"ae:{' '.join(end[-size:])}" for size in (2, 3)]
@@ -149,14 +149,14 @@ def _reply_features(reply: str, sentence: str, *, is_alone: bool) -> list[str]:
     if not reply:
         return []
     tokens = tokens_of(reply[:ANSWER_CHARACTERS])
-    found = [f"r:{number_shared(sentence, reply[:ANSWER_CHARACTERS])}", f"r:asks {reply.rstrip().endswith('?')}"]
+    found = [f"r:{_number_shared(sentence, reply[:ANSWER_CHARACTERS])}", f"r:asks {reply.rstrip().endswith('?')}"]
     found += [f"rs:{' '.join(tokens[:size])}" for size in (1, 2, 3)]
     found += [f"rw:{token}" for token in {*tokens[:_BESIDE]}]
     found += [f"ra:{' '.join(tokens[:1])}"] if is_alone else []
     return [*found, f"rl:{sum(len(tokens) > limit for limit in _LENGTHS)}"]
 
 
-def number_shared(sentence: str, text: str) -> int:
+def _number_shared(sentence: str, text: str) -> int:
     """How many longer words of a sentence stand in a text."""
     words = set(_WORD.findall(text.lower()))
     return min(sum(len(token) >= _MOST_SHARED and token in words for token in {*tokens_of(sentence)}), _MOST_SHARED)

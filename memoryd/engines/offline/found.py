@@ -2,13 +2,12 @@
 
 Something changes only by the user's own words: the next message puts right or takes back what the one before it said, a
 "forget …" singles out one memory, an old value is named beside the new one, or the same subject is told anew word for word.
-Two facts that merely look alike are two facts. Where the newer one speaks of a change or an exception, and shares words with
-one memory more than with any other, it is set beside the older one in that memory: nothing of what was said is lost.
+Two facts that merely look alike are two facts. What probably changes one (`changes.py`), and what limits one, is set beside it in that
+memory: nothing of what was said is lost. A memory whose own end has passed is archived.
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoryd.engines.offline.changes import Known
@@ -17,7 +16,9 @@ from memoryd.engines.offline.keys import keys_of
 from memoryd.engines.offline.later import (
     continued,
     fact_of,
+    has_expired,
     has_passed,
+    is_told_anew,
     names_old,
     rests_on,
     spoken_of,
@@ -25,10 +26,10 @@ from memoryd.engines.offline.later import (
 )
 from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, quote_of, revision_of
 from memoryd.language.certainty import is_meant
-from memoryd.language.expiry import is_expired, is_said_to_go_on
+from memoryd.language.expiry import is_expired
 from memoryd.language.instructed import is_instructed, paragraphs_of
 from memoryd.language.parts import parts_of
-from memoryd.language.replaced import may_tell_anew, says_again, swap_in, tells_anew
+from memoryd.language.replaced import may_tell_anew, only_ends, says_again, swap_in, tells_anew
 from memoryd.language.subjects import mentions_taking_back, shared_words
 from memoryd.language.taken_back import only_takes_back, speaks_of, taken_back_by
 from memoryd.language.titles import slug_of, title_of
@@ -118,38 +119,42 @@ class FoundFacts:
     # --- new facts ----------------------------------------------------------------------------------------------------
 
     def add(self, said: UserMessage, stated: StatedFact) -> None:
-        """Take in a fact: as a change of what is there, as a confirmation, or as something new, where it is likely enough."""
+        """Take in a fact: as a change of what is there, or as something new. What is not worth keeping by itself is set beside a fact
+        that it may end, and does nothing else: "make the header green instead of blue" is a task.
+        """
+        if stated.likely < UNCONFIRMED:
+            self._amends(said, stated)
+            return
         replaced = [fact for fact in self._facts if tells_anew(fact_of(fact.memory.body), stated.text)]
         stated = stated._replace(likely=max((stated.likely, *(fact.stated.likely for fact in replaced))))
-        revision = cache(partial(revision_of, said, stated))  # most of what is only told beside a fact needs none
-        if self._paragraphs and is_instructed(revision().body, self._paragraphs):
+        memory = revision_of(said, stated)
+        if is_instructed(memory.body, self._paragraphs):
             return
-        if self._replaces(stated, revision, replaced) or self._amends(said, stated) or stated.likely < UNCONFIRMED:
+        if self._replaces(stated, memory, replaced) or self._amends(said, stated):
             return
         if stated.likely < WRITTEN and self._is_known(stated.text):
             return
-        memory = revision()
         self._facts.append(_Fact(said, stated, memory._replace(keys=keys_of(said, memory))))
 
-    def _replaces(self, stated: StatedFact, revision: Callable[[], Revision], replaced: Sequence[_Fact]) -> bool:
+    def _replaces(self, stated: StatedFact, memory: Revision, replaced: Sequence[_Fact]) -> bool:
         """Whether a fact changes a memory that is there, by the user's own words. `replaced` are facts of the same run."""
         self._facts = [fact for fact in self._facts if fact not in replaced]
         self._withdraw_outdated(stated.text)
         ours = [one for one in self._stored() if one.is_ours and not one.is_fixed and one.name not in self._changed]
-        anew = [one for one in ours if tells_anew(fact_of(one.body), stated.text)]
+        anew = [one for one in ours if is_told_anew(one, stated.text)]
         if len(anew) == 1:
-            self._update(anew[0], revision()._replace(type=anew[0].type))
+            self._update(anew[0], memory._replace(type=anew[0].type))
             return True
         swap = swap_in(stated.text)
         named = [one for one in ours if swap and names_old(one, stated.text, swap)]
         if swap and len(named) == 1:
             text = swap.applied_to(fact_of(named[0].body))
-            revised = memory_of(text, "", revision().evidence, named[0].type or "project")
+            revised = memory_of(text, "", memory.evidence, named[0].type or "project")
             self._update(named[0], revised)
             return True
         for one in ours:
             if may_tell_anew(fact_of(one.body), stated.text):
-                self._suspect(one, revision().evidence)
+                self._suspect(one, memory.evidence)
         return False
 
     def _suspect(self, older: StoredMemory, newer: tuple[Evidence, ...]) -> None:
@@ -166,29 +171,31 @@ class FoundFacts:
         about = spoken_of(said, stated, [_known(one, said.said_at) for one in known], passed)
         if about is None:
             return False
-        older, is_over = known[about], tells_only_an_end(stated)
+        older, ends = known[about], tells_only_an_end(stated)
+        is_behind = ends and not passed[about]  # else its title would tell of a day that has gone by
         if isinstance(older, _Fact):
             likely = max(older.stated.likely, stated.likely)
-            memory = amended(said, stated, older.memory, older.said.said_at, is_over=is_over)
+            memory = amended(said, stated, older.memory, older.said.said_at, is_behind=is_behind)
             memory = memory._replace(evidence=(*older.memory.evidence, *memory.evidence), keys=older.memory.keys)
             self._facts[self._facts.index(older)] = _Fact(said, stated._replace(likely=likely), memory)
             return True
-        memory = amended(said, stated, older, older.written_at, is_over=is_over)
+        memory = amended(said, stated, older, older.written_at, is_behind=is_behind)
         if older.row_id:
             self._withdraw_row(older.row_id)
-            if not is_over:
-                kept = memory._replace(evidence=(*older.evidence, *memory.evidence))
-                self._facts.append(_Fact(said, stated, kept))
-            return True
-        if is_over and passed[about]:
-            words = memory.evidence[-1]
-            self._changed[older.name] = Revision(
-                "expired", f"you said: {words.quote}", (older.name,), evidence=(words,)
-            )
+            kept = memory._replace(evidence=(*older.evidence, *memory.evidence))
+            self._facts.append(_Fact(said, stated._replace(likely=max(stated.likely, UNCONFIRMED)), kept))
             return True
         if self._is_certain:
             self._suspect(older, memory.evidence)
             return False
+        if passed[about] and only_ends(stated.text):
+            return self._withdraw(older, memory.evidence[-1])
+        if ends and said.said_at is not None and is_expired(older, said.said_at, is_said=True):
+            words = memory.evidence[-1:]
+            self._changed[older.name] = Revision(
+                "expired", f"you said: {words[0].quote}", (older.name,), evidence=words
+            )
+            return True
         self._update(older, memory)
         return True
 
@@ -199,20 +206,12 @@ class FoundFacts:
         self._changed[older.name] = memory._replace(reason="updated", files=(older.name,), is_renamed=not is_same)
 
     def withdraw_passed(self, said: UserMessage) -> None:
-        """Withdraw what waits to be confirmed and was about a day that has passed by now: there is nothing left to ask.
-
-        A memory whose own end has passed is archived, as a dream would do, where the memories have been read anyway.
-        """
+        """Withdraw what waits and was about a day that has passed; archive, as a dream would, what has ended, if it was read anyway."""
         for row_id in [row_id for row_id, one in self._waiting.items() if has_passed(one, said.said_at)]:
             self._withdraw_row(row_id)
         for one in self._stored() if self._has_read else ():
             is_free = one.is_ours and not one.is_fixed and one.name not in self._changed
-            if (
-                is_free
-                and said.said_at is not None
-                and is_expired(one, said.said_at)
-                and not is_said_to_go_on(one.description, one.body, (said.text,))
-            ):
+            if is_free and has_expired(one, said):
                 self._changed[one.name] = Revision("expired", "Its own end has passed.", (one.name,))
 
     def _withdraw_outdated(self, text: str) -> None:

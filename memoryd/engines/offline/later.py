@@ -9,7 +9,7 @@ from memoryd.engines.offline.classifier import is_joined, is_reason
 from memoryd.engines.offline.facts import WRITTEN, own_sentences
 from memoryd.engines.offline.features import ANSWER_CHARACTERS
 from memoryd.language.cues import has_cue
-from memoryd.language.expiry import has_only_past_dates
+from memoryd.language.expiry import has_only_past_dates, is_expired, is_said_to_go_on, tells_a_beginning
 from memoryd.language.parts import parts_of
 from memoryd.language.replaced import (
     differs_in_one_place,
@@ -20,8 +20,10 @@ from memoryd.language.replaced import (
     only_ends,
     said_beside_swap,
     swap_in,
+    tells_anew,
     without_change,
 )
+from memoryd.language.requests import is_request
 from memoryd.language.subjects import (
     content_words,
     is_about,
@@ -49,13 +51,16 @@ if TYPE_CHECKING:
 _REASON_BEHIND = 0.5
 _JOINED_BEHIND = 0.7
 """From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
-_CHANGES = 0.42
-"""From here on a sentence says that an older fact holds otherwise now; of stories by others, four in five of these are right."""
+_CHANGES = 0.35
+"""From here on a sentence that speaks of a change says that an older fact holds otherwise now."""
+_CHANGES_UNSAID = 0.5
+"""The same of words that name no change. Of stories by others, three in four of both are right."""
 _TELLS_MORE = 0.3
 """What is at least as likely worth keeping tells more than that something ended."""
 _CHANGES_PASSED = 0.3
-"""The same where the day of the older fact has passed: there is little to lose."""
+"""The same where the day of the older fact has passed, and the words name it."""
 _ALIKE = 0.3
+_FEW_WORDS = 4
 _NAMED = 2
 """So many words of a fact in what the assistant said just before: "got it back" is about that."""
 
@@ -86,8 +91,21 @@ def fact_of(body: str) -> str:
 
 
 def has_passed(memory: StoredMemory, now: float | None) -> bool:
-    """Whether the days of a memory were still to come when it was said, and have passed since."""
-    return now is not None and has_only_past_dates(memory, now) and not has_only_past_dates(memory, memory.written_at)
+    """Whether the days of a memory were still to come when it was said, and have passed since. What began on one of them goes on."""
+    is_past = now is not None and has_only_past_dates(memory, now)
+    return is_past and not has_only_past_dates(memory, memory.written_at) and not tells_a_beginning(memory)
+
+
+def has_expired(memory: StoredMemory, said: UserMessage) -> bool:
+    """Whether the own end of a memory has passed when a message is said, which does not say that it goes on."""
+    is_past = said.said_at is not None and is_expired(memory, said.said_at)
+    return is_past and not is_said_to_go_on(memory.description, memory.body, (said.text,))
+
+
+def is_told_anew(memory: StoredMemory, text: str) -> bool:
+    """Whether words tell the same subject anew, and it is not one thing of another: "réunion avec Paul", "… avec Marie"."""
+    fact = fact_of(memory.body)
+    return tells_anew(fact, text) and not is_of_another(fact, text)
 
 
 def spoken_of(said: UserMessage, stated: StatedFact, known: Sequence[Known], passed: Sequence[bool]) -> int | None:
@@ -107,8 +125,13 @@ def spoken_of(said: UserMessage, stated: StatedFact, known: Sequence[Known], pas
         for value, fact, over in zip(likely, facts, passed, strict=True)
     ]
     about = max(range(len(known)), key=likely.__getitem__, default=None)
-    if about is not None and likely[about] >= (_CHANGES_PASSED if passed[about] else _CHANGES):
-        return about
+    is_asked = any(map(is_request, stated.sentences)) and not has_change(
+        text
+    )  # to remember this, whatever it resembles
+    if about is not None and not is_asked:
+        least = _CHANGES_PASSED if passed[about] else _CHANGES if has_change(text) else _CHANGES_UNSAID
+        if likely[about] >= least:
+            return about
     return _limited(text, facts) if is_exception(text) or is_permission(text) else None
 
 
@@ -141,14 +164,15 @@ def _are_two(fact: str, text: str) -> bool:
         is_numbered_otherwise(fact, text)
         or is_elsewhere(fact, text)
         or is_of_another(fact, text)
-        or (_are_alike(fact, text) and is_contrasted(fact, text))
+        or (is_contrasted(fact, text) and _are_alike(fact, text))
         or (differs_in_one_place(fact, text) and not has_change(text))
     )
 
 
 def _are_alike(fact: str, text: str) -> bool:
-    """Whether most of what two short texts tell is the same. Long ones about one thing say some words of two things by chance."""
-    return len(shared_subjects(fact, text)) >= _ALIKE * max(word_count(fact), word_count(text))
+    """Whether two texts are short, or tell much of the same. Long ones about one thing say some words of two things by chance."""
+    longer = max(word_count(fact), word_count(text))
+    return longer <= _FEW_WORDS or len(shared_subjects(fact, text)) >= _ALIKE * longer
 
 
 def _limited(text: str, facts: Sequence[str]) -> int | None:

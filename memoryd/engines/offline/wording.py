@@ -14,7 +14,7 @@ from memoryd.language.approval import context_of, is_approval
 from memoryd.language.dates import day_of, with_absolute_dates
 from memoryd.language.evidence import evidence_of, quote_from
 from memoryd.language.lexicon import pattern
-from memoryd.language.parts import parts_of
+from memoryd.language.parts import LATER, WAS, parts_of, split_before
 from memoryd.language.replaced import is_exception, is_permission
 from memoryd.language.scope import says_everywhere
 from memoryd.language.subjects import goes_on, shared_subjects
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 DESCRIPTION_LENGTH = 160
 _QUOTE_CHARACTERS = 400
 _LEAST_RULE_WORDS = 3
-_BEFORE, _LATER = " (was", "later"
 
 
 def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = None) -> Revision:
@@ -54,11 +53,11 @@ def revision_of(said: UserMessage, fact: StatedFact, kind: MemoryType | None = N
 
 
 def amended(
-    said: UserMessage, fact: StatedFact, older: Revision | StoredMemory, told_at: float | None, *, is_over: bool
+    said: UserMessage, fact: StatedFact, older: Revision | StoredMemory, told_at: float | None, *, is_behind: bool
 ) -> Revision:
     """A memory with what was said later beside it: an exception behind its rule, a change before what it changes.
 
-    What may be `is_over`, with nothing in its place, keeps its title: the later words stand behind it, and a reader judges.
+    What may have ended, with nothing in its place, keeps its title: with `is_behind` the later words stand behind it, and a reader judges.
     """
     kind = older.type or "project"
     earlier, later = parts_of(older.body), revision_of(said, fact, kind)
@@ -67,13 +66,12 @@ def amended(
         return memory_of(
             joined((earlier.fact, newer.fact)), joined((*filter(None, (earlier.why, newer.why)),)), later.evidence, kind
         )
-    if is_over:
-        text = f"{earlier.fact} ({_LATER}{_on(said.said_at)}: {' '.join(fact.sentences)})"
+    if is_behind:
+        text = f"{earlier.fact} ({LATER}{_on(said.said_at)}: {' '.join(fact.sentences)})"
         return memory_of(text, earlier.why, later.evidence, kind)
-    told, _, before_that = earlier.fact.partition(_BEFORE)
-    parts = (told.rstrip(".。"), earlier.why.rstrip(".。"), before_that.lstrip(", :").removesuffix(")"))
-    before = "; ".join(filter(None, parts))
-    was = f"{_BEFORE}{_on(told_at)}: {before})"
+    told, before_that = split_before(earlier.fact)
+    before = "; ".join(filter(None, (told.rstrip(".。"), earlier.why.rstrip(".。"), before_that)))
+    was = f" ({WAS}{_on(told_at)}: {before})"
     memory = memory_of(f"{newer.fact}{was}", newer.why, later.evidence, kind)
     is_clear = bool(shared_subjects(fact.text, told))  # "henrik moved it to the 19th" does not say what
     description = later.description if is_clear else description_of(f"{later.description}{was}", "")
