@@ -51,16 +51,18 @@ if TYPE_CHECKING:
 _REASON_BEHIND = 0.5
 _JOINED_BEHIND = 0.7
 """From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
-_CHANGES = 0.35
+_CHANGES = 0.4
 """From here on a sentence that speaks of a change says that an older fact holds otherwise now."""
 _CHANGES_UNSAID = 0.5
-"""The same of words that name no change. Of stories by others, three in four of both are right."""
+"""The same of words that name no change. Of stories by others, four in five of both are right."""
 _TELLS_MORE = 0.3
 """What is at least as likely worth keeping tells more than that something ended."""
 _CHANGES_PASSED = 0.3
 """The same where the day of the older fact has passed, and the words name it."""
 _ALIKE = 0.3
 _FEW_WORDS = 4
+_LEAST_PART = 0.2
+"""How many of the words of the shorter of the two they have to share: two long sentences share two words by chance."""
 _NAMED = 2
 """So many words of a fact in what the assistant said just before: "got it back" is about that."""
 
@@ -143,6 +145,9 @@ def _may_be_about(fact: str, text: str, said: UserMessage, *, has_passed: bool) 
     if _are_two(fact, text):
         return False
     if shared := shared_subjects(fact, text):
+        shorter = min(word_count(fact), word_count(text))
+        if len(shared) + is_same_kind_of_value(fact, text) < _LEAST_PART * shorter:
+            return False
         return not has_change(text) or is_about(without_change(text), shared)
     return has_passed or len(shared_subjects(fact, said.answer[-ANSWER_CHARACTERS:])) >= _NAMED
 
