@@ -41,6 +41,11 @@ def parts_of(body: str) -> Parts:
     return Parts(*("\n\n".join(filter(None, texts)) for texts in found.values()))
 
 
+def is_stamped(text: str) -> bool:
+    """Whether a text has something that was said of its fact before or later."""
+    return _STAMP.search(text) is not None
+
+
 def without_stamps(text: str) -> str:
     """The text without the days on which its parts were said: none of them is a day that it speaks of."""
     return _STAMP.sub(" (", text)

@@ -363,3 +363,14 @@ def test_what_was_said_before_by_an_older_memoryd_stays_known() -> None:
     assert revised.body.count("(was, on ") == 1
     assert revised.body.count("Before") == 0
     assert "dec 5" in revised.body
+
+
+def test_a_reason_behind_a_change_takes_nothing_of_the_older_words_away() -> None:
+    messages = (
+        "code freeze is on dec 5 and the auditors sit in room 3",
+        "ok next file",
+        "code freeze is dec 12 now",
+        "because the auditors need one more week",
+    )
+    found = find(conversation(*messages))
+    assert "room 3" in "".join(one.body for one in (*found.written, *found.unconfirmed))

@@ -1,9 +1,8 @@
 """Facts found while messages are read, beside the memories that are there and those that wait to be confirmed.
 
 Something changes only by the user's own words: the next message puts right or takes back what the one before it said, a
-"forget …" singles out one memory, an old value is named beside the new one, or the same subject is told anew word for word.
-Two facts that merely look alike are two facts. What probably changes one (`changes.py`), and what limits one, is set beside it in that
-memory: nothing of what was said is lost. A memory whose own end has passed is archived.
+"forget …" singles out one memory, an old value is named beside the new one, or the same subject is told anew word for word. What
+probably changes a fact (`changes.py`), and what limits one, is set beside it: nothing is lost. What has ended by itself is archived.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from memoryd.engines.offline.wording import amended, fact_evidence, memory_of, q
 from memoryd.language.certainty import is_meant
 from memoryd.language.expiry import is_expired
 from memoryd.language.instructed import is_instructed, paragraphs_of
-from memoryd.language.parts import parts_of
+from memoryd.language.parts import is_stamped, parts_of
 from memoryd.language.replaced import may_tell_anew, only_ends, says_again, swap_in, tells_anew
 from memoryd.language.subjects import mentions_taking_back, shared_words
 from memoryd.language.taken_back import only_takes_back, speaks_of, taken_back_by
@@ -69,6 +68,10 @@ class _Fact(NamedTuple):
     @property
     def is_written(self) -> bool:
         return self.stated.likely >= WRITTEN
+
+    @property
+    def may_go_on(self) -> bool:
+        return self.stated.is_last and not is_stamped(self.memory.body)
 
 
 def _known(one: _Fact | StoredMemory, now: float | None) -> Known:
@@ -149,8 +152,7 @@ class FoundFacts:
         named = [one for one in ours if swap and names_old(one, stated.text, swap)]
         if swap and len(named) == 1:
             text = swap.applied_to(fact_of(named[0].body))
-            revised = memory_of(text, "", memory.evidence, named[0].type or "project")
-            self._update(named[0], revised)
+            self._update(named[0], memory_of(text, "", memory.evidence, named[0].type or "project"))
             return True
         for one in ours:
             if may_tell_anew(fact_of(one.body), stated.text):
@@ -191,10 +193,8 @@ class FoundFacts:
         if passed[about] and only_ends(stated.text):
             return self._withdraw(older, memory.evidence[-1])
         if ends and said.said_at is not None and is_expired(older, said.said_at, is_said=True):
-            words = memory.evidence[-1:]
-            self._changed[older.name] = Revision(
-                "expired", f"you said: {words[0].quote}", (older.name,), evidence=words
-            )
+            line, words = f"you said: {memory.evidence[-1].quote}", memory.evidence[-1:]
+            self._changed[older.name] = Revision("expired", line, (older.name,), evidence=words)
             return True
         self._update(older, memory)
         return True
@@ -262,8 +262,9 @@ class FoundFacts:
         `facts` are those of the message; `is_first`: the message before it was read by an earlier run.
         """
         sentences = own_sentences(said)
-        before = said.after[:1]
-        last = [at for at, fact in enumerate(self._facts) if (fact.said.message_id,) == before and fact.stated.is_last]
+        last = [
+            at for at, fact in enumerate(self._facts) if fact.may_go_on and (fact.said.message_id,) == said.after[:1]
+        ]
         if (
             not (last or is_first)
             or not sentences
@@ -295,8 +296,8 @@ class FoundFacts:
         if stated is None:
             return False
         evidence = fact_evidence(said, sentences)
-        text = " ".join(stated.sentences)
-        revised = memory_of(text, " ".join(stated.why), (evidence,), memory.type or "project")
+        told, why = " ".join(stated.sentences), " ".join(stated.why)
+        revised = memory_of(told, why, (evidence,), memory.type or "project")
         if stated.key != stated.sentences[0]:
             revised = revised._replace(name=slug_of(title_of(stated.key)))
         if stored:
