@@ -15,8 +15,8 @@ _FEWEST_WORDS = 3
 _PROSE = re.compile(r"[^\n]*\Z")
 WAS, LATER = "was", "later"
 """Marks of what was said of a fact before, and of what was said of it later, each with its day: " (was, on 2026-10-19: …)"."""
-_STAMP = re.compile(rf" \((?P<mark>{WAS}|{LATER}|Before)(?:, on \d{{4}}-\d\d-\d\d)?: ")
-"""`Before` was the first one's name in an older memoryd."""
+_STAMP = re.compile(rf" \((?P<mark>{WAS}|{LATER}|Before), on \d{{4}}-\d\d-\d\d: ")
+"""With its day, since a person may write "(was: Bob)". `Before` was the first one's name in an older memoryd."""
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
 
 
@@ -54,7 +54,13 @@ def without_stamps(text: str) -> str:
 def split_before(fact: str) -> tuple[str, str]:
     """What holds, and what was said before it, without its mark."""
     stamp = next((match for match in _STAMP.finditer(fact) if match["mark"] != LATER), None)
-    return (fact[: stamp.start()], fact[stamp.end() :].removesuffix(")")) if stamp else (fact, "")
+    if stamp is None:
+        return fact, ""
+    depth, end = 1, stamp.end()
+    while depth and end < len(fact):
+        depth += (fact[end] == "(") - (fact[end] == ")")
+        end += 1
+    return fact[: stamp.start()] + fact[end:], fact[stamp.end() : end - (not depth)]
 
 
 def body_of(parts: Parts) -> str:

@@ -10,6 +10,7 @@ from memoryd.engines.offline import find
 from memoryd.engines.offline.changes import Known
 from memoryd.engines.offline.facts import StatedFact
 from memoryd.engines.offline.later import spoken_of
+from memoryd.language.parts import split_before
 from memoryd.model import Evidence, StoredMemory, UserMessage
 from memoryd.state import history, inbox
 from tests.transcript import Session
@@ -374,3 +375,23 @@ def test_a_reason_behind_a_change_takes_nothing_of_the_older_words_away() -> Non
     )
     found = find(conversation(*messages))
     assert "room 3" in "".join(one.body for one in (*found.written, *found.unconfirmed))
+
+
+def test_what_a_person_wrote_in_brackets_is_no_mark_of_ours() -> None:
+    body = "the release server is Ada (was: Bob) and it runs Debian"
+    memory = a_deadline()._replace(description=body, body=f"{body}\n")
+    (revised,) = find(conversation("the release server is Zoe now"), lambda: [memory]).written
+    assert f"(was, on 2026-10-05: {body})" in revised.body
+
+
+@pytest.mark.parametrize(
+    ("fact", "parts"),
+    [
+        ("a", ("a", "")),
+        ("a (was, on 2026-10-05: b (2026-10-01))", ("a", "b (2026-10-01)")),
+        ("a (was, on 2026-10-05: b) (later, on 2026-10-07: gone)", ("a (later, on 2026-10-07: gone)", "b")),
+        ("a (was, on 2026-10-05: b", ("a", "b")),
+    ],
+)
+def test_what_was_said_before_is_told_from_what_holds(fact: str, parts: tuple[str, str]) -> None:
+    assert split_before(fact) == parts

@@ -327,6 +327,8 @@ def test_forget_takes_nothing_back_where_its_words_single_out_none_or_several(
         "from now on always ask Ruth first. nothing of this goes into your notes",
         "das bleibt unter uns: ab jetzt immer zuerst Karl fragen",
         "ça reste entre nous : toujours demander à Karl",
+        "keep this one to yourself, but always let Ruth check what Klaus merges",
+        "n'enregistre pas ça : toujours demander à Karl",
     ],
 )
 def test_a_message_off_the_record_is_kept_out_as_a_whole(workspace: Workspace, message: str) -> None:
@@ -363,6 +365,9 @@ def test_a_message_off_the_record_takes_no_earlier_rule_back(
         "From now on, don't keep logs longer than a week.",
         "Remember: keep the dates out of the notes column.",
         "From now on, split the hosting bill between us and the vendor.",
+        "Remember: recordings are not to be kept longer than 30 days.",
+        "Remember: no allocations in any memory pool during the callback.",
+        "From now on, never put ticket numbers in your notes.",
     ],
 )
 def test_rules_about_saving_are_rules(workspace: Workspace, message: str) -> None:

@@ -57,8 +57,8 @@ _CHANGES_UNSAID = 0.5
 """The same of words that name no change. Of stories by others, four in five of both are right."""
 _TELLS_MORE = 0.3
 """What is at least as likely worth keeping tells more than that something ended."""
-_CHANGES_PASSED = 0.3
-"""The same where the day of the older fact has passed, and the words name it."""
+_CHANGES_PASSED = 0.4
+"""The same where the day of the older fact has passed, even where the words name nothing of it."""
 _ALIKE = 0.3
 _FEW_WORDS = 4
 _LEAST_PART = 0.2
