@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memoryd.language.date_words import weekday_names
 from memoryd.language.lexicon import pattern, small
 from memoryd.language.statements import is_negation
+from memoryd.language.subjects import word_count
 from memoryd.language.titles import title_of, without_fillers
 from memoryd.language.tokens import words_of
 
@@ -101,7 +102,8 @@ def tells_anew(old: str, new: str) -> bool:
     if place is None or len([word for word in place.before if word not in small("subjects")]) < _LEAST_SAME:
         return False
     has_numbers = all(any(letter.isdigit() for letter in words) for words in (place.old, place.new))
-    return has_numbers or (place.is_last and not any(map(is_negation, place.before)))
+    is_value = max(word_count(place.old), word_count(place.new)) <= 1  # "the lobby is fixed" is a place and its state
+    return has_numbers or (is_value and place.is_last and not any(map(is_negation, place.before)))
 
 
 def may_tell_anew(old: str, new: str) -> bool:

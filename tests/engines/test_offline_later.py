@@ -395,3 +395,18 @@ def test_what_a_person_wrote_in_brackets_is_no_mark_of_ours() -> None:
 )
 def test_what_was_said_before_is_told_from_what_holds(fact: str, parts: tuple[str, str]) -> None:
     assert split_before(fact) == parts
+
+
+@pytest.mark.parametrize(
+    ("fact", "other"),
+    [
+        ("android build uses gradle 8", "ios build uses xcode 16 since last week"),
+        ("printer in room 2 is broken", "printer in the lobby is fixed now"),
+        ("réunion avec Paul est le lundi", "réunion avec Marie est maintenant le jeudi"),
+    ],
+)
+def test_what_is_told_of_another_thing_overwrites_nothing(fact: str, other: str) -> None:
+    memory = a_deadline()._replace(description=fact, body=f"{fact}\n")
+    assert all(
+        fact in revision.body for revision in find(conversation(other), lambda: [memory]).written if revision.files
+    )

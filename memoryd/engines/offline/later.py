@@ -60,7 +60,7 @@ _TELLS_MORE = 0.3
 _CHANGES_PASSED = 0.4
 """The same where the day of the older fact has passed, even where the words name nothing of it."""
 _ALIKE = 0.3
-_FEW_WORDS = 4
+_FEW_WORDS = 6
 _LEAST_PART = 0.2
 """How many of the words of the shorter of the two they have to share: two long sentences share two words by chance."""
 _NAMED = 2
