@@ -2,7 +2,7 @@
 
 A message becomes sentences (`language/sentences`), a small linear model tells which are worth keeping and what belongs to
 them (`features`, `classifier`, `facts`); they are written as they were said (`wording`). Later messages may go on with them,
-replace them or take them back (`found`). What stood around a fact may be what it is searched by (`keys`).
+replace them, end them (`changes`) or take them back (`found`). What stood around a fact may be what it is searched by (`keys`).
 """
 
 from __future__ import annotations

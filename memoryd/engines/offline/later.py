@@ -52,15 +52,14 @@ _REASON_BEHIND = 0.5
 _JOINED_BEHIND = 0.7
 """From here on the first sentence of a message is the reason of the message before it, or belongs to it."""
 _CHANGES = 0.4
-"""From here on a sentence that speaks of a change says that an older fact holds otherwise now."""
+"""From here on a sentence that speaks of a change says that an older fact holds otherwise now; or any, where the day of that has passed."""
 _CHANGES_UNSAID = 0.5
-"""The same of words that name no change. Of stories by others, four in five of both are right."""
+"""The same of words that name no change. Of stories by others, three in four of both are right."""
 _TELLS_MORE = 0.3
 """What is at least as likely worth keeping tells more than that something ended."""
-_CHANGES_PASSED = 0.4
-"""The same where the day of the older fact has passed, even where the words name nothing of it."""
 _ALIKE = 0.3
 _FEW_WORDS = 6
+"""From this part of shared words on, or up to so many words, another word before the same one makes two things of two texts."""
 _LEAST_PART = 0.2
 """How many of the words of the shorter of the two they have to share: two long sentences share two words by chance."""
 _NAMED = 2
@@ -122,16 +121,17 @@ def spoken_of(said: UserMessage, stated: StatedFact, known: Sequence[Known], pas
     for sentence in stated.sentences:
         around = Sentence(all_sentences, all_sentences.index(sentence), said.answer, said.reply)
         likely = [*map(max, likely, likely_changes(around, known))]
+    tells = has_change(text)
     likely = [
-        max(value, float(_has_another_value(fact, text))) if _may_be_about(fact, text, said, has_passed=over) else 0.0
+        max(value, float(tells and _has_another_value(fact, text)))
+        if (value or tells) and _may_be_about(fact, text, said, has_passed=over)
+        else 0.0
         for value, fact, over in zip(likely, facts, passed, strict=True)
     ]
     about = max(range(len(known)), key=likely.__getitem__, default=None)
-    is_asked = any(map(is_request, stated.sentences)) and not has_change(
-        text
-    )  # to remember this, whatever it resembles
+    is_asked = any(map(is_request, stated.sentences)) and not tells  # to remember this, whatever it resembles
     if about is not None and not is_asked:
-        least = _CHANGES_PASSED if passed[about] else _CHANGES if has_change(text) else _CHANGES_UNSAID
+        least = _CHANGES if tells or passed[about] else _CHANGES_UNSAID
         if likely[about] >= least:
             return about
     return _limited(text, facts) if is_exception(text) or is_permission(text) else None
@@ -153,9 +153,9 @@ def _may_be_about(fact: str, text: str, said: UserMessage, *, has_passed: bool) 
 
 
 def _has_another_value(fact: str, text: str) -> bool:
-    """Whether words say another day or measure of what a fact is about, and nothing else: "code freeze is dec 12 now"."""
+    """Whether words of a change say another day or measure of what a fact is about, and nothing else: "code freeze is dec 12 now"."""
     words = content_words(without_change(text))
-    return has_change(text) and is_same_kind_of_value(fact, text) and bool(words) and words <= content_words(fact)
+    return is_same_kind_of_value(fact, text) and bool(words) and words <= content_words(fact)
 
 
 def tells_only_an_end(stated: StatedFact) -> bool:
